@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is built alike: language mode 6, no warning survives (`relaxed`), and in the
+/// product each use of unsafe memory is spelled out where it stands (`strict`). Tests call the C
+/// library a great deal and are `relaxed`.
+let relaxed: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+let strict: [SwiftSetting] = relaxed + [.strictMemorySafety()]
+
+let package = Package(
+    name: "greenroom",
+    products: [
+        .executable(name: "greenroomd", targets: ["greenroomd"]),
+        .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
+        .executable(name: "greenroomctl", targets: ["greenroomctl"]),
+        .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
+    ],
+    dependencies: [
+        // The client alone parses rich command lines; the daemon must stay free of Foundation.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        // Executables: parse, construct, run.
+        .executableTarget(
+            name: "greenroomd", dependencies: ["GreenroomSupervisor", "Systemd"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
+            swiftSettings: strict),
+
+        // Programs.
+        .target(
+            name: "GreenroomSupervisor",
+            dependencies: [
+                "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
+                "GreenroomControl", "GreenroomManifest", "Systemd", "Varlink",
+            ], swiftSettings: strict),
+        .target(
+            name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
+        .target(
+            name: "GreenroomCommands",
+            dependencies: [
+                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "Varlink",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
+        .target(
+            name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
+            swiftSettings: strict),
+
+        // One interface each.
+        .target(
+            name: "GreenroomLinux", dependencies: ["CGreenroomLinux"], swiftSettings: strict),
+        .target(name: "Systemd", dependencies: ["CSystemd"], swiftSettings: strict),
+
+        // Pure.
+        .target(name: "GreenroomLifecycle", swiftSettings: strict),
+        .target(name: "GreenroomAppChannel", swiftSettings: strict),
+        .target(name: "UnitFile", swiftSettings: strict),
+        .target(name: "GreenroomManifest", dependencies: ["UnitFile"], swiftSettings: strict),
+        .target(name: "Varlink", swiftSettings: strict),
+        .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
+
+        // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
+        // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
+        .target(name: "CGreenroomLinux"),
+        .systemLibrary(
+            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    ],
+    swiftLanguageModes: [.v6]
+)

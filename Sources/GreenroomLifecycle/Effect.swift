@@ -1,0 +1,97 @@
+/// What became of a launch.
+public struct LaunchOutcome: Hashable, Sendable {
+    public var instance: InstanceIdentifier
+    public var kind: LaunchKind
+    /// Set for a cold launch.
+    public var coldReason: ColdReason?
+    /// True if this repeats a recorded outcome instead of launching again.
+    public var isRepeated: Bool
+    public init(
+        instance: InstanceIdentifier, kind: LaunchKind, coldReason: ColdReason? = nil,
+        isRepeated: Bool = false
+    ) {
+        self.instance = instance
+        self.kind = kind
+        self.coldReason = coldReason
+        self.isRepeated = isRepeated
+    }
+}
+
+/// Why a request was not carried out.
+public enum Refusal: Hashable, Sendable {
+    case noSuchApp(AppIdentifier)
+    case notRunning(Target)
+    /// The state does not allow it, for example suspending a terminating instance.
+    case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
+    case ineligible(AppIdentifier)
+    case backOff(AppIdentifier, until: Instant)
+    case crashLoop(AppIdentifier, until: Instant)
+    case overBudget(AppIdentifier)
+    case tooManyInstances(limit: Int)
+    case spawnFailed(AppIdentifier, SpawnFailure)
+    /// It ended before it reached what was asked for.
+    case ended(InstanceIdentifier, ExitReason)
+    case shuttingDown
+    case freezeFailed(InstanceIdentifier)
+    case noSuchLaunch(LaunchIdentifier)
+}
+
+public enum Answer: Hashable, Sendable {
+    case launched(LaunchOutcome)
+    case prewarmed(InstanceIdentifier)
+    case done(InstanceIdentifier, ExecutionState)
+    case exited(InstanceRecord)
+    case refused(Refusal)
+}
+
+/// What the kernel should prefer, by `oom_score_adj` and cpu weight.
+public enum Priority: UInt8, Sendable {
+    case foreground
+    case background
+    case suspended
+    case prewarmed
+}
+
+/// Why a process tree is wanted.
+public enum SpawnPurpose: Hashable, Sendable {
+    /// With this environment (the shell remembers which one belongs to the key).
+    case prewarm(EnvironmentKey)
+    /// With what this request brought.
+    case launch(RequestIdentifier)
+}
+
+/// What happened, for watchers, the journal and history.
+public enum Record: Hashable, Sendable {
+    case stateChanged(
+        InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState)
+    case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
+    case exited(InstanceRecord)
+    case reclaimed(InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure)
+    case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
+    case crashLooped(AppIdentifier, until: Instant)
+}
+
+/// What the shell must do, in this order. It decides nothing about them.
+public enum Effect: Hashable, Sendable {
+    /// Keep this in the runtime state, replacing the instance's former record. Comes before the
+    /// effects that make it true.
+    case save(InstanceRecord)
+    case erase(InstanceIdentifier)
+    case saveApp(AppRecord)
+    case eraseApp(AppIdentifier)
+
+    case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
+    /// Tell the paused instance to go, as this request.
+    case resume(InstanceIdentifier, RequestIdentifier)
+    case freeze(InstanceIdentifier)
+    case thaw(InstanceIdentifier)
+    /// SIGTERM to the main process.
+    case terminate(InstanceIdentifier)
+    /// SIGKILL to every process of it.
+    case kill(InstanceIdentifier)
+    /// Its end is recorded and no process is left: forget descriptors and cgroup.
+    case release(InstanceIdentifier)
+    case applyPriority(InstanceIdentifier, Priority)
+    case answer(RequestIdentifier, Answer)
+    case record(Record)
+}

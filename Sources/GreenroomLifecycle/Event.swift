@@ -1,0 +1,98 @@
+/// What a launch asks for.
+public struct LaunchRequest: Hashable, Sendable {
+    public var app: AppIdentifier
+    public var launchIdentifier: LaunchIdentifier
+    public var environmentKey: EnvironmentKey
+    /// Start without coming to the front.
+    public var inBackground: Bool
+    /// The client's own descriptors are the app's stdio and it waits for the end: always a new
+    /// instance, never suspended automatically, never displaces the foreground app.
+    public var isAttached: Bool
+
+    public init(
+        app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
+        inBackground: Bool = false, isAttached: Bool = false
+    ) {
+        self.app = app
+        self.launchIdentifier = launchIdentifier
+        self.environmentKey = environmentKey
+        self.inBackground = inBackground
+        self.isAttached = isAttached
+    }
+}
+
+/// Whom a request is about. An app means its most recently used running instance.
+public enum Target: Hashable, Sendable {
+    case app(AppIdentifier)
+    case instance(InstanceIdentifier)
+}
+
+/// What a client can ask of a running instance.
+public enum Transition: Hashable, Sendable {
+    case foreground
+    case background
+    case suspend
+    case resume
+    /// SIGTERM, then SIGKILL after the grace.
+    case terminate
+    /// SIGKILL at once: the user force-quits it.
+    case forceQuit
+}
+
+public enum MemoryPressure: UInt8, Comparable, Sendable {
+    case none
+    /// Give back what nobody waits for.
+    case warning
+    /// Give back everything but the foreground.
+    case critical
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// Everything that the world tells the core. The shell makes events and decides nothing.
+public enum Event: Hashable, Sendable {
+    // Configuration
+    case policyChanged(Policy)
+    /// New or changed.
+    case appInstalled(AppDescription)
+    /// Its manifest is gone: paused instances go, running ones stay.
+    case appRemoved(AppIdentifier)
+    /// The user of the apps with this foreground group has a session (`PrewarmOccasion.login`).
+    case loggedIn(foregroundGroup: String)
+
+    // Requests
+    case launchRequested(RequestIdentifier, LaunchRequest)
+    /// Keep one (more) paused instance ready. Answered when it is paused or has failed.
+    case prewarmRequested(RequestIdentifier, AppIdentifier, EnvironmentKey)
+    case transitionRequested(RequestIdentifier, Target, Transition)
+    /// Answered with the end of the instance, at once if it has ended already.
+    case exitAwaited(RequestIdentifier, Target)
+    /// Answered with the end of the instance that this launch was served by.
+    case launchExitAwaited(RequestIdentifier, LaunchIdentifier)
+    /// Its client is gone: no answer is owed any more. A launch under way goes on.
+    case requestAbandoned(RequestIdentifier)
+
+    // The world
+    /// The kernel has executed the program.
+    case spawned(InstanceIdentifier)
+    case spawnFailed(InstanceIdentifier, SpawnFailure)
+    /// It stands at its pause point, holding this many bytes.
+    case paused(InstanceIdentifier, byteCount: UInt64)
+    /// Told to go, it has passed the pause.
+    case started(InstanceIdentifier)
+    /// Its channel ended or failed before it started.
+    case channelLost(InstanceIdentifier)
+    case becameReady(InstanceIdentifier)
+    /// The freezer could not (or, degraded, SIGSTOP failed).
+    case freezeFailed(InstanceIdentifier)
+    /// Its main process ended.
+    case exited(InstanceIdentifier, ExitStatus)
+    /// No process of it is left.
+    case emptied(InstanceIdentifier)
+    case becameStale(InstanceIdentifier)
+    case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
+    case pressureChanged(MemoryPressure)
+    /// `Lifecycle.nextDeadline` has come.
+    case deadlineReached
+    /// End every instance, with its grace.
+    case shutdownRequested
+}

@@ -1,0 +1,98 @@
+/// When an app is prewarmed without being asked.
+public enum PrewarmOccasion: UInt8, Sendable {
+    /// As soon as the daemon runs (after a reboot).
+    case boot
+    /// Once its user has a session.
+    case login
+    /// Only on request, and refilled after a launch.
+    case demand
+    case never
+}
+
+/// What makes a launched instance ready.
+public enum ReadyCondition: UInt8, Sendable {
+    /// The program was executed (or has passed its pause).
+    case exec
+    /// `sd_notify` READY=1.
+    case notify
+    /// Its first byte on standard output or standard error.
+    case firstOutput
+}
+
+/// What the core knows about an installed app. The shell makes it from the manifest.
+public struct AppDescription: Hashable, Sendable {
+    public var identifier: AppIdentifier
+    /// Changes with the manifest or the executable: paused instances of another generation are stale.
+    public var generation: UInt64
+    /// Apps of one group displace each other in the foreground; nil displaces nobody.
+    public var foregroundGroup: String?
+    public var isSingleInstance: Bool
+    /// How many paused instances to keep. 0 with occasion `.never`.
+    public var prewarmCount: Int
+    public var prewarmOccasion: PrewarmOccasion
+    /// False when the program cannot be paused: it always launches cold.
+    public var isEligible: Bool
+    public var suspendsInBackground: Bool
+    public var readyCondition: ReadyCondition
+    /// Own deadlines of the app, where its manifest sets them.
+    public var launchDeadline: Duration?
+    public var backgroundGrace: Duration?
+    public var terminateGrace: Duration?
+    public var prewarmTimeToLive: Duration?
+
+    public init(
+        identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
+        isSingleInstance: Bool = false, prewarmCount: Int = 1,
+        prewarmOccasion: PrewarmOccasion = .boot, isEligible: Bool = true,
+        suspendsInBackground: Bool = false, readyCondition: ReadyCondition = .exec,
+        launchDeadline: Duration? = nil, backgroundGrace: Duration? = nil,
+        terminateGrace: Duration? = nil, prewarmTimeToLive: Duration? = nil
+    ) {
+        self.identifier = identifier
+        self.generation = generation
+        self.foregroundGroup = foregroundGroup
+        self.isSingleInstance = isSingleInstance
+        self.prewarmCount = prewarmCount
+        self.prewarmOccasion = prewarmOccasion
+        self.isEligible = isEligible
+        self.suspendsInBackground = suspendsInBackground
+        self.readyCondition = readyCondition
+        self.launchDeadline = launchDeadline
+        self.backgroundGrace = backgroundGrace
+        self.terminateGrace = terminateGrace
+        self.prewarmTimeToLive = prewarmTimeToLive
+    }
+}
+
+/// The daemon-wide defaults and limits. Sources: UIKIT.md's table of what peers publish.
+public struct Policy: Hashable, Sendable {
+    /// From the launch to its ready condition (Apple, observed).
+    public var launchDeadline: Duration = .seconds(20)
+    /// From spawn to the pause point.
+    public var pauseDeadline: Duration = .seconds(20)
+    /// From GO to STARTED.
+    public var startDeadline: Duration = .seconds(2)
+    /// From entering the background to being frozen (Android 14).
+    public var backgroundGrace: Duration = .seconds(10)
+    /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
+    public var terminateGrace: Duration = .seconds(5)
+    /// How long a paused instance is kept, with a jitter of ± 10 % (OpenWhisk).
+    public var prewarmTimeToLive: Duration = .seconds(600)
+    /// Paused instances together never exceed this many bytes.
+    public var prewarmByteBudget: UInt64 = 1 << 30
+    /// Assumed for a prewarm whose memory has not been measured yet, in bytes.
+    public var assumedPrewarmBytes: UInt64 = 16 << 20
+    /// At most this many prewarms run towards their pause at once.
+    public var concurrentPrewarms: Int = 2
+    /// Back-off after a failed prewarm or launch: doubles from `first` to `cap`.
+    public var backOffFirst: Duration = .seconds(1)
+    public var backOffCap: Duration = .seconds(300)
+    /// This many crashes within the window make a crash loop (Android).
+    public var crashLoopCount: Int = 2
+    public var crashLoopWindow: Duration = .seconds(120)
+    /// Instances alive at once, and ended ones that are remembered.
+    public var instanceLimit: Int = 2048
+    public var rememberedExits: Int = 256
+
+    public init() {}
+}

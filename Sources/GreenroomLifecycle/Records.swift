@@ -1,0 +1,80 @@
+/// Everything of an instance that must outlive the supervisor. The core gives it out with
+/// `Effect.save` and takes it back with `Lifecycle.init(restoring:…)`.
+public struct InstanceRecord: Hashable, Sendable {
+    public var instance: InstanceIdentifier
+    public var app: AppIdentifier
+    /// Of the `AppDescription` it was made from.
+    public var generation: UInt64
+    public var environmentKey: EnvironmentKey
+    public var state: ExecutionState
+    /// When it entered the state.
+    public var since: Instant
+    /// The one deadline of the state (pause, start, ready, background grace, terminate grace, TTL).
+    public var deadline: Instant?
+    /// Set once it was asked to launch.
+    public var launchIdentifier: LaunchIdentifier?
+    public var launchKind: LaunchKind?
+    public var coldReason: ColdReason?
+    public var launchedAt: Instant?
+    /// GO was sent or is about to be; STARTED has not been seen.
+    public var isResuming: Bool
+    public var inBackground: Bool
+    public var isAttached: Bool
+    /// Paused at the freezer on a client's wish; or frozen automatically.
+    public var lastUsed: Instant
+    public var byteCount: UInt64
+    /// Why it is being ended, decided when the end was ordered.
+    public var endReason: ExitReason?
+    /// Set once its main process has ended.
+    public var exitStatus: ExitStatus?
+    public var lastState: ExecutionState?
+    public var endedAt: Instant?
+    /// False while processes of it may remain.
+    public var isEmpty: Bool
+
+    public init(
+        instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
+        environmentKey: EnvironmentKey, state: ExecutionState, since: Instant
+    ) {
+        self.instance = instance
+        self.app = app
+        self.generation = generation
+        self.environmentKey = environmentKey
+        self.state = state
+        self.since = since
+        self.isResuming = false
+        self.inBackground = false
+        self.isAttached = false
+        self.lastUsed = since
+        self.byteCount = 0
+        self.isEmpty = false
+    }
+}
+
+/// What must be remembered about an app across a restart of the supervisor.
+public struct AppRecord: Hashable, Sendable {
+    public var app: AppIdentifier
+    /// Consecutive failures of prewarms and of launches; reset by a success.
+    public var prewarmFailures: UInt32
+    public var prewarmRetryAt: Instant?
+    public var launchFailures: UInt32
+    public var launchRetryAt: Instant?
+    /// Times of the latest crashes, oldest first, at most `Policy.crashLoopCount`.
+    public var crashes: [Instant]
+    public var crashLoopUntil: Instant?
+    /// Memory of its latest paused instance, in bytes; 0 before the first.
+    public var measuredByteCount: UInt64
+    /// The environment that its pool is filled with.
+    public var poolKey: EnvironmentKey?
+    /// A client asked for it (`PrewarmOccasion.demand`), so the pool is kept filled.
+    public var isPoolWanted: Bool
+
+    public init(app: AppIdentifier) {
+        self.app = app
+        self.prewarmFailures = 0
+        self.launchFailures = 0
+        self.crashes = []
+        self.measuredByteCount = 0
+        self.isPoolWanted = false
+    }
+}
