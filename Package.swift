@@ -77,6 +77,11 @@ let package = Package(
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // Tests.
+        .testTarget(
+            name: "GreenroomSupervisorTests",
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,124 @@
+/// What greenroomd was told on its command line and by its environment.
+public struct Options: Sendable, Equatable {
+    /// Holds the control socket, the spawner's socket and everything that ends with the boot.
+    public var runtimeDirectory: String
+    /// In order of precedence: the first that has a manifest for an identifier wins.
+    public var appDirectories: [String]
+    public var configurationFile: String
+    /// True if the file was named, so that its absence is an error.
+    public var isConfigurationRequired: Bool
+    public var spawnerPath: String
+    public var shimPath: String
+
+    public enum Outcome: Equatable, Sendable {
+        case run(Options)
+        /// Print and exit 0.
+        case print(String)
+        /// Print to standard error and exit 64 (EX_USAGE).
+        case usage(String)
+    }
+
+    public static let version = "0.1.0"
+
+    public static let help = """
+        greenroomd: supervises apps, prewarms them, and answers on a Varlink socket.
+
+        USAGE: greenroomd [OPTION]...
+
+          --runtime-directory DIR  sockets and runtime state (default: /run/greenroom as root,
+                                   else $XDG_RUNTIME_DIR/greenroom)
+          --apps DIR               read manifests from DIR; may be repeated, the first wins
+          --config FILE            read FILE instead of greenroom.conf
+          --spawner FILE           the greenroom-spawner to start where systemd does not
+          --shim FILE              the preload shim, libgreenroom-prewarm.so
+          --version, --help
+
+        SIGHUP reloads manifests. SIGTERM ends: under systemd the apps stay with
+        greenroom-apps.service, otherwise they are ended with their grace.
+        See greenroomctl --help for the client.
+        """
+
+    /// Reads the command line (without the program's name). `executable` is greenroomd's own path:
+    /// the spawner and the shim are looked for beside it and in the libraries of its prefix.
+    public static func parse(
+        _ arguments: [String], environment: [String: String], isRoot: Bool, executable: String
+    ) -> Outcome {
+        let directory = parent(of: executable)
+        let prefix = parent(of: directory)
+        var options = Options(
+            runtimeDirectory: environment["GREENROOM_RUNTIME_DIRECTORY"]
+                ?? (isRoot
+                    ? "/run/greenroom"
+                    : environment["XDG_RUNTIME_DIR"].map { $0 + "/greenroom" } ?? ""),
+            appDirectories: [], configurationFile: defaultConfiguration(environment, isRoot),
+            isConfigurationRequired: false,
+            spawnerPath: directory + "/greenroom-spawner",
+            shimPath: prefix + "/lib/greenroom/libgreenroom-prewarm.so")
+        var remaining = arguments[...]
+        while let argument = remaining.popFirst() {
+            var name = argument
+            var inline: String?
+            if argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") {
+                name = String(argument[..<equals])
+                inline = String(argument[argument.index(after: equals)...])
+            }
+            switch name {
+            case "--help", "-h": return .print(help)
+            case "--version": return .print("greenroomd " + version)
+            case "--runtime-directory", "--apps", "--config", "--spawner", "--shim":
+                guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
+                    return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
+                }
+                options.set(name, to: value)
+            default:
+                return .usage("greenroomd: unknown argument “\(argument)”; see greenroomd --help")
+            }
+        }
+        guard !options.runtimeDirectory.isEmpty else {
+            return .usage(
+                "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
+        }
+        if options.appDirectories.isEmpty {
+            options.appDirectories = defaultAppDirectories(environment, isRoot)
+        }
+        return .run(options)
+    }
+
+    private mutating func set(_ name: String, to value: String) {
+        switch name {
+        case "--runtime-directory": runtimeDirectory = value
+        case "--apps": appDirectories.append(value)
+        case "--config":
+            configurationFile = value
+            isConfigurationRequired = true
+        case "--spawner": spawnerPath = value
+        default: shimPath = value
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    private static func userConfiguration(_ environment: [String: String]) -> String? {
+        environment["XDG_CONFIG_HOME"] ?? environment["HOME"].map { $0 + "/.config" }
+    }
+
+    private static func defaultConfiguration(
+        _ environment: [String: String], _ isRoot: Bool
+    ) -> String {
+        isRoot
+            ? "/etc/greenroom/greenroom.conf"
+            : (userConfiguration(environment) ?? "") + "/greenroom/greenroom.conf"
+    }
+
+    /// systemd's order for units: administrator, runtime, vendor.
+    private static func defaultAppDirectories(
+        _ environment: [String: String], _ isRoot: Bool
+    ) -> [String] {
+        let system = ["/etc/greenroom/apps", "/run/greenroom/apps", "/usr/lib/greenroom/apps"]
+        guard !isRoot else { return system }
+        return (userConfiguration(environment).map { [$0 + "/greenroom/apps"] } ?? []) + system
+    }
+}

@@ -1,0 +1,126 @@
+internal import GreenroomLifecycle
+
+/// How records lie in the runtime state: little-endian, fixed order, strings with a length byte.
+/// A record that does not decode is reported as nil and ended by the caller, never trusted.
+enum RecordCoding {
+    /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
+    static let capacity = 512
+    /// Of the layout below; another version's state is not read.
+    static let version: UInt8 = 1
+}
+
+extension InstanceRecord {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(RecordCoding.version)
+        writer.put(instance.rawValue)
+        writer.put(app.rawValue)
+        writer.put(generation)
+        writer.put(environmentKey.rawValue)
+        writer.put(state.rawValue)
+        writer.put(since.nanoseconds)
+        writer.put(optional: deadline?.nanoseconds)
+        writer.put(optional: launchIdentifier?.rawValue)
+        writer.put(optional: launchKind?.rawValue)
+        writer.put(optional: coldReason?.rawValue)
+        writer.put(optional: launchedAt?.nanoseconds)
+        writer.put(
+            (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
+                | (isEmpty ? 8 : 0) as UInt8)
+        writer.put(lastUsed.nanoseconds)
+        writer.put(byteCount)
+        writer.put(optional: endReason?.rawValue)
+        writer.put(optional: exitStatus?.encoded)
+        writer.put(optional: lastState?.rawValue)
+        writer.put(optional: endedAt?.nanoseconds)
+    }
+
+    init?(from reader: inout RecordReader) {
+        guard reader.byte() == RecordCoding.version, let instance = reader.word(),
+            let app = reader.string(), let generation = reader.word(), let key = reader.word(),
+            let state = reader.byte().flatMap(ExecutionState.init(rawValue:)),
+            let since = reader.word()
+        else { return nil }
+        self.init(
+            instance: InstanceIdentifier(instance), app: AppIdentifier(app),
+            generation: generation, environmentKey: EnvironmentKey(key), state: state,
+            since: Instant(nanoseconds: since))
+        deadline = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        launchIdentifier = reader.optional { $0.string().map(LaunchIdentifier.init) }
+        launchKind = reader.optional { $0.byte().flatMap(LaunchKind.init(rawValue:)) }
+        coldReason = reader.optional { $0.byte().flatMap(ColdReason.init(rawValue:)) }
+        launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        guard let flags = reader.byte(), let used = reader.word(), let bytes = reader.word()
+        else { return nil }
+        isResuming = flags & 1 != 0
+        inBackground = flags & 2 != 0
+        isAttached = flags & 4 != 0
+        isEmpty = flags & 8 != 0
+        lastUsed = Instant(nanoseconds: used)
+        byteCount = bytes
+        endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }
+        exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
+        lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
+        endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        guard !reader.failed else { return nil }
+    }
+}
+
+extension AppRecord {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(RecordCoding.version)
+        writer.put(app.rawValue)
+        writer.put(UInt64(prewarmFailures))
+        writer.put(optional: prewarmRetryAt?.nanoseconds)
+        writer.put(UInt64(launchFailures))
+        writer.put(optional: launchRetryAt?.nanoseconds)
+        let kept = crashes.suffix(16)
+        writer.put(UInt8(kept.count))
+        for crash in kept { writer.put(crash.nanoseconds) }
+        writer.put(optional: crashLoopUntil?.nanoseconds)
+        writer.put(measuredByteCount)
+        writer.put(optional: poolKey?.rawValue)
+        writer.put(isPoolWanted ? 1 : 0 as UInt8)
+    }
+
+    init?(from reader: inout RecordReader) {
+        guard reader.byte() == RecordCoding.version, let app = reader.string(),
+            let prewarmFailures = reader.word()
+        else { return nil }
+        self.init(app: AppIdentifier(app))
+        self.prewarmFailures = UInt32(truncatingIfNeeded: prewarmFailures)
+        prewarmRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        launchFailures = UInt32(truncatingIfNeeded: reader.word() ?? 0)
+        launchRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        let crashCount = reader.byte() ?? 0
+        for _ in 0..<crashCount {
+            guard let crash = reader.word() else { return nil }
+            crashes.append(Instant(nanoseconds: crash))
+        }
+        crashLoopUntil = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        measuredByteCount = reader.word() ?? 0
+        poolKey = reader.optional { $0.word().map(EnvironmentKey.init) }
+        isPoolWanted = reader.byte() == 1
+        guard !reader.failed else { return nil }
+    }
+}
+
+extension ExitStatus {
+    /// wait(2)'s kind in the low byte, then the status or signal, then the core flag.
+    fileprivate var encoded: UInt64 {
+        switch self {
+        case .unknown: 0
+        case .exited(let status): 1 | UInt64(status) << 8
+        case .signaled(let signal, let coreDumped):
+            2 | UInt64(signal) << 8 | (coreDumped ? 1 << 16 : 0)
+        }
+    }
+    fileprivate init?(encoded: UInt64) {
+        let value = UInt8(truncatingIfNeeded: encoded >> 8)
+        switch UInt8(truncatingIfNeeded: encoded) {
+        case 0: self = .unknown
+        case 1: self = .exited(value)
+        case 2: self = .signaled(value, coreDumped: encoded >> 16 & 1 == 1)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,155 @@
+internal import GreenroomLifecycle
+internal import Synchronization
+
+/// The records that outlive the supervisor, in a mapping that the spawner keeps.
+///
+/// A slot has two copies of its record and a control word that names the whole one. A record is
+/// written to the other copy first and then named by one atomic store, so whoever maps the memory
+/// after a `kill -9` finds the old record or the new one, never half of either. No system call.
+///
+///     control word: 0 free; otherwise a count whose lowest bit names the current copy
+@safe final class RuntimeState {
+    /// Instance slots: `Policy.instanceLimit` alive and as many ended ones as are remembered.
+    static let instanceSlotCount = 4096
+    /// Apps whose failures, crashes or pool are worth remembering.
+    static let appSlotCount = 4096
+    private static let headerByteCount = 4096
+    /// The control word on a cache line of its own, then the two copies.
+    private static let slotByteCount = 64 + 2 * RecordCoding.capacity
+    private static let magic: UInt64 = 0x3130_4554_4154_5347  // "GSTATE01"
+
+    /// The size of the mapping in bytes; only touched pages cost memory.
+    static let byteCount = headerByteCount + (instanceSlotCount + appSlotCount) * slotByteCount
+
+    private let base: UnsafeMutableRawPointer
+    private var instanceSlots: [InstanceIdentifier: Int] = [:]
+    private var appSlots: [AppIdentifier: Int] = [:]
+    private var freeInstanceSlots: [Int] = []
+    private var freeAppSlots: [Int] = []
+
+    /// What a former supervisor left.
+    struct Contents {
+        var instances: [InstanceRecord] = []
+        var apps: [AppRecord] = []
+        var nextInstance = InstanceIdentifier(1)
+        /// Slots in use whose record did not decode; they are freed.
+        var damagedCount = 0
+    }
+
+    /// Takes over the mapping, which is `byteCount` long and stays mapped for the life of the
+    /// process. Fresh (zeroed) memory holds nothing.
+    init(mapping: UnsafeMutableRawPointer, contents: inout Contents) {
+        unsafe base = unsafe mapping
+        let known = unsafe mapping.load(as: UInt64.self) == Self.magic
+        if !known {
+            unsafe mapping.initializeMemory(as: UInt8.self, repeating: 0, count: Self.headerByteCount)
+            unsafe mapping.storeBytes(of: Self.magic, as: UInt64.self)
+        }
+        contents.nextInstance = InstanceIdentifier(
+            max(1, unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)))
+        for slot in (0..<Self.instanceSlotCount).reversed() {
+            guard known, let bytes = unsafe currentCopy(slot) else {
+                freeInstanceSlots.append(slot)
+                continue
+            }
+            var reader = unsafe RecordReader(bytes)
+            guard let record = InstanceRecord(from: &reader), instanceSlots[record.instance] == nil
+            else {
+                contents.damagedCount += 1
+                clear(slot)
+                freeInstanceSlots.append(slot)
+                continue
+            }
+            instanceSlots[record.instance] = slot
+            contents.instances.append(record)
+            contents.nextInstance = max(
+                contents.nextInstance, InstanceIdentifier(record.instance.rawValue + 1))
+        }
+        for slot in (Self.instanceSlotCount..<Self.instanceSlotCount + Self.appSlotCount).reversed() {
+            guard known, let bytes = unsafe currentCopy(slot) else {
+                freeAppSlots.append(slot)
+                continue
+            }
+            var reader = unsafe RecordReader(bytes)
+            guard let record = AppRecord(from: &reader), appSlots[record.app] == nil else {
+                contents.damagedCount += 1
+                clear(slot)
+                freeAppSlots.append(slot)
+                continue
+            }
+            appSlots[record.app] = slot
+            contents.apps.append(record)
+        }
+        contents.instances.sort { $0.instance < $1.instance }
+    }
+
+    /// False when every slot is taken (the core's limits are lower) or the record is too large.
+    @discardableResult
+    func save(_ record: InstanceRecord) -> Bool {
+        // An identifier must never come twice, not even when its record is erased before a crash.
+        let nextIdentifier = unsafe base.load(fromByteOffset: 8, as: UInt64.self)
+        if record.instance.rawValue >= nextIdentifier {
+            unsafe base.storeBytes(of: record.instance.rawValue + 1, toByteOffset: 8, as: UInt64.self)
+        }
+        guard let slot = instanceSlots[record.instance] ?? freeInstanceSlots.popLast() else {
+            return false
+        }
+        instanceSlots[record.instance] = slot
+        return write(slot) { record.encode(into: &$0) }
+    }
+
+    func erase(_ instance: InstanceIdentifier) {
+        guard let slot = instanceSlots.removeValue(forKey: instance) else { return }
+        clear(slot)
+        freeInstanceSlots.append(slot)
+    }
+
+    @discardableResult
+    func save(_ record: AppRecord) -> Bool {
+        guard let slot = appSlots[record.app] ?? freeAppSlots.popLast() else { return false }
+        appSlots[record.app] = slot
+        return write(slot) { record.encode(into: &$0) }
+    }
+
+    func erase(_ app: AppIdentifier) {
+        guard let slot = appSlots.removeValue(forKey: app) else { return }
+        clear(slot)
+        freeAppSlots.append(slot)
+    }
+
+    // MARK: Slots
+
+    private func start(_ slot: Int) -> UnsafeMutableRawPointer {
+        unsafe base + Self.headerByteCount + slot * Self.slotByteCount
+    }
+
+    private func control(_ slot: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
+        unsafe start(slot).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
+    private func copy(_ slot: Int, _ index: UInt64) -> UnsafeMutableRawBufferPointer {
+        unsafe UnsafeMutableRawBufferPointer(
+            start: start(slot) + 64 + Int(index) * RecordCoding.capacity,
+            count: RecordCoding.capacity)
+    }
+
+    private func currentCopy(_ slot: Int) -> UnsafeRawBufferPointer? {
+        let count = unsafe control(slot).pointee.load(ordering: .acquiring)
+        return count == 0 ? nil : unsafe UnsafeRawBufferPointer(copy(slot, count & 1))
+    }
+
+    private func write(_ slot: Int, _ encode: (inout RecordWriter) -> Void) -> Bool {
+        // 0 means free, so the count starts at 2 and skips 0 when it wraps.
+        let count = unsafe control(slot).pointee.load(ordering: .relaxed)
+        let next = count == 0 ? 2 : count == .max ? 2 : count + 1
+        var writer = unsafe RecordWriter(copy(slot, next & 1))
+        encode(&writer)
+        guard !writer.overflowed else { return false }
+        unsafe control(slot).pointee.store(next, ordering: .releasing)
+        return true
+    }
+
+    private func clear(_ slot: Int) {
+        unsafe control(slot).pointee.store(0, ordering: .releasing)
+    }
+}

@@ -1,0 +1,56 @@
+import GreenroomSupervisor
+import Testing
+
+struct OptionsTests {
+    private func parse(
+        _ arguments: [String], environment: [String: String] = [:], isRoot: Bool = true
+    ) -> Options.Outcome {
+        Options.parse(
+            arguments, environment: environment, isRoot: isRoot,
+            executable: "/usr/local/bin/greenroomd")
+    }
+
+    @Test func `root runs in run and reads the system's manifests`() throws {
+        guard case .run(let options) = parse([]) else { return #expect(Bool(false)) }
+        #expect(options.runtimeDirectory == "/run/greenroom")
+        #expect(options.appDirectories.first == "/etc/greenroom/apps")
+        #expect(options.spawnerPath == "/usr/local/bin/greenroom-spawner")
+        #expect(options.shimPath == "/usr/local/lib/greenroom/libgreenroom-prewarm.so")
+        #expect(!options.isConfigurationRequired)
+    }
+
+    @Test func `an ordinary user's own manifests come before the system's`() throws {
+        let environment = ["XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/home/me"]
+        guard case .run(let options) = parse([], environment: environment, isRoot: false) else {
+            return #expect(Bool(false))
+        }
+        #expect(options.runtimeDirectory == "/run/user/7/greenroom")
+        #expect(options.appDirectories[0] == "/home/me/.config/greenroom/apps")
+        #expect(options.configurationFile == "/home/me/.config/greenroom/greenroom.conf")
+    }
+
+    @Test func `values stand behind their option or behind an equals sign`() {
+        guard
+            case .run(let options) = parse([
+                "--apps", "/a", "--apps=/b", "--config=/c", "--runtime-directory", "/r",
+                "--shim", "/s", "--spawner=/p",
+            ])
+        else { return #expect(Bool(false)) }
+        #expect(options.appDirectories == ["/a", "/b"])
+        #expect(options.configurationFile == "/c" && options.isConfigurationRequired)
+        #expect(options.runtimeDirectory == "/r")
+        #expect(options.shimPath == "/s" && options.spawnerPath == "/p")
+    }
+
+    @Test func `wrong usage names the argument and points to the help`() {
+        #expect(
+            parse(["--frob"])
+                == .usage("greenroomd: unknown argument “--frob”; see greenroomd --help"))
+        #expect(parse(["--apps"]) == .usage("greenroomd: --apps needs a value; see greenroomd --help"))
+        #expect(
+            parse([], isRoot: false)
+                == .usage(
+                    "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR"
+                ))
+    }
+}

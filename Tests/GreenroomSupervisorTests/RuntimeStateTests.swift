@@ -1,0 +1,131 @@
+import GreenroomLifecycle
+import Testing
+
+@testable import GreenroomSupervisor
+
+/// The mapping on plain memory: a second `RuntimeState` over the same bytes is the next supervisor.
+struct RuntimeStateTests {
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: RuntimeState.byteCount, alignment: 4096)
+
+    init() { memory.initializeMemory(as: UInt8.self, repeating: 0) }
+
+    private func open() -> (RuntimeState, RuntimeState.Contents) {
+        var contents = RuntimeState.Contents()
+        let state = RuntimeState(mapping: memory.baseAddress!, contents: &contents)
+        return (state, contents)
+    }
+
+    private func record(_ number: UInt64, state: ExecutionState = .prewarmed) -> InstanceRecord {
+        InstanceRecord(
+            instance: InstanceIdentifier(number), app: AppIdentifier("org.example.app\(number)"),
+            generation: 7, environmentKey: EnvironmentKey(9), state: state,
+            since: Instant(nanoseconds: 11))
+    }
+
+    private func fullRecord() -> InstanceRecord {
+        var full = record(3, state: .terminating)
+        full.deadline = Instant(nanoseconds: 12)
+        full.launchIdentifier = LaunchIdentifier(String(repeating: "x", count: 64))
+        full.launchKind = .prewarmed
+        full.coldReason = .stale
+        full.launchedAt = Instant(nanoseconds: 13)
+        full.isResuming = true
+        full.isAttached = true
+        full.byteCount = 1 << 40
+        full.endReason = .reclaimed
+        full.exitStatus = .signaled(11, coreDumped: true)
+        full.lastState = .suspended
+        full.endedAt = Instant(nanoseconds: 14)
+        full.isEmpty = true
+        return full
+    }
+
+    @Test func `a fresh mapping holds nothing`() {
+        defer { memory.deallocate() }
+        let (_, contents) = open()
+        #expect(contents.instances.isEmpty && contents.apps.isEmpty)
+        #expect(contents.nextInstance == InstanceIdentifier(1))
+    }
+
+    @Test func `the next supervisor finds every field of every record`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        var app = AppRecord(app: AppIdentifier("org.example"))
+        app.prewarmFailures = 3
+        app.prewarmRetryAt = Instant(nanoseconds: 5)
+        app.crashes = [Instant(nanoseconds: 1), Instant(nanoseconds: 2)]
+        app.crashLoopUntil = Instant(nanoseconds: 6)
+        app.measuredByteCount = 4096
+        app.poolKey = EnvironmentKey(77)
+        app.isPoolWanted = true
+        #expect(state.save(record(1)))
+        #expect(state.save(fullRecord()))
+        #expect(state.save(app))
+        let (_, contents) = open()
+        #expect(contents.instances == [record(1), fullRecord()])
+        #expect(contents.apps == [app])
+        #expect(contents.nextInstance == InstanceIdentifier(4))
+    }
+
+    @Test func `a saved record replaces the former one and an erased one is gone`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        for number in 1...3 { state.save(record(UInt64(number))) }
+        for round in 0..<5 {
+            state.save(record(2, state: round % 2 == 0 ? .active : .background))
+        }
+        state.erase(InstanceIdentifier(1))
+        let (_, contents) = open()
+        #expect(contents.instances.map(\.instance.rawValue) == [2, 3])
+        #expect(contents.instances[0].state == .active)
+    }
+
+    @Test func `an identifier is not reused after its record was erased`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        state.save(record(41))
+        state.erase(InstanceIdentifier(41))
+        #expect(open().1.nextInstance == InstanceIdentifier(42))
+    }
+
+    @Test func `a torn write leaves the former record whole`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        state.save(record(1, state: .active))
+        let before = open().1.instances
+        // What a kill in the middle of a write leaves: garbage in the copy not named.
+        let slot = memory.baseAddress! + 4096
+        let current = slot.load(as: UInt64.self) & 1
+        let other = slot + 64 + Int(1 - current) * RecordCoding.capacity
+        other.initializeMemory(as: UInt8.self, repeating: 0xaa, count: RecordCoding.capacity)
+        #expect(open().1.instances == before)
+    }
+
+    @Test func `a damaged record is counted, freed and never trusted`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        state.save(record(1))
+        state.save(record(2))
+        let slot = memory.baseAddress! + 4096
+        let current = slot.load(as: UInt64.self) & 1
+        (slot + 64 + Int(current) * RecordCoding.capacity).storeBytes(of: 99, as: UInt8.self)
+        let (_, contents) = open()
+        #expect(contents.damagedCount == 1)
+        #expect(contents.instances.count == 1)
+        #expect(open().1.damagedCount == 0)
+    }
+
+    @Test func `random bytes in the mapping never crash the reader`() {
+        defer { memory.deallocate() }
+        var generator = SystemRandomNumberGenerator()
+        let (state, _) = open()
+        for number in 1...200 { state.save(record(UInt64(number))) }
+        for _ in 0..<20_000 {
+            let offset = 8 + Int(generator.next(upperBound: UInt64(200 * 1088 + 4000)))
+            memory[offset] = UInt8.random(in: 0...255)
+        }
+        let (_, contents) = open()
+        #expect(contents.instances.count + contents.damagedCount <= RuntimeState.instanceSlotCount)
+    }
+}
