@@ -1,0 +1,61 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// An app as the shell uses it: its manifest with everything resolved that could block later
+/// (users, groups, paths, the program's eligibility).
+struct InstalledApp: Sendable {
+    enum Kind: Hashable, Sendable {
+        /// An unmodified program: paused by the preload shim.
+        case program
+        /// Speaks the app channel itself and pauses before application-main.
+        case applicationKit
+    }
+
+    /// Why it is never prewarmed: a stable code and a sentence for people.
+    struct Ineligibility: Hashable, Sendable {
+        var code: String
+        var text: String
+    }
+
+    var identifier: AppIdentifier
+    var name: String
+    var manifestPath: String
+    var kind: Kind
+    /// What is executed, after the search of `PATH`.
+    var executablePath: String
+    /// The program whose main is waited for: the executable itself, or the interpreter at the end
+    /// of a script's chain.
+    var pausedExecutablePath: String
+    /// `Exec=` split into words; the first is argv[0].
+    var arguments: [String]
+    /// What instances get when the caller brings no environment of its own.
+    var environment: [String]
+    var extraKeyNames: Set<String>
+    var workingDirectory: String
+    var umask: UInt32
+    /// Whom its instances run as.
+    var account: Account
+    var groups: [UInt32]
+    /// False when instances simply keep the daemon's own credentials.
+    var changesUser: Bool
+    var noNewPrivileges: Bool
+    var limits: [ResourceLimit]
+    var setsCommandLine: Bool
+    var ineligibility: Ineligibility?
+    var isPrewarmingWanted: Bool
+    /// Identity of every file that the program is made from, for staleness.
+    var fingerprint: [FileIdentity]
+    /// What the core knows of it.
+    var description: AppDescription
+
+    /// Of `environment`; computed once because the launch path compares it.
+    var poolEnvironment: PoolEnvironment
+}
+
+/// What tells one version of a file from another.
+struct FileIdentity: Hashable, Sendable {
+    var path: String
+    var device: UInt64
+    var inode: UInt64
+    var changeTimeNanoseconds: Int64
+}

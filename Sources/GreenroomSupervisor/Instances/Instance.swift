@@ -1,0 +1,88 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// The shell's half of an instance: the descriptors by which it is watched and acted on.
+///
+/// Closing: each descriptor is a duplicate of the spawner's and is closed with this object; an
+/// event source is always dropped before its descriptor.
+@LoopActor
+final class Instance {
+    let identifier: InstanceIdentifier
+    let app: AppIdentifier
+    let pid: Int32
+    let process: ProcessDescriptor
+    /// Nil in degraded mode: the spawner then acts on the whole session.
+    let cgroup: Cgroup?
+    /// The daemon's end of the app channel, until the app has started.
+    private(set) var channel: UnixSocket?
+    private var channelSource: EventSource?
+    /// What stands before the launch's own arguments: of a script, its interpreter and path
+    /// (execve(2)). Known once it is paused.
+    var argumentPrefix: [String] = []
+    /// Opened while there is time, so that a launch pays one write(2) for it.
+    private var oomScore: FileDescriptor?
+    private var priority: Priority?
+
+    init(
+        identifier: InstanceIdentifier, app: AppIdentifier, pid: Int32,
+        process: ProcessDescriptor, cgroup: Cgroup?, channel: UnixSocket?
+    ) {
+        self.identifier = identifier
+        self.app = app
+        self.pid = pid
+        self.process = process
+        self.cgroup = cgroup
+        self.channel = channel
+    }
+
+    /// Calls back whenever the channel has something to read or is at its end.
+    func watchChannel(_ body: @escaping (Instance) -> Void) throws(SystemdError) {
+        guard let channel else { return }
+        channelSource = try LoopActor.io(channel.descriptor.rawValue, .readable) {
+            [unowned self] _ in body(self)
+        }
+    }
+
+    func closeChannel() {
+        channelSource = nil
+        channel = nil
+    }
+
+    // MARK: Signals and the freezer
+
+    /// SIGTERM to the main process (pidfd_send_signal(2)); false if it has ended.
+    @discardableResult
+    func signal(_ number: Int32) throws(SystemError) -> Bool { try process.send(signal: number) }
+
+    // MARK: Priority
+
+    /// `oom_score_adj` by state, as Android and lomiri-app-launch publish theirs (proc(5)).
+    static func oomScoreAdjustment(for priority: Priority) -> Int {
+        switch priority {
+        case .foreground: 100
+        case .background: 500
+        case .suspended: 900
+        case .prewarmed: 950
+        }
+    }
+
+    func prepareForLaunch() {
+        if oomScore == nil { oomScore = try? openOOMScore() }
+    }
+
+    /// Makes the kernel prefer it accordingly. What the kernel refuses (lowering a score without
+    /// CAP_SYS_RESOURCE) is passed over: it is a preference.
+    func apply(_ wanted: Priority) {
+        guard priority != wanted else { return }
+        priority = wanted
+        let file = (try? oomScore ?? openOOMScore())
+        oomScore = nil
+        try? file?.writeText(String(Self.oomScoreAdjustment(for: wanted)))
+    }
+
+    private func openOOMScore() throws(SystemError) -> FileDescriptor {
+        try FileDescriptor.open("/proc/\(pid)/oom_score_adj", O_WRONLY)
+    }
+}

@@ -1,0 +1,17 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// What a client's launch brought along, kept by the shell until the launch is answered: the core
+/// decides which process gets it.
+struct LaunchContext {
+    /// argv of the app: the manifest's words, then the client's.
+    var arguments: [String]
+    /// The whole environment of the launch.
+    var environment: [String]
+    /// A directory to start in; nil means the manifest's.
+    var workingDirectory: FileDescriptor?
+    var umask: UInt32?
+    /// Standard input, output and error; nil means the daemon's choice.
+    var standardStreams: [FileDescriptor?] = [nil, nil, nil]
+    var requestedAt: Instant
+}
