@@ -77,6 +77,14 @@ let package = Package(
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // Tests of GreenroomLinux and GreenroomSpawner, on real processes.
+        .testTarget(
+            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSpawnerTests", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
+            swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
