@@ -82,6 +82,13 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+        // Tests of GreenroomLinux and GreenroomSpawner, on real processes.
+        .testTarget(
+            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSpawnerTests", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
+            swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
