@@ -88,6 +88,18 @@ let package = Package(
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSpawnerTests", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
+        // Tests of Systemd, UnitFile and GreenroomManifest. The loop owns its thread, so its tests
+        // run it in a process of its own: systemd-probe.
+        .executableTarget(
+            name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe",
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
             swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]

@@ -10,7 +10,13 @@ internal import CSystemd
 @LoopActor @safe public final class EventSource {
     nonisolated(unsafe) let raw: OpaquePointer
 
-    init(adopting raw: OpaquePointer) { unsafe self.raw = raw }
+    /// SD_EVENT_ONESHOT for what would fire again in every round, SD_EVENT_ON for the rest.
+    private let enabledState: CInt
+
+    init(adopting raw: OpaquePointer, isOneShot: Bool) {
+        unsafe self.raw = raw
+        enabledState = CInt(isOneShot ? SD_EVENT_ONESHOT : SD_EVENT_ON)
+    }
 
     // Not an isolated deinit: on the loop the source must be gone when the last reference is, for
     // the next statement may close its descriptor.
@@ -25,8 +31,8 @@ internal import CSystemd
 
     /// A disabled source stays where it is and reports nothing (sd_event_source_set_enabled(3)).
     ///
-    /// A timer disables itself when it fires; enabling it again without a new deadline fires again
-    /// at once.
+    /// A timer and a deferred source disable themselves when they fire; a timer that is enabled
+    /// again without a new deadline fires again at once.
     public var isEnabled: Bool {
         get {
             var state: CInt = 0
@@ -75,11 +81,6 @@ internal import CSystemd
     /// Arms a timer relative to now (a negative duration is none). For a timer only.
     public func setDeadline(after duration: Duration) throws(SystemdError) {
         try setDeadline(nanoseconds: LoopActor.deadline(after: duration))
-    }
-
-    /// One shot for what would otherwise fire for ever.
-    private var enabledState: CInt {
-        unsafe sd_event_source_get_time(raw, nil) == 0 ? CInt(SD_EVENT_ONESHOT) : CInt(SD_EVENT_ON)
     }
 }
 

@@ -18,7 +18,7 @@ import Glibc
 }
 
 @LoopActor private func adopt<Event>(
-    _ call: StaticString, _ handler: Handler<Event>,
+    _ call: StaticString, isOneShot: Bool = false, _ handler: Handler<Event>,
     _ add: (UnsafeMutableRawPointer, inout OpaquePointer?) -> CInt
 ) throws(SystemdError) -> EventSource {
     let userdata = unsafe Unmanaged.passRetained(handler)
@@ -34,7 +34,7 @@ import Glibc
             unsafe Unmanaged<AnyObject>.fromOpaque(userdata).release()
         }
     }
-    return unsafe EventSource(adopting: raw)
+    return unsafe EventSource(adopting: raw, isOneShot: isOneShot)
 }
 
 // C callbacks written inside a @LoopActor function are themselves isolated to it, with a run-time
@@ -70,7 +70,9 @@ extension LoopActor {
     ) throws(SystemdError) -> EventSource {
         // 0 would mean sd-event's default of 250 ms.
         let slack = max(1, microseconds(roundingUp: nanoseconds(of: accuracy)))
-        let source = try unsafe adopt("sd_event_add_time", Handler<Void> { fire() }) {
+        let source = try unsafe adopt(
+            "sd_event_add_time", isOneShot: true, Handler<Void> { fire() }
+        ) {
             userdata, raw in
             unsafe sd_event_add_time(
                 event, &raw, CLOCK_MONOTONIC, UInt64.max, slack,
@@ -126,7 +128,9 @@ extension LoopActor {
     @LoopActor public static func deferred(
         priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void
     ) throws(SystemdError) -> EventSource {
-        let source = try unsafe adopt("sd_event_add_defer", Handler<Void> { fire() }) {
+        let source = try unsafe adopt(
+            "sd_event_add_defer", isOneShot: true, Handler<Void> { fire() }
+        ) {
             userdata, raw in
             unsafe sd_event_add_defer(
                 event, &raw, { _, userdata in unsafe handle(userdata, ()) }, userdata)

@@ -36,8 +36,9 @@
 
     /// Starts a task on the loop: the only way to start one in the daemon.
     ///
-    /// It runs up to its first suspension before this returns and never leaves the loop's thread.
-    /// A bare `Task` would start Dispatch's threads for good, and with them a wake-up per second.
+    /// It begins once the caller has returned to the loop, before the next event is awaited, and
+    /// never leaves the loop's thread. A bare `Task` would start Dispatch's threads for good, and
+    /// with them a wake-up per second.
     @discardableResult @LoopActor
     public static func task<T: Sendable>(
         _ body: @escaping @LoopActor () async -> T
