@@ -1,0 +1,81 @@
+/// The client's end of one connection: calls in, bytes out; bytes in, replies out. It performs no
+/// I/O. Calls may be pipelined; replies come in the order of the calls.
+public struct ClientConnection: Sendable {
+    private let limits: Limits
+    private var input = InputBuffer()
+    private var output = OutputQueue()
+    /// Whether each unanswered call takes several replies, oldest first.
+    private var waiting: [Bool] = []
+
+    /// Set when the connection must be closed because of what the other side did.
+    public private(set) var violation: ProtocolViolation?
+
+    public init(limits: Limits = .standard) { self.limits = limits }
+
+    /// Queues a call.
+    public mutating func call(_ call: Call) {
+        output.append(descriptorCount: call.descriptorCount) { call.write(to: &$0) }
+        if !call.isOneway { waiting.append(call.wantsMore) }
+    }
+
+    /// Queues a call whose parameters encode themselves.
+    public mutating func call(
+        _ method: String, _ parameters: some ParametersEncodable, wantsMore: Bool = false,
+        descriptorCount: Int = 0
+    ) {
+        output.append(descriptorCount: descriptorCount) { writer in
+            writer.beginObject()
+            writer.member("method", method)
+            writer.name("parameters")
+            writer.beginObject()
+            parameters.encodeMembers(to: &writer)
+            writer.endObject()
+            if wantsMore { writer.member("more", true) }
+            writer.endObject()
+        }
+        waiting.append(wantsMore)
+    }
+
+    /// True while a reply is due.
+    public var isWaiting: Bool { !waiting.isEmpty }
+
+    /// As `ServerConnection.withOutput`.
+    public func withOutput<T>(
+        _ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T
+    ) rethrows -> T? {
+        try output.next(body)
+    }
+
+    /// As `ServerConnection.sent`.
+    public mutating func sent(byteCount: Int) { output.consume(byteCount) }
+
+    /// As `ServerConnection.receive`.
+    public mutating func receive(_ bytes: Span<UInt8>, descriptorCount: Int = 0) {
+        guard violation == nil else { return }
+        do throws(ProtocolViolation) {
+            try input.append(bytes, descriptorCount: descriptorCount, limits: limits)
+        } catch {
+            violation = error
+        }
+    }
+
+    /// The next reply, or nil if it has not come yet.
+    public mutating func nextReply() -> Reply? {
+        guard violation == nil else { return nil }
+        do throws(ProtocolViolation) {
+            let reply = try input.takeMessage(limits: limits) {
+                (bytes, count) throws(ProtocolViolation) in
+                try Reply(bytes, descriptorCount: count, limits: limits)
+            }
+            guard let reply else { return nil }
+            guard let wantsMore = waiting.first, wantsMore || !reply.continues else {
+                throw .unexpectedReply
+            }
+            if !reply.continues { waiting.removeFirst() }
+            return reply
+        } catch {
+            violation = error
+            return nil
+        }
+    }
+}

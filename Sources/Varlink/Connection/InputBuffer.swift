@@ -1,0 +1,86 @@
+/// Cuts a stream of bytes at its NULs and remembers which descriptors came with which message.
+struct InputBuffer: Sendable {
+    /// What is kept allocated between messages, so that an idle connection is small.
+    static let idleCapacity = 16 << 10
+
+    private var bytes: [UInt8] = []
+    /// Start of the first message that was not taken yet.
+    private var head = 0
+    /// No NUL between `head` and here.
+    private var scanned = 0
+    /// Where the messages with descriptors begin, in order.
+    private var batches: [(start: Int, count: Int)] = []
+
+    var byteCount: Int { bytes.count - head }
+
+    /// Descriptors belong to the last message that begins among the bytes they came with: one read
+    /// may return the end of a write without descriptors and the whole of the next with some, and
+    /// never more than that (unix(7)).
+    mutating func append(
+        _ chunk: Span<UInt8>, descriptorCount: Int, limits: Limits
+    ) throws(ProtocolViolation) {
+        let base = bytes.count
+        bytes.reserveCapacity(base + chunk.count)
+        for index in chunk.indices { bytes.append(chunk[index]) }
+        guard descriptorCount > 0 else { return }
+        guard descriptorCount <= limits.messageDescriptorCount else {
+            throw .tooManyDescriptors(limit: limits.messageDescriptorCount)
+        }
+        var start = bytes.count - 1
+        while start > base, bytes[start - 1] != 0 { start -= 1 }
+        guard start == head || start > base || (start > 0 && bytes[start - 1] == 0) else {
+            throw .strayDescriptors
+        }
+        batches.append((start, descriptorCount))
+    }
+
+    /// The next whole message without its NUL, handed to `body` with its descriptors' number.
+    mutating func takeMessage<T>(
+        limits: Limits,
+        _ body: (Span<UInt8>, Int) throws(ProtocolViolation) -> T
+    ) throws(ProtocolViolation) -> T? {
+        scanned = endOfMessage()
+        guard scanned - head < limits.messageByteCount else {
+            throw .messageTooLong(limit: limits.messageByteCount)
+        }
+        guard scanned < bytes.count else { return nil }
+        var descriptorCount = 0
+        if let batch = batches.first, batch.start == head {
+            descriptorCount = batch.count
+            batches.removeFirst()
+        }
+        let result = try body(bytes.span.extracting(head..<scanned), descriptorCount)
+        head = scanned + 1
+        scanned = head
+        compact()
+        return result
+    }
+
+    /// The first NUL that was not scanned yet, or the end.
+    private func endOfMessage() -> Int {
+        let span = bytes.span
+        var index = scanned
+        while index < span.count, span[index] != 0 { index += 1 }
+        return index
+    }
+
+    /// Everything that was not taken, for another protocol.
+    mutating func takeRest() -> [UInt8] {
+        defer { self = InputBuffer() }
+        return Array(bytes[head...])
+    }
+
+    private mutating func compact() {
+        if head == bytes.count {
+            if bytes.capacity > Self.idleCapacity { bytes = [] }
+            bytes.removeAll(keepingCapacity: true)
+        } else if head > Self.idleCapacity, head > bytes.count / 2 {
+            bytes.removeFirst(head)
+            for index in batches.indices { batches[index].start -= head }
+        } else {
+            return
+        }
+        scanned -= head
+        head = 0
+    }
+}

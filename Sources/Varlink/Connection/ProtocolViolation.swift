@@ -1,0 +1,45 @@
+/// What the other side did that ends the connection: there is no reply to it.
+public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertible {
+    case malformedMessage(JSONSyntaxError)
+    case notAnObject
+    case missingMember(String)
+    case unexpectedMember(String)
+    /// `oneway` with `more`, `continues` with an error, and the like.
+    case contradictoryFlags
+    case messageTooLong(limit: Int)
+    case tooManyDescriptors(limit: Int)
+    /// Descriptors came in the middle of a message; they travel with its first byte.
+    case strayDescriptors
+    /// A reply that no call waits for, or a second one where one was due.
+    case unexpectedReply
+    /// The other side reads more slowly than events arise.
+    case outputOverflow(limit: Int)
+
+    public var description: String {
+        switch self {
+        case .malformedMessage(let error): "the message is not JSON: \(error)"
+        case .notAnObject: "the message is not a JSON object"
+        case .missingMember(let name): "the message has no \"\(name)\""
+        case .unexpectedMember(let name): "the message has an unusable \"\(name)\""
+        case .contradictoryFlags: "the message's flags contradict each other"
+        case .messageTooLong(let limit): "the message exceeds \(limit) bytes"
+        case .tooManyDescriptors(let limit): "more than \(limit) descriptors came"
+        case .strayDescriptors: "descriptors came in the middle of a message"
+        case .unexpectedReply: "a reply came that nobody waits for"
+        case .outputOverflow(let limit): "more than \(limit) bytes wait to be read"
+        }
+    }
+
+    static func object(
+        _ bytes: Span<UInt8>, limits: Limits
+    ) throws(ProtocolViolation) -> JSONObject {
+        let value: JSONValue
+        do throws(JSONSyntaxError) {
+            value = try JSONValue(parsing: bytes, depthLimit: limits.depth)
+        } catch {
+            throw .malformedMessage(error)
+        }
+        guard case .object(let object) = value else { throw .notAnObject }
+        return object
+    }
+}

@@ -1,0 +1,200 @@
+/// Why a text is not the JSON that this codec reads.
+public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case unexpectedEnd = "the text ends too early"
+        case unexpectedCharacter = "this character cannot stand here"
+        case trailingCharacters = "something follows the value"
+        case tooDeep = "arrays and objects are nested too deeply"
+        case duplicateName = "the object has this name twice"
+        case malformedNumber = "this is not a number"
+        case numberOutOfRange = "the number does not fit a double"
+        case malformedEscape = "this is not an escape sequence"
+        case loneSurrogate = "half of a surrogate pair stands alone"
+        case controlCharacter = "a control character stands unescaped in a string"
+        case invalidUTF8 = "the string is not UTF-8"
+    }
+    public let code: Code
+    /// In bytes from the start of the text.
+    public let offset: Int
+
+    public var description: String { "byte \(offset): \(code.rawValue)" }
+}
+
+extension JSONValue {
+    /// Reads one JSON text and nothing else (RFC 8259, with every choice it leaves made strictly:
+    /// no byte order mark, no duplicate names, no lone surrogates).
+    /// - Parameter depthLimit: arrays and objects within each other; the parser recurses.
+    public init(parsing bytes: Span<UInt8>, depthLimit: Int = Limits.standard.depth)
+        throws(JSONSyntaxError)
+    {
+        var parser = JSONParser(depthLimit: depthLimit)
+        self = try parser.text(bytes)
+    }
+
+    /// Reads one JSON text and nothing else.
+    public init(parsing text: String, depthLimit: Int = Limits.standard.depth)
+        throws(JSONSyntaxError)
+    {
+        try self.init(parsing: Array(text.utf8).span, depthLimit: depthLimit)
+    }
+}
+
+/// A recursive-descent parser. It holds no bytes, only where it stands in those it is given.
+struct JSONParser {
+    let depthLimit: Int
+    var position = 0
+    var depth = 0
+
+    init(depthLimit: Int) { self.depthLimit = depthLimit }
+
+    mutating func text(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
+        skipSpace(bytes)
+        let value = try value(bytes)
+        skipSpace(bytes)
+        guard position == bytes.count else { throw error(.trailingCharacters) }
+        return value
+    }
+
+    func error(_ code: JSONSyntaxError.Code) -> JSONSyntaxError {
+        JSONSyntaxError(code: code, offset: position)
+    }
+
+    @inline(__always)
+    mutating func skipSpace(_ bytes: Span<UInt8>) {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            case _: return
+            }
+        }
+    }
+
+    /// The byte here, or an error at the end.
+    @inline(__always)
+    func peek(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> UInt8 {
+        guard position < bytes.count else { throw error(.unexpectedEnd) }
+        return bytes[position]
+    }
+
+    private mutating func value(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
+        switch try peek(bytes) {
+        case UInt8(ascii: "\""): return .string(try string(bytes))
+        case UInt8(ascii: "{"): return .object(try object(bytes))
+        case UInt8(ascii: "["): return .array(try array(bytes))
+        case UInt8(ascii: "t"):
+            try word("true", bytes)
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try word("false", bytes)
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try word("null", bytes)
+            return .null
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number(bytes)
+        case _: throw error(.unexpectedCharacter)
+        }
+    }
+
+    private mutating func word(_ word: String, _ bytes: Span<UInt8>) throws(JSONSyntaxError) {
+        for byte in word.utf8 {
+            guard try peek(bytes) == byte else { throw error(.unexpectedCharacter) }
+            position += 1
+        }
+    }
+
+    private mutating func enter() throws(JSONSyntaxError) {
+        guard depth < depthLimit else { throw error(.tooDeep) }
+        depth += 1
+        position += 1
+    }
+
+    private mutating func array(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> [JSONValue] {
+        try enter()
+        var elements: [JSONValue] = []
+        skipSpace(bytes)
+        if try peek(bytes) != UInt8(ascii: "]") {
+            while true {
+                skipSpace(bytes)
+                elements.append(try value(bytes))
+                skipSpace(bytes)
+                let byte = try peek(bytes)
+                if byte == UInt8(ascii: "]") { break }
+                guard byte == UInt8(ascii: ",") else { throw error(.unexpectedCharacter) }
+                position += 1
+            }
+        }
+        position += 1
+        depth -= 1
+        return elements
+    }
+
+    private mutating func object(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONObject {
+        try enter()
+        var members = UniqueMembers()
+        skipSpace(bytes)
+        if try peek(bytes) != UInt8(ascii: "}") {
+            while true {
+                skipSpace(bytes)
+                guard try peek(bytes) == UInt8(ascii: "\"") else {
+                    throw error(.unexpectedCharacter)
+                }
+                let start = position
+                let name = try string(bytes)
+                guard members.claim(name) else {
+                    throw JSONSyntaxError(code: .duplicateName, offset: start)
+                }
+                skipSpace(bytes)
+                guard try peek(bytes) == UInt8(ascii: ":") else {
+                    throw error(.unexpectedCharacter)
+                }
+                position += 1
+                skipSpace(bytes)
+                members.append(name, try value(bytes))
+                skipSpace(bytes)
+                let byte = try peek(bytes)
+                if byte == UInt8(ascii: "}") { break }
+                guard byte == UInt8(ascii: ",") else { throw error(.unexpectedCharacter) }
+                position += 1
+            }
+        }
+        position += 1
+        depth -= 1
+        return JSONObject(unique: members.list)
+    }
+}
+
+/// Members under construction. Few are compared one by one; many through a set, so that a
+/// stranger's object with a million names costs linear time.
+private struct UniqueMembers {
+    static let linearLimit = 16
+
+    var list: [JSONObject.Member] = []
+    private var seen: Set<Name> = []
+
+    private struct Name: Hashable {
+        let text: String
+        static func == (left: Name, right: Name) -> Bool {
+            JSONObject.isSame(left.text, right.text)
+        }
+        func hash(into hasher: inout Hasher) {
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
+    }
+
+    /// False if the name is taken.
+    mutating func claim(_ name: String) -> Bool {
+        if list.count < Self.linearLimit {
+            for member in list where JSONObject.isSame(member.name, name) { return false }
+            return true
+        }
+        if seen.isEmpty {
+            for member in list { seen.insert(Name(text: member.name)) }
+        }
+        return seen.insert(Name(text: name)).inserted
+    }
+
+    mutating func append(_ name: String, _ value: JSONValue) {
+        if list.isEmpty { list.reserveCapacity(6) }
+        list.append(JSONObject.Member(name: name, value: value))
+    }
+}

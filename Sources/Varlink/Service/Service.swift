@@ -1,0 +1,65 @@
+/// What a service says about itself, and the answers to `org.varlink.service`.
+public struct Service: Sendable {
+    public let vendor: String
+    public let product: String
+    public let version: String
+    public let url: String
+    /// Sorted by name; `org.varlink.service` is among them.
+    public let interfaces: [Interface]
+
+    public init(
+        vendor: String, product: String, version: String, url: String, interfaces: [Interface]
+    ) {
+        self.vendor = vendor
+        self.product = product
+        self.version = version
+        self.url = url
+        self.interfaces = (interfaces + [.service]).sorted { $0.name < $1.name }
+    }
+
+    /// Answers a call to `org.varlink.service`, or to an interface that this service does not have.
+    /// - Returns: false, having done nothing, if the call is for an interface of the service's own.
+    public func answer(_ call: Call, on connection: inout ServerConnection) -> Bool {
+        do throws(ServiceError) {
+            switch call.method {
+            case "org.varlink.service.GetInfo":
+                try expect(call, [])
+                connection.reply(information)
+            case "org.varlink.service.GetInterfaceDescription":
+                try expect(call, ["interface"])
+                guard case .string(let name)? = call.parameters["interface"] else {
+                    throw .invalidParameter("interface")
+                }
+                guard let interface = interfaces.first(where: { $0.name == name }) else {
+                    throw .interfaceNotFound(name)
+                }
+                connection.reply(["description": .string(interface.text)] as JSONObject)
+            case let method where call.interfaceName == Interface.service.name:
+                throw .methodNotFound(method)
+            case _:
+                let name = call.interfaceName
+                guard interfaces.contains(where: { $0.name == name }) else {
+                    throw .interfaceNotFound(String(name))
+                }
+                return false
+            }
+        } catch {
+            connection.fail(error)
+        }
+        return true
+    }
+
+    private func expect(_ call: Call, _ names: [String]) throws(ServiceError) {
+        for member in call.parameters.members where !names.contains(member.name) {
+            throw .invalidParameter(member.name)
+        }
+    }
+
+    private var information: JSONObject {
+        [
+            "vendor": .string(vendor), "product": .string(product), "version": .string(version),
+            "url": .string(url),
+            "interfaces": .array(interfaces.map { .string($0.name) }),
+        ]
+    }
+}
