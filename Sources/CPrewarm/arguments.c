@@ -1,0 +1,159 @@
+#include "arguments.h"
+
+#include "symbols.h"
+#include "system.h"
+#include "text.h"
+
+/// Kernels hand over about 22 entries; the vector is copied up to this length.
+#define AUXILIARY_LIMIT 64
+#define PAGE_SIZE 4096u
+
+static const ElfW(auxv_t) * auxiliary;
+static size_t auxiliary_count;
+
+/// Each name may be defined in another object: an executable that is not position-independent has
+/// its own copy of those it mentions. glibc has three names for the environment, musl four.
+static const char *const environment_names[] = {
+    "environ", "__environ", "_environ", "___environ"};
+static const char *const full_names[] = {"program_invocation_name", "__progname_full"};
+static const char *const short_names[] = {"program_invocation_short_name", "__progname"};
+#define COUNT(array) (sizeof array / sizeof array[0])
+
+static char ***environment_variables[COUNT(environment_names)];
+static char **full_name_variables[COUNT(full_names)];
+static char **short_name_variables[COUNT(short_names)];
+
+/// Where the kernel thinks the program is; PR_SET_MM_MAP wants all of it back.
+static struct prctl_mm_map layout;
+static bool layout_is_known;
+
+bool arguments_map(struct argument_memory *memory, size_t capacity) {
+    // A string has at least its NUL, and a pointer has eight bytes; argc and two null pointers.
+    size_t vectors = (capacity + 4) * sizeof(char *) + AUXILIARY_LIMIT * sizeof(ElfW(auxv_t));
+    memory->mapped = (capacity + vectors + 2 * PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+    memory->capacity = capacity;
+    memory->strings = sys_map(memory->mapped);
+    return memory->strings != NULL;
+}
+
+/// Fields 26 to 28 and 45 to 47 of /proc/self/stat, proc_pid_stat(5).
+static void read_layout(void) {
+    char text[1024];
+    int file = sys_open("/proc/self/stat", O_RDONLY);
+    if (file < 0) return;
+    long size = sys_read(file, text, sizeof text - 1);
+    sys_close(file);
+    if (size <= 0) return;
+    text[size] = 0;
+
+    // The second field is the command name, which may hold spaces and parentheses.
+    const char *at = text + size;
+    while (at > text && *at != ')') at--;
+    uint64_t fields[48] = {0};
+    unsigned field = 2;
+    while (*at && field < 48) {
+        if (*at == ' ' || *at == ')') {
+            at++;
+            if (*at == ' ') continue;
+            field++;
+            if (*at == '-') at++;
+            if (field < 48) text_number(&at, &fields[field]);
+        } else {
+            at++;
+        }
+    }
+    layout = (struct prctl_mm_map){
+        .start_code = fields[26],
+        .end_code = fields[27],
+        .start_stack = fields[28],
+        .start_data = fields[45],
+        .end_data = fields[46],
+        .start_brk = fields[47],
+        .exe_fd = (uint32_t)-1,
+    };
+    layout_is_known = fields[26] != 0 && fields[47] != 0;
+}
+
+void arguments_prepare(const ElfW(auxv_t) * auxv) {
+    auxiliary = auxv;
+    auxiliary_count = 1;
+    while (auxiliary_count < AUXILIARY_LIMIT && auxv[auxiliary_count - 1].a_type != AT_NULL)
+        auxiliary_count++;
+    for (size_t i = 0; i < COUNT(environment_names); i++)
+        environment_variables[i] = symbol_find(environment_names[i]);
+    for (size_t i = 0; i < COUNT(full_names); i++)
+        full_name_variables[i] = symbol_find(full_names[i]);
+    for (size_t i = 0; i < COUNT(short_names); i++)
+        short_name_variables[i] = symbol_find(short_names[i]);
+    read_layout();
+}
+
+bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc) {
+    if (argc == 0 || size == 0 || strings[size - 1] != 0) return false;
+    if (argc > size || envc > size) return false;
+    size_t found = 0;
+    for (size_t i = 0; i < size; i++) found += strings[i] == 0;
+    return found == (size_t)argc + envc;
+}
+
+static char *point_at_strings(char ***vector, uint32_t count, char *strings) {
+    while (count--) {
+        *(*vector)++ = strings;
+        strings += text_length(strings) + 1;
+    }
+    *(*vector)++ = NULL;
+    return strings;
+}
+
+static char *after_last_slash(char *path) {
+    char *name = path;
+    for (char *at = path; *at; at++)
+        if (*at == '/') name = at + 1;
+    return name;
+}
+
+/// Tells the C library. The words of a `char **` are what these symbols are in every libc known.
+static void tell_library(const struct arguments *arguments) {
+    for (size_t i = 0; i < COUNT(environment_names); i++)
+        if (environment_variables[i]) *environment_variables[i] = arguments->envp;
+    for (size_t i = 0; i < COUNT(full_names); i++)
+        if (full_name_variables[i]) *full_name_variables[i] = arguments->argv[0];
+    char *name = after_last_slash(arguments->argv[0]);
+    for (size_t i = 0; i < COUNT(short_names); i++)
+        if (short_name_variables[i]) *short_name_variables[i] = name;
+}
+
+/// Tells the kernel. PR_SET_MM_ARG_START and its siblings would need CAP_SYS_RESOURCE; the whole
+/// map at once needs nothing, on kernels with CONFIG_CHECKPOINT_RESTORE. Failure only means that
+/// ps(1) shows the prewarm's command line.
+static void tell_kernel(char *arguments, char *environment, char *end) {
+    if (!layout_is_known) return;
+    layout.brk = sys_brk();
+    layout.arg_start = (uint64_t)arguments;
+    layout.arg_end = layout.env_start = (uint64_t)environment;
+    layout.env_end = (uint64_t)end;
+    sys_prctl(PR_SET_MM, PR_SET_MM_MAP, (long)&layout, sizeof layout);
+}
+
+struct arguments arguments_apply(struct argument_memory *memory, size_t size, uint32_t argc,
+                                 uint32_t envc, bool set_command_line) {
+    // The block looks as the kernel would have made it: argc, argv, null, environment, null,
+    // auxiliary vector. Go, for one, finds the last two by walking from the first.
+    uintptr_t start = ((uintptr_t)memory->strings + size + 15) / 16 * 16;
+    *(long *)start = (long)argc;
+    char **vector = (char **)start + 1;
+
+    struct arguments arguments = {.argc = (int)argc, .argv = vector};
+    char *environment = point_at_strings(&vector, argc, memory->strings);
+    arguments.envp = vector;
+    char *end = point_at_strings(&vector, envc, environment);
+    memcpy(vector, auxiliary, auxiliary_count * sizeof *auxiliary);
+
+    uintptr_t used_end = (uintptr_t)vector + auxiliary_count * sizeof *auxiliary;
+    size_t used = (used_end - (uintptr_t)memory->strings + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+    if (used < memory->mapped) sys_unmap(memory->strings + used, memory->mapped - used);
+
+    tell_library(&arguments);
+    if (set_command_line) tell_kernel(memory->strings, environment, end);
+    return arguments;
+}

@@ -1,0 +1,78 @@
+#include "descriptors.h"
+
+#include "system.h"
+
+#include <asm/ioctls.h>
+
+/// Linux's ceiling of descriptor numbers is far above; nobody places one beyond this.
+#define TARGET_LIMIT (1 << 20)
+
+int descriptor_with_role(const struct incoming *message, enum gr_descriptor_role role) {
+    for (unsigned i = 0; i < message->descriptor_count; i++)
+        if (message->header.roles[i] == (int32_t)role) return message->descriptors[i];
+    return -1;
+}
+
+bool descriptors_are_valid(const struct incoming *message, bool strings_in_descriptor) {
+    const int32_t *roles = message->header.roles;
+    bool has_strings = false;
+    for (unsigned i = 0; i < message->descriptor_count; i++) {
+        bool known = (roles[i] >= 0 && roles[i] < TARGET_LIMIT && roles[i] != channel_number())
+            || roles[i] == GR_ROLE_WORKING_DIRECTORY || roles[i] == GR_ROLE_STRINGS;
+        if (!known) return false;
+        has_strings |= roles[i] == GR_ROLE_STRINGS;
+        for (unsigned j = 0; j < i; j++)
+            if (roles[i] == roles[j]) return false;
+    }
+    return has_strings == strings_in_descriptor;
+}
+
+/// Succeeds too when the process leads its session already, as the spawner's children do.
+static int enter_new_session(void) {
+    int result = sys_setsid();
+    return result >= 0 || sys_getsid() == sys_getpid() ? 0 : -result;
+}
+
+/// Received descriptors have the lowest free numbers, which may be somebody's place. They move out
+/// of the way first; a copy onto a place could close one still needed.
+static int move_above_targets(struct incoming *message) {
+    int highest = 2;
+    for (unsigned i = 0; i < message->descriptor_count; i++)
+        if (message->header.roles[i] > highest) highest = message->header.roles[i];
+    for (unsigned i = 0; i < message->descriptor_count; i++) {
+        int old = message->descriptors[i];
+        bool is_a_place = false;
+        for (unsigned j = 0; j < message->descriptor_count; j++)
+            is_a_place |= message->header.roles[j] == old;
+        if (!is_a_place) continue;
+        int moved = sys_fcntl(old, F_DUPFD_CLOEXEC, highest + 1);
+        if (moved < 0) return -moved;
+        sys_close(old);
+        message->descriptors[i] = moved;
+    }
+    return 0;
+}
+
+static int put_in_place(const struct incoming *message) {
+    for (unsigned i = 0; i < message->descriptor_count; i++) {
+        int target = message->header.roles[i];
+        int result = 0;
+        if (target >= 0)
+            result = sys_dup3(message->descriptors[i], target, 0);
+        else if (target == GR_ROLE_WORKING_DIRECTORY)
+            result = sys_fchdir(message->descriptors[i]);
+        if (result < 0) return -result;
+    }
+    return 0;
+}
+
+int descriptors_apply(struct incoming *message) {
+    uint32_t flags = message->header.flags;
+    int error = 0;
+    if (flags & GR_NEW_SESSION) error = enter_new_session();
+    if (!error) error = move_above_targets(message);
+    if (!error) error = put_in_place(message);
+    incoming_close_descriptors(message);
+    if (!error && (flags & GR_CONTROLLING_TERMINAL)) error = -sys_ioctl(0, TIOCSCTTY, 0);
+    return error;
+}

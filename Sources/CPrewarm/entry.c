@@ -1,0 +1,102 @@
+/// How the dynamic linker and the program reach the shim.
+///
+/// `__libc_start_main` is called by the start code of every program that is linked to a libc. Being
+/// preloaded, ours is found first; it hands the real one a `main` of ours, which pauses and then
+/// calls the program's. Library constructors, the executable's constructors and everything else
+/// have run by then, with the prewarm's arguments.
+///
+/// What stays visible to a program that looks for it: the object itself, in /proc/self/maps and in
+/// dl_iterate_phdr(3); and constructors of libraries that the program opens later with dlopen(3)
+/// get the prewarm's argv from glibc, which keeps its own copy out of reach (their environment is
+/// right).
+
+#include "channel.h"
+#include "pause.h"
+#include "symbols.h"
+#include "system.h"
+#include "traces.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int (*main_function)(int, char **, char **);
+typedef int (*start_function)(main_function, int, char **, void (*)(void), void (*)(void),
+                              void (*)(void), void *);
+
+static bool is_prepared;
+static bool is_waiting; // connected to a daemon and not yet launched
+static bool pauses_by_call;
+static int owner; // the process that was prewarmed; a fork of it has no business here
+static int prewarm_argc;
+static main_function program_main;
+
+static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
+    while (*environment) environment++;
+    return (const ElfW(auxv_t) *)(environment + 1);
+}
+
+/// Reads what the daemon asks for and removes every trace of the request, once.
+static void prepare(int argc, char **argv) {
+    if (is_prepared) return;
+    is_prepared = true;
+    char **environment = argv + argc + 1;
+    const ElfW(auxv_t) *auxv = auxiliary_vector(environment);
+    symbols_locate(auxv);
+
+    struct traces traces = traces_read(environment);
+    if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
+    if (!channel_open(traces.channel, traces.channel_inode)) return;
+    traces_scrub(environment, symbols_own_path());
+    arguments_prepare(auxv);
+    is_waiting = true;
+    pauses_by_call = traces.pauses_by_call;
+    owner = sys_getpid();
+    prewarm_argc = argc;
+}
+
+/// A library's constructor may start a child, which must inherit nothing of ours. build.mk links
+/// with `-z initfirst`, so glibc calls this before any other constructor; a library loaded after us
+/// that asks for the same (libpthread before glibc 2.34) takes precedence and loses nothing. musl
+/// runs constructors inside `__libc_start_main`, that is, after our own preparation there, and
+/// passes no arguments.
+__attribute__((constructor)) static void prepare_early(int argc, char **argv) {
+    prepare(argc, argv);
+}
+
+static struct arguments wait_for_launch(enum gr_pause_reason reason) {
+    if (sys_getpid() != owner) sys_exit(0);
+    is_waiting = false;
+    return pause_until_launch(reason, prewarm_argc);
+}
+
+static int paused_main(int argc, char **argv, char **envp) {
+    (void)argc, (void)argv, (void)envp;
+    struct arguments launch = wait_for_launch(GR_PAUSED_AT_MAIN);
+    return program_main(launch.argc, launch.argv, launch.envp);
+}
+
+/// Pauses a program that knows the best moment itself (`GREENROOM_PAUSE=call`), for example after
+/// an interpreter's imports. Returns 1 after a launch, with the new arguments and environment; 0 at
+/// once when nobody prewarms this process. The strings live as long as the process.
+EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp);
+EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp) {
+    if (!is_waiting) return 0;
+    struct arguments launch = wait_for_launch(GR_PAUSED_BY_CALL);
+    if (argc) *argc = launch.argc;
+    if (argv) *argv = launch.argv;
+    if (envp) *envp = launch.envp;
+    return 1;
+}
+
+EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*init)(void),
+                             void (*fini)(void), void (*loader_fini)(void), void *stack_end);
+EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*init)(void),
+                             void (*fini)(void), void (*loader_fini)(void), void *stack_end) {
+    prepare(argc, argv);
+    start_function start = (start_function)symbol_find("__libc_start_main");
+    if (!start) sys_exit(127);
+    if (is_waiting && !pauses_by_call) {
+        program_main = main;
+        main = paused_main;
+    }
+    return start(main, argc, argv, init, fini, loader_fini, stack_end);
+}

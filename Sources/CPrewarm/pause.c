@@ -1,0 +1,129 @@
+#include "pause.h"
+
+#include "channel.h"
+#include "descriptors.h"
+#include "system.h"
+#include "text.h"
+
+/// A directory has a link from each subdirectory: one per thread here. 0 when /proc is missing.
+static uint32_t thread_count(void) {
+    struct stat tasks = {0};
+    if (sys_stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 2) return 0;
+    return (uint32_t)tasks.st_nlink - 2;
+}
+
+static void report_pause(enum gr_pause_reason reason, int argc) {
+    channel_send(GR_PAUSED, (struct gr_header){.status = (int32_t)reason,
+                                               .threads = thread_count(),
+                                               .argc = (uint32_t)argc,
+                                               .cookie = sys_monotonic_nanoseconds()});
+}
+
+/// Whether the header is one of ours and agrees with what was received beside it.
+static bool is_well_formed(const struct incoming *message) {
+    const struct gr_header *header = &message->header;
+    bool strings_elsewhere =
+        header->type == GR_GO && (header->flags & GR_STRINGS_IN_DESCRIPTOR) != 0;
+    return message->complete && header->magic == GR_WIRE_MAGIC
+        && header->version == GR_WIRE_VERSION
+        && header->descriptor_count == message->descriptor_count
+        && message->string_byte_count == (strings_elsewhere ? 0 : header->string_byte_count);
+}
+
+static bool is_empty(const struct incoming *message) {
+    return message->descriptor_count == 0 && message->string_byte_count == 0;
+}
+
+/// Copies the strings out of the memfd they came in. A copy, because the program may write to its
+/// arguments, and because a mapping of that file would be a trace. 0 or an errno.
+static int read_strings(const struct incoming *message, struct argument_memory *memory) {
+    size_t size = message->header.string_byte_count;
+    int file = descriptor_with_role(message, GR_ROLE_STRINGS);
+    struct stat status = {0}; // analyzers do not see what the kernel writes
+    if (file < 0 || size > GR_WIRE_STRING_LIMIT) return EPROTO;
+    if (sys_fstat(file, &status) != 0 || (uint64_t)status.st_size < size) return EPROTO;
+    if (!arguments_map(memory, size)) return ENOMEM;
+    for (size_t done = 0; done < size;) {
+        long count = sys_pread(file, memory->strings + done, size - done, done);
+        if (count == -EINTR) continue;
+        if (count <= 0) {
+            sys_unmap(memory->strings, memory->mapped);
+            return count < 0 ? (int)-count : EPROTO;
+        }
+        done += (size_t)count;
+    }
+    return 0;
+}
+
+/// Checks everything a GO says before anything of it is done. 0 or an errno; on success `memory`
+/// holds the strings.
+static int check_go(const struct incoming *message, struct argument_memory *memory) {
+    const struct gr_header *header = &message->header;
+    bool in_descriptor = (header->flags & GR_STRINGS_IN_DESCRIPTOR) != 0;
+    struct argument_memory received = *memory;
+    if (header->flags & ~(uint32_t)GR_GO_FLAGS) return EPROTO;
+    if (header->umask != GR_UMASK_UNCHANGED && header->umask > 0777) return EPROTO;
+    if (!descriptors_are_valid(message, in_descriptor)) return EPROTO;
+    if (in_descriptor) {
+        int error = read_strings(message, &received);
+        if (error) return error;
+    }
+    size_t size = header->string_byte_count;
+    if (!arguments_are_valid(received.strings, size, header->argc, header->envc)) {
+        if (in_descriptor) sys_unmap(received.strings, received.mapped);
+        return EPROTO;
+    }
+    if (in_descriptor) sys_unmap(memory->strings, memory->mapped);
+    *memory = received;
+    return 0;
+}
+
+/// From here there is no way back to waiting: what fails, fails the instance.
+static struct arguments launch(struct incoming *message, struct argument_memory *memory) {
+    const struct gr_header *header = &message->header;
+    int error = descriptors_apply(message);
+    if (error) {
+        channel_send_error(error, header->cookie);
+        sys_exit(0);
+    }
+    if (header->umask != GR_UMASK_UNCHANGED) sys_umask(header->umask);
+    struct arguments arguments =
+        arguments_apply(memory, header->string_byte_count, header->argc, header->envc,
+                        (header->flags & GR_SET_COMMAND_LINE) != 0);
+    channel_send(GR_STARTED, (struct gr_header){.cookie = header->cookie});
+    channel_close();
+    return arguments;
+}
+
+struct arguments pause_until_launch(enum gr_pause_reason reason, int argc) {
+    struct argument_memory memory;
+    if (!arguments_map(&memory, GR_WIRE_INLINE_STRING_LIMIT)) {
+        channel_send_error(ENOMEM, 0);
+        sys_exit(0);
+    }
+    report_pause(reason, argc);
+    for (;;) {
+        struct incoming message;
+        channel_receive(&message, memory.strings, memory.capacity);
+        int error = is_well_formed(&message) ? 0 : EPROTO;
+        if (!error) {
+            switch (message.header.type) {
+            case GR_GO:
+                error = check_go(&message, &memory);
+                if (!error) return launch(&message, &memory);
+                break;
+            case GR_PING:
+                if (!is_empty(&message)) {
+                    error = EPROTO;
+                    break;
+                }
+                channel_send(GR_PONG, (struct gr_header){.cookie = message.header.cookie});
+                break;
+            case GR_QUIT: sys_exit(0);
+            default: error = EPROTO;
+            }
+        }
+        incoming_close_descriptors(&message);
+        if (error) channel_send_error(error, message.header.cookie);
+    }
+}

@@ -1,0 +1,166 @@
+/// System calls without a C library: the result is the kernel's, -errno on failure.
+///
+/// A preloaded object that called libc would depend on which libc it is loaded beside, and on that
+/// libc being initialised, which it is not yet when our constructor runs.
+#ifndef GREENROOM_SYSTEM_H
+#define GREENROOM_SYSTEM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static inline long system_call(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__x86_64__)
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+#else
+#error "no system call convention for this machine"
+#endif
+}
+
+/// exit_group(2)
+__attribute__((noreturn)) static inline void sys_exit(int status) {
+    for (;;) system_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+/// open(2), always close-on-exec
+static inline int sys_open(const char *path, int flags) {
+    return (int)system_call(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, 0, 0, 0);
+}
+
+/// close(2)
+static inline void sys_close(int descriptor) {
+    system_call(SYS_close, descriptor, 0, 0, 0, 0, 0);
+}
+
+/// read(2)
+static inline long sys_read(int descriptor, void *buffer, size_t size) {
+    return system_call(SYS_read, descriptor, (long)buffer, (long)size, 0, 0, 0);
+}
+
+/// pread(2)
+static inline long sys_pread(int descriptor, void *buffer, size_t size, size_t offset) {
+    return system_call(SYS_pread64, descriptor, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
+/// readlink(2)
+static inline long sys_readlink(const char *path, char *buffer, size_t size) {
+    return system_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size, 0, 0);
+}
+
+/// fstat(2)
+static inline int sys_fstat(int descriptor, struct stat *status) {
+    return (int)system_call(SYS_fstat, descriptor, (long)status, 0, 0, 0, 0);
+}
+
+/// stat(2)
+static inline int sys_stat(const char *path, struct stat *status) {
+    return (int)system_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)status, 0, 0, 0);
+}
+
+/// fcntl(2)
+static inline int sys_fcntl(int descriptor, int command, long argument) {
+    return (int)system_call(SYS_fcntl, descriptor, command, argument, 0, 0, 0);
+}
+
+/// dup3(2)
+static inline int sys_dup3(int from, int to, int flags) {
+    return (int)system_call(SYS_dup3, from, to, flags, 0, 0, 0);
+}
+
+/// ioctl(2)
+static inline int sys_ioctl(int descriptor, unsigned long request, long argument) {
+    return (int)system_call(SYS_ioctl, descriptor, (long)request, argument, 0, 0, 0);
+}
+
+/// fchdir(2)
+static inline int sys_fchdir(int descriptor) {
+    return (int)system_call(SYS_fchdir, descriptor, 0, 0, 0, 0, 0);
+}
+
+/// umask(2)
+static inline void sys_umask(unsigned mask) {
+    system_call(SYS_umask, mask, 0, 0, 0, 0, 0);
+}
+
+/// setsid(2)
+static inline int sys_setsid(void) {
+    return (int)system_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
+}
+
+/// getsid(2)
+static inline int sys_getsid(void) {
+    return (int)system_call(SYS_getsid, 0, 0, 0, 0, 0, 0);
+}
+
+/// getpid(2)
+static inline int sys_getpid(void) {
+    return (int)system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/// brk(2): the current end of the heap
+static inline uint64_t sys_brk(void) {
+    return (uint64_t)system_call(SYS_brk, 0, 0, 0, 0, 0, 0);
+}
+
+/// prctl(2)
+static inline int sys_prctl(int option, long a, long b, long c) {
+    return (int)system_call(SYS_prctl, option, a, b, c, 0, 0);
+}
+
+/// sendto(2) without an address
+static inline long sys_send(int descriptor, const void *bytes, size_t size, int flags) {
+    return system_call(SYS_sendto, descriptor, (long)bytes, (long)size, flags, 0, 0);
+}
+
+/// recvmsg(2)
+static inline long sys_recvmsg(int descriptor, struct msghdr *message, int flags) {
+    return system_call(SYS_recvmsg, descriptor, (long)message, flags, 0, 0, 0);
+}
+
+/// mmap(2) of private, zeroed, writable memory; null when there is none
+static inline void *sys_map(size_t size) {
+    long address = system_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return address < 0 && address > -4096 ? NULL : (void *)address;
+}
+
+/// munmap(2)
+static inline void sys_unmap(void *address, size_t size) {
+    system_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+}
+
+/// clock_gettime(2): CLOCK_MONOTONIC in nanoseconds
+static inline uint64_t sys_monotonic_nanoseconds(void) {
+    struct timespec now = {0, 0};
+    system_call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

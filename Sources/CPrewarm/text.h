@@ -1,0 +1,21 @@
+/// The few string functions the shim needs, because it has no C library.
+#ifndef GREENROOM_TEXT_H
+#define GREENROOM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memset(void *to, int byte, size_t size);
+
+size_t text_length(const char *text);
+bool text_equals(const char *a, const char *b);
+
+/// What follows `prefix` in `text`, or null.
+const char *text_after(const char *text, const char *prefix);
+
+/// Reads a decimal number and moves `*text` behind it; false when there is no digit.
+bool text_number(const char **text, uint64_t *number);
+
+#endif

@@ -1,0 +1,89 @@
+#include "traces.h"
+
+#include "system.h"
+#include "text.h"
+
+#define PREFIX "GREENROOM_"
+
+static void read_channel(const char *value, struct traces *traces) {
+    uint64_t descriptor, inode;
+    if (!text_number(&value, &descriptor) || *value++ != ':') return;
+    if (!text_number(&value, &inode) || *value != 0) return;
+    if (descriptor > 1u << 20) return;
+    traces->channel = (int)descriptor;
+    traces->channel_inode = inode;
+}
+
+struct traces traces_read(char **environment) {
+    struct traces traces = {.channel = -1};
+    for (char **entry = environment; *entry; entry++) {
+        const char *value;
+        if ((value = text_after(*entry, PREFIX "CHANNEL=")))
+            read_channel(value, &traces);
+        else if ((value = text_after(*entry, PREFIX "EXECUTABLE=")))
+            traces.executable = value;
+        else if ((value = text_after(*entry, PREFIX "PAUSE=")))
+            traces.pauses_by_call = text_equals(value, "call");
+    }
+    return traces;
+}
+
+bool traces_name_this_executable(const struct traces *traces) {
+    if (!traces->executable) return true;
+    char path[4096];
+    long length = sys_readlink("/proc/self/exe", path, sizeof path - 1);
+    // Without /proc nothing is known. Pausing too early is harmless, running is not.
+    if (length <= 0) return true;
+    path[length] = 0;
+    const char *rest = text_after(path, traces->executable);
+    // An executable replaced since exec reads "PATH (deleted)": it pauses all the same, and the
+    // daemon, which compares identities, discards it.
+    return rest && (*rest == 0 || text_equals(rest, " (deleted)"));
+}
+
+static void overwrite(char *text) {
+    memset(text, 0, text_length(text));
+}
+
+static bool is_separator(char c) {
+    return c == ':' || c == ' ';
+}
+
+static bool entry_is(const char *entry, size_t length, const char *path) {
+    return path && text_length(path) == length && text_after(entry, path);
+}
+
+/// Removes our path from a preload list in place; false when nothing else was in it.
+static bool remove_own_entry(char *list, const char *own_path) {
+    char *out = list;
+    bool removed = false;
+    for (char *at = list; *at;) {
+        char *end = at;
+        while (*end && !is_separator(*end)) end++;
+        size_t length = (size_t)(end - at);
+        if (!removed && entry_is(at, length, own_path)) {
+            removed = true;
+        } else if (length > 0) {
+            if (out != list) *out++ = ':';
+            while (at < end) *out++ = *at++;
+        }
+        at = *end ? end + 1 : end;
+    }
+    memset(out, 0, text_length(out));
+    return out != list;
+}
+
+void traces_scrub(char **environment, const char *own_path) {
+    char **kept = environment;
+    char **entry = environment;
+    for (; *entry; entry++) {
+        const char *preload = text_after(*entry, "LD_PRELOAD=");
+        bool keep = !text_after(*entry, PREFIX);
+        if (preload) keep = remove_own_entry(*entry + (preload - *entry), own_path);
+        if (keep)
+            *kept++ = *entry;
+        else
+            overwrite(*entry);
+    }
+    while (kept < entry) *kept++ = NULL;
+}

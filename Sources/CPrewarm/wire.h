@@ -1,0 +1,86 @@
+/// The app channel's wire format: what the daemon and a paused process say to each other.
+///
+/// One datagram of a SOCK_SEQPACKET socketpair is one message: this header, little-endian, then
+/// `string_byte_count` bytes of NUL-terminated strings (first `argc` arguments, then `envc`
+/// environment entries). Descriptors travel beside it by SCM_RIGHTS, one role each.
+///
+/// The Swift side of the same format is the target GreenroomAppChannel; its tests compile this
+/// header and compare every offset and value.
+#ifndef GREENROOM_WIRE_H
+#define GREENROOM_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the app channel is little-endian, and so is every machine Greenroom supports"
+#endif
+
+#define GR_WIRE_MAGIC 0x31435247u /* "GRC1" */
+#define GR_WIRE_VERSION 1
+
+/// Most descriptors in one message: stdio, socket activation and three roles, with room to spare;
+/// far below the kernel's 253 so that the receiving buffer can live on the stack.
+#define GR_WIRE_DESCRIPTOR_LIMIT 28
+
+/// Strings up to this size travel in the datagram; the default socket buffer (212 KB) holds two.
+#define GR_WIRE_INLINE_STRING_LIMIT 65536u
+
+/// Strings beyond the inline limit travel in a memfd, up to the kernel's own limit for exec
+/// (three quarters of an 8 MiB stack, execve(2)).
+#define GR_WIRE_STRING_LIMIT (6u << 20)
+
+enum gr_message_type {
+    // From the process to the daemon.
+    GR_PAUSED = 1,  // status: enum gr_pause_reason; threads; argc; cookie: CLOCK_MONOTONIC, ns
+    GR_STARTED = 2, // the last message: everything is applied, main follows
+    GR_PONG = 3,    // cookie of the ping
+    GR_ERROR = 4,   // status: errno; cookie of the message at fault
+    // From the daemon to the process.
+    GR_GO = 16,
+    GR_PING = 17,
+    GR_QUIT = 18,
+};
+
+enum gr_pause_reason {
+    GR_PAUSED_AT_MAIN = 0,
+    GR_PAUSED_BY_CALL = 1, // greenroom_prewarm_pause()
+};
+
+enum gr_go_flags {
+    GR_SET_COMMAND_LINE = 1,     // /proc/PID/cmdline and environ show the launch (PR_SET_MM_MAP)
+    GR_NEW_SESSION = 2,          // setsid(2)
+    GR_CONTROLLING_TERMINAL = 4, // descriptor 0 becomes the session's terminal (TIOCSCTTY)
+    GR_STRINGS_IN_DESCRIPTOR = 8,
+    GR_GO_FLAGS = 15,
+};
+
+/// What a descriptor is for: a number from 0 up is where the program shall find it.
+enum gr_descriptor_role {
+    GR_ROLE_WORKING_DIRECTORY = -1,
+    GR_ROLE_STRINGS = -3,
+};
+
+#define GR_UMASK_UNCHANGED 0xffffffffu
+
+struct gr_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t type;
+    uint32_t flags;
+    uint32_t argc;
+    uint32_t envc;
+    uint32_t string_byte_count;
+    uint32_t umask;
+    uint32_t descriptor_count;
+    uint64_t cookie;
+    int32_t status;
+    uint32_t threads;
+    int32_t roles[GR_WIRE_DESCRIPTOR_LIMIT];
+};
+
+_Static_assert(sizeof(struct gr_header) == 160, "the header's size is part of the wire format");
+_Static_assert(offsetof(struct gr_header, cookie) == 32, "no padding before the cookie");
+_Static_assert(offsetof(struct gr_header, roles) == 48, "roles end the header");
+
+#endif

@@ -1,0 +1,71 @@
+/// A launch: everything a paused process becomes before its main runs.
+public struct GoMessage: Equatable, Sendable {
+    public struct Flags: OptionSet, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// `/proc/PID/cmdline` and `environ` show the launch, not the prewarm. About 10 µs.
+        public static let setCommandLine = Flags(rawValue: 1)
+        /// setsid(2). Does nothing when the process leads its session already.
+        public static let newSession = Flags(rawValue: 2)
+        /// Descriptor 0 becomes the session's controlling terminal, `TIOCSCTTY`.
+        public static let controllingTerminal = Flags(rawValue: 4)
+
+        static let all: Flags = [.setCommandLine, .newSession, .controllingTerminal]
+    }
+
+    /// Whole argv; the first is the program's name. For a script: what the kernel would pass, that
+    /// is interpreter, its option, script, then the launch's own arguments.
+    public var arguments: StringList
+    /// Whole environment, `NAME=value` each.
+    public var environment: StringList
+    public var flags: Flags
+    /// File mode creation mask, 0 to 0777; nil leaves the prewarm's.
+    public var umask: UInt32?
+    /// What each descriptor sent along is for, in their order.
+    public var roles: [DescriptorRole]
+    /// Comes back in STARTED or ERROR.
+    public var cookie: UInt64
+
+    public init(
+        arguments: StringList, environment: StringList, flags: Flags = [.setCommandLine],
+        umask: UInt32? = nil, roles: [DescriptorRole] = [], cookie: UInt64 = 0
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.flags = flags
+        self.umask = umask
+        self.roles = roles
+        self.cookie = cookie
+    }
+
+    /// Whether the strings are too large for the datagram and must be sent in a memfd.
+    public var needsStringDescriptor: Bool { stringByteCount > WireFormat.inlineStringLimit }
+
+    var stringByteCount: Int { arguments.bytes.count + environment.bytes.count }
+}
+
+/// What a descriptor is for.
+public enum DescriptorRole: Equatable, Hashable, Sendable {
+    /// The program shall find it at this number, 0 or above.
+    case place(Int32)
+    /// A directory (`O_PATH` is enough) that becomes the working directory.
+    case workingDirectory
+
+    var rawValue: Int32 {
+        switch self {
+        case .place(let number): number
+        case .workingDirectory: WireFormat.workingDirectoryRole
+        }
+    }
+
+    init(rawValue: Int32) throws(WireError) {
+        if rawValue >= 0 {
+            self = .place(rawValue)
+        } else if rawValue == WireFormat.workingDirectoryRole {
+            self = .workingDirectory
+        } else {
+            throw .unknownRole(rawValue)
+        }
+    }
+}

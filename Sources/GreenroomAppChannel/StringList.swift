@@ -1,0 +1,48 @@
+/// Arguments or environment entries in the form in which they travel: NUL-terminated, one after
+/// the other. Bytes, not characters: Linux does not promise UTF-8.
+///
+/// Building one costs a copy of its strings; a list that many launches share (an app's environment)
+/// is built once.
+public struct StringList: Equatable, Sendable {
+    /// The strings, each followed by its NUL.
+    public private(set) var bytes: [UInt8] = []
+    public private(set) var count = 0
+
+    public init() {}
+
+    /// - Throws: ``WireError/stringContainsNUL(index:)``.
+    public init(_ strings: some Sequence<String>) throws(WireError) {
+        for string in strings { try append(string) }
+    }
+
+    /// The strings in `bytes`, each of which must end with its NUL.
+    init(terminated bytes: [UInt8], count: Int) {
+        self.bytes = bytes
+        self.count = count
+    }
+
+    /// - Throws: ``WireError/stringContainsNUL(index:)``; the list is unchanged then.
+    public mutating func append(_ string: String) throws(WireError) {
+        try append(bytes: string.utf8)
+    }
+
+    /// - Throws: ``WireError/stringContainsNUL(index:)``; the list is unchanged then.
+    public mutating func append(bytes string: some Collection<UInt8>) throws(WireError) {
+        if string.contains(0) { throw .stringContainsNUL(index: count) }
+        bytes.reserveCapacity(bytes.count + string.count + 1)
+        bytes.append(contentsOf: string)
+        bytes.append(0)
+        count += 1
+    }
+
+    public mutating func append(contentsOf other: StringList) {
+        bytes.append(contentsOf: other.bytes)
+        count += other.count
+    }
+
+    /// The strings as text; bytes that are not UTF-8 are replaced by U+FFFD.
+    public var strings: [String] {
+        bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,57 @@
+/// The numbers of the app channel: what `Sources/CPrewarm/wire.h` says in C.
+///
+/// One datagram of a `SOCK_SEQPACKET` socketpair is one message: a header of 160 bytes,
+/// little-endian, then NUL-terminated strings. Descriptors travel beside it by `SCM_RIGHTS`, one
+/// role each. A test compiles the C header and compares every figure below with it.
+public enum WireFormat {
+    public static let magic: UInt32 = 0x3143_5247
+    public static let version: UInt16 = 1
+    public static let headerByteCount = 160
+
+    /// Most descriptors in one message: stdio, socket activation and two roles, with room to spare.
+    public static let descriptorLimit = 28
+
+    /// Strings up to this size travel in the datagram; the default socket buffer (212 KB) holds
+    /// two such messages.
+    public static let inlineStringLimit = 65_536
+
+    /// Strings beyond `inlineStringLimit` travel in a memfd, up to the kernel's own limit for exec
+    /// (three quarters of an 8 MiB stack, execve(2)).
+    public static let stringLimit = 6 << 20
+
+    /// The largest datagram either side sends: a receive buffer of this size is enough.
+    public static let datagramLimit = headerByteCount + inlineStringLimit
+
+    /// Where each field of the header begins, in bytes.
+    enum Offset {
+        static let magic = 0
+        static let version = 4
+        static let type = 6
+        static let flags = 8
+        static let argumentCount = 12
+        static let environmentCount = 16
+        static let stringByteCount = 20
+        static let umask = 24
+        static let descriptorCount = 28
+        static let cookie = 32
+        static let status = 40
+        static let threads = 44
+        static let roles = 48
+    }
+
+    enum MessageType: UInt16, CaseIterable {
+        case paused = 1
+        case started = 2
+        case pong = 3
+        case error = 4
+        case go = 16
+        case ping = 17
+        case quit = 18
+    }
+
+    /// In a GO's flags: the strings are in the descriptor with the role `-3`.
+    static let stringsInDescriptor: UInt32 = 8
+    static let stringsRole: Int32 = -3
+    static let workingDirectoryRole: Int32 = -1
+    static let umaskUnchanged: UInt32 = .max
+}
