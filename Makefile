@@ -1,0 +1,114 @@
+# Greenroom's front door. `make demo` and `make test` need a fresh Debian 12 with Swift, nothing else:
+# each target first sets up what it needs. GNU make 4.3.
+#
+#   make demo                        cold against prewarmed on real programs, and one app's whole life
+#   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
+#   make check                       format, imports, units, C analysis
+#   make bench                       figures beside their C references, from a release build
+#   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
+#   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
+#   make test-asan  test-tsan        the Swift tests under a sanitizer
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PREFIX     ?= /usr/local
+SYSCONFDIR ?= /etc
+BINDIR     := $(PREFIX)/bin
+LIBEXECDIR := $(PREFIX)/lib/greenroom
+DOCDIR     := $(PREFIX)/share/doc/greenroom
+EVENTS     ?= 1000000
+SEED       ?=
+
+SWIFT      ?= swift
+CLANG      ?= clang
+DEBUG      := .build/debug
+PRODUCT    := .build/product
+BENCH      := .build/bench
+SHIM       := .build/shim/libgreenroom-prewarm.so
+# A crashed test process must not be held open by Swift's backtracer.
+export SWIFT_BACKTRACE := enable=no
+
+# The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
+-include Sources/CPrewarm/build.mk
+include Tests/Benchmarks/build.mk
+
+.PHONY: help demo test check bench simulate install uninstall test-asan test-tsan \
+    setup setup-demo build release clean units
+help:
+	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
+
+setup:
+	@Tests/front/setup build test
+setup-demo:
+	@Tests/front/setup build demo
+
+# --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
+# shim beside itself, in .build/debug as in /usr/lib/greenroom.
+build: setup $(SHIM)
+	@$(SWIFT) build --build-tests
+	@install -m 644 $(SHIM) $(DEBUG)/
+
+# The daemon needs libsystemd, which has no static form; the other two carry everything with them and
+# start three times faster. Two scratch folders, so that the flags do not undo each other's work.
+release: setup $(SHIM)
+	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
+	    --product greenroomd
+	@for product in greenroom-spawner greenroomctl; do \
+	    $(SWIFT) build -c release --scratch-path .build/static --static-swift-stdlib \
+	        -Xswiftc -static-executable --product $$product; done
+	@mkdir -p $(PRODUCT)
+	@install -s -m 755 .build/daemon/release/greenroomd .build/static/release/greenroom-spawner \
+	    .build/static/release/greenroomctl $(PRODUCT)/
+	@install -m 644 $(SHIM) $(PRODUCT)/
+
+# --- Testing.
+test: build
+	@Tests/front/test
+test-asan: setup $(SHIM)
+	@Tests/front/sanitize address
+test-tsan: setup $(SHIM)
+	@Tests/front/sanitize thread
+check: setup
+	@Tests/front/check
+simulate: setup
+	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+demo: setup-demo release
+	@Tests/demo/demo.sh $(PRODUCT)
+bench: setup-demo release $(BENCH_PROGRAMS)
+	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+
+# --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service
+units:
+	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
+	    mkdir -p .build/units/$$(dirname $$unit); \
+	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
+	        systemd/$$unit > .build/units/$$unit; done
+
+install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
+	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
+	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
+	    $(addprefix .build/units/user/,$(UNITS))
+	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
+	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
+	@for app in $(wildcard config/apps/*.app); do \
+	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
+	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
+	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
+
+uninstall:
+	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl
+	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
+	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
+	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
+	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
+
+clean:
+	@rm -rf .build

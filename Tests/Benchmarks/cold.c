@@ -1,0 +1,122 @@
+// A cold launch at its cheapest.
+//   cold plain COUNT -- PROGRAM ARGUMENTS...          vfork and exec
+//   cold app COUNT CGROUP -- PROGRAM ARGUMENTS...     with what an app gets: a cgroup of its own below
+//                                                     CGROUP ("-": none), session, credentials, mask
+// Prints per launch, in ns after the call: main's first instruction, and the end of the output.
+// The program must write its stamp first: probe, or anything else with BENCH_PRELOAD=stamp.so in the
+// environment. PROGRAM is an absolute path (an app starts in /).
+#include "bench.h"
+
+#include <linux/sched.h>
+#include <linux/close_range.h>
+
+struct launch { pid_t pid; int pidfd; };
+
+static void __attribute__((noreturn)) become(char **program, int output) {
+    dup2(output, 1);
+    execv(program[0], program);
+    _exit(127);
+}
+
+static struct launch spawn_plain(char **program, int output) {
+    pid_t pid = vfork();
+    if (pid == 0) become(program, output);
+    return (struct launch){check(pid, "vfork"), -1};
+}
+
+// Inline, because the child goes on in this very frame as after vfork: a return address on the stack
+// would be overwritten before the parent came to use it.
+static inline __attribute__((always_inline)) long clone3_sharing_the_stack(struct clone_args *arguments) {
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("syscall" : "=a"(result)
+        : "a"(SYS_clone3), "D"(arguments), "S"(sizeof *arguments) : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long number __asm__("x8") = SYS_clone3;
+    register long first __asm__("x0") = (long)arguments;
+    register long second __asm__("x1") = sizeof *arguments;
+    __asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second) : "memory");
+    return first;
+#else
+#error "clone3 is spelled out for x86-64 and aarch64"
+#endif
+}
+
+// The same system calls as the spawner's: everything that is done between clone and exec.
+static struct launch spawn_app(char **program, int output, int cgroup) {
+    int pidfd = -1;
+    struct clone_args arguments = {
+        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uint64_t)(uintptr_t)&pidfd, .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)(cgroup >= 0 ? cgroup : 0)};
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    long pid = clone3_sharing_the_stack(&arguments);
+    if (pid == 0) {
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        for (int number = 1; number < NSIG; number++) sigaction(number, &standard, NULL);
+        setsid();
+        syscall(SYS_setgroups, 0, NULL);
+        syscall(SYS_setresgid, getgid(), getgid(), getgid());
+        syscall(SYS_setresuid, getuid(), getuid(), getuid());
+        umask(022);
+        if (chdir("/") != 0) _exit(126);
+        dup2(output, 1);
+        syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execv(program[0], program);
+        _exit(127);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0) {
+        errno = (int)-pid;
+        die("clone3");
+    }
+    return (struct launch){(pid_t)pid, pidfd};
+}
+
+int main(int argc, char **argv) {
+    int as_app = argc > 1 && strcmp(argv[1], "app") == 0;
+    int first = as_app ? 5 : 4;
+    if (argc <= first || strcmp(argv[first - 1], "--") != 0)
+        complain("usage", "cold plain COUNT -- PROGRAM... | cold app COUNT CGROUP -- PROGRAM...");
+    char **program = argv + first;
+    unsigned count = parse_count(argv[2]);
+    // Not LD_PRELOAD itself, which would have stamped this program.
+    const char *preload = getenv("BENCH_PRELOAD");
+    if (preload) setenv("LD_PRELOAD", preload, 1);
+    int base = -1;
+    if (as_app && strcmp(argv[3], "-") != 0)
+        base = check(open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC), argv[3]);
+
+    for (unsigned i = 0; i < count; i++) {
+        int output[2], cgroup = -1;
+        check(pipe2(output, O_CLOEXEC), "pipe2");
+        uint64_t start = now_ns();
+        if (base >= 0) {
+            check(mkdirat(base, "cold", 0755), "making a cgroup");
+            cgroup = check(openat(base, "cold", O_PATH | O_DIRECTORY | O_CLOEXEC), "opening it");
+        }
+        struct launch launch = as_app
+            ? spawn_app(program, output[1], cgroup) : spawn_plain(program, output[1]);
+        close(output[1]);
+        uint64_t stamp = read_stamp(output[0]);
+        uint64_t end = drain(output[0]);
+        int status;
+        check(waitpid(launch.pid, &status, 0), "waitpid");
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            complain(program[0], "the program failed");
+        printf("%llu %llu\n", (unsigned long long)(stamp - start), (unsigned long long)(end - start));
+        close(output[0]);
+        if (launch.pidfd >= 0) close(launch.pidfd);
+        if (cgroup >= 0) {
+            close(cgroup);
+            check(unlinkat(base, "cold", AT_REMOVEDIR), "removing the cgroup");
+        }
+    }
+    return 0;
+}

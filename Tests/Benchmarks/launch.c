@@ -1,0 +1,82 @@
+// Talks Varlink to greenroomd on one connection, with requests that were written before the clock
+// starts.
+//   launch call SOCKET COUNT REQUEST
+//       prints COUNT round trips in ns
+//   launch start SOCKET COUNT BEFORE REQUEST EXPECTED
+//       per launch sends BEFORE and awaits its answer (so that a paused instance is there), then
+//       sends REQUEST with /dev/null, a pipe and /dev/null as descriptors 0, 1, 2 and "/" as 3. Prints, in ns
+//       after the request was written: main's first instruction, the end of the output, the answer.
+//       BEFORE may be "" for none. An answer without the text EXPECTED ends the run.
+// Requests are JSON texts, without the NUL.
+#include "bench.h"
+
+enum { LARGEST_ANSWER = 1 << 20 };
+static char answer[LARGEST_ANSWER];
+
+static size_t read_answer(int fd) {
+    size_t have = 0;
+    for (;;) {
+        ssize_t n = recv(fd, answer + have, sizeof answer - have, 0);
+        if (n == 0) complain("greenroomd", "closed the connection");
+        if (n < 0) die("recv");
+        have += (size_t)n;
+        if (answer[have - 1] == 0) return have;
+        if (have == sizeof answer) complain("greenroomd", "an answer of more than 1 MiB");
+    }
+}
+
+static void demand(const char *expected) {
+    if (strstr(answer, "\"error\"") || !strstr(answer, expected)) complain("unexpected answer", answer);
+}
+
+static void call(int fd, unsigned count, const char *request) {
+    size_t size = strlen(request) + 1;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t start = now_ns();
+        if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
+        size_t answered = read_answer(fd);
+        uint64_t end = now_ns();
+        demand("");
+        printf("%llu %zu\n", (unsigned long long)(end - start), answered);
+    }
+}
+
+static void start(int fd, unsigned count, const char *before, const char *request, const char *expected) {
+    size_t before_size = strlen(before) + 1, size = strlen(request) + 1;
+    int null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+    int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+    for (unsigned i = 0; i < count; i++) {
+        if (before_size > 1) {
+            if (send(fd, before, before_size, MSG_NOSIGNAL) != (ssize_t)before_size) die("send");
+            read_answer(fd);
+            demand("");
+        }
+        int output[2];
+        check(pipe2(output, O_CLOEXEC), "pipe2");
+        int fds[] = {null, output[1], null, directory};
+        uint64_t began = now_ns();
+        send_with_descriptors(fd, request, size, fds, 4);
+        close(output[1]);
+        await_readable(fd, "the answer to a launch");
+        read_answer(fd);
+        uint64_t answered = now_ns();
+        demand(expected);
+        uint64_t stamp = read_stamp(output[0]);
+        uint64_t end = drain(output[0]);
+        close(output[0]);
+        printf("%llu %llu %llu\n", (unsigned long long)(stamp - began),
+            (unsigned long long)(end - began), (unsigned long long)(answered - began));
+    }
+}
+
+int main(int argc, char **argv) {
+    int calling = argc == 5 && strcmp(argv[1], "call") == 0;
+    int starting = argc == 7 && strcmp(argv[1], "start") == 0;
+    if (!calling && !starting)
+        complain("usage", "launch call SOCKET COUNT REQUEST | launch start SOCKET COUNT BEFORE REQUEST EXPECTED");
+    int fd = connect_stream(argv[2]);
+    unsigned count = parse_count(argv[3]);
+    if (calling) call(fd, count, argv[4]);
+    else start(fd, count, argv[4], argv[5], argv[6]);
+    return 0;
+}

@@ -1,0 +1,179 @@
+// What a prewarmed launch costs at least: client -> server -> paused process, in C, with the system
+// calls that greenroomd and the preload shim make.
+//   relay COUNT      prints per launch, in ns after the request was written: main's first
+//                    instruction, and the answer at the client
+#include "bench.h"
+
+#include <linux/prctl.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+enum {
+    REQUEST_BYTES = 300,  // a Launch call with a descriptor
+    STRING_BYTES = 1300,  // argv and environment of a desktop session
+    HEADER_BYTES = 160,   // the app channel's
+    DESCRIPTORS = 4,      // standard input, output, error, working directory
+    CHANNEL = 1000,       // where the paused process finds its channel
+};
+
+// --- The paused process: what the shim does between the message and main.
+
+// The fields of /proc/self/stat that PR_SET_MM_MAP wants back; read before the pause, as the shim does.
+static void read_memory_map(struct prctl_mm_map *map) {
+    char text[2048];
+    int fd = check(open("/proc/self/stat", O_RDONLY | O_CLOEXEC), "/proc/self/stat");
+    ssize_t n = read(fd, text, sizeof text - 1);
+    if (n <= 0) die("/proc/self/stat");
+    close(fd);
+    text[n] = 0;
+    uint64_t fields[64] = {0};
+    char *at = strrchr(text, ')') + 2;
+    for (int field = 3; *at && field < 60; field++) {
+        fields[field] = strtoull(at, NULL, 10);
+        while (*at && *at != ' ') at++;
+        if (*at) at++;
+    }
+    *map = (struct prctl_mm_map){.start_code = fields[26], .end_code = fields[27],
+        .start_stack = fields[28], .start_data = fields[45], .end_data = fields[46],
+        .start_brk = fields[47], .exe_fd = (uint32_t)-1};
+}
+
+static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
+    struct stat status;
+    if (fstat(CHANNEL, &status) != 0 || !S_ISSOCK(status.st_mode)) die("the channel");
+    for (int i = 0; i < DESCRIPTORS; i++) {
+        if (fds[i] > 2) continue;
+        int above = check(fcntl(fds[i], F_DUPFD_CLOEXEC, 3), "F_DUPFD_CLOEXEC");
+        close(fds[i]);
+        fds[i] = above;
+    }
+    for (int target = 0; target < 3; target++) check(dup3(fds[target], target, 0), "dup3");
+    check(fchdir(fds[3]), "fchdir");
+    for (int i = 0; i < DESCRIPTORS; i++) close(fds[i]);
+    umask(022);
+    map->brk = (uint64_t)syscall(SYS_brk, 0);
+    map->arg_start = (uint64_t)(uintptr_t)strings;
+    map->arg_end = map->arg_start + 20;
+    map->env_start = map->arg_end;
+    map->env_end = map->arg_start + STRING_BYTES;
+    // Refused where the kernel lacks CHECKPOINT_RESTORE, there and in the shim.
+    (void)prctl(PR_SET_MM, PR_SET_MM_MAP, map, sizeof *map, 0);
+    prctl(PR_SET_NAME, "relay-app");
+}
+
+static int paused(void) {
+    fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
+    struct prctl_mm_map map;
+    read_memory_map(&map);
+    char *buffer = mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer == MAP_FAILED) die("mmap");
+    char event[HEADER_BYTES] = {1};
+    if (send(CHANNEL, event, sizeof event, MSG_NOSIGNAL) < 0) die("PAUSED");
+    int fds[DESCRIPTORS];
+    size_t count;
+    size_t size = receive_with_descriptors(CHANNEL, buffer, 1 << 17, fds, DESCRIPTORS, &count);
+    if (size == 0) return 0;
+    if (size != HEADER_BYTES + STRING_BYTES || count != DESCRIPTORS) complain("relay", "a bad message");
+    apply(buffer + HEADER_BYTES, fds, &map);
+    if (send(CHANNEL, event, sizeof event, MSG_NOSIGNAL) < 0) die("STARTED");
+    close(CHANNEL);
+    uint64_t stamp = now_ns();  // main's first instruction
+    return write(1, &stamp, sizeof stamp) == sizeof stamp ? 0 : 1;
+}
+
+// --- The server: one request, one message to the paused process, STARTED, the answer.
+
+struct instance { pid_t pid; int channel; };
+
+static struct instance prewarm(void) {
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
+    char *arguments[] = {"relay", "paused", NULL};
+    pid_t pid = vfork();
+    if (pid == 0) {
+        dup2(ends[1], CHANNEL);
+        execv("/proc/self/exe", arguments);
+        _exit(127);
+    }
+    check(pid, "vfork");
+    close(ends[1]);
+    char event[HEADER_BYTES];
+    await_readable(ends[0], "a paused process");
+    if (recv(ends[0], event, sizeof event, 0) != sizeof event) complain("relay", "no PAUSED");
+    return (struct instance){pid, ends[0]};
+}
+
+static void await_event(int epoll, int expected) {
+    struct epoll_event event;
+    int n;
+    do n = epoll_wait(epoll, &event, 1, PATIENCE_MS); while (n < 0 && errno == EINTR);
+    if (n != 1 || event.data.fd != expected) complain("relay", "an event nobody waited for");
+}
+
+static void watch(int epoll, int fd) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+static void serve(int client) {
+    int epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    watch(epoll, client);
+    char request[REQUEST_BYTES], event[HEADER_BYTES];
+    static char message[HEADER_BYTES + STRING_BYTES];
+    for (;;) {
+        struct instance instance = prewarm();
+        watch(epoll, instance.channel);
+        // Tells the client that the next one is ready; outside of what is measured.
+        if (send(client, "ready", 5, MSG_NOSIGNAL) != 5) exit(0);
+        await_event(epoll, client);
+        int fds[DESCRIPTORS];
+        size_t count;
+        size_t size = receive_with_descriptors(client, request, sizeof request, fds, DESCRIPTORS, &count);
+        if (size == 0) exit(0);
+        if (count != DESCRIPTORS) complain("relay", "four descriptors were expected");
+        send_with_descriptors(instance.channel, message, sizeof message, fds, count);
+        await_event(epoll, instance.channel);
+        if (recv(instance.channel, event, sizeof event, 0) != sizeof event)
+            complain("relay", "no STARTED");
+        if (send(client, request, sizeof request, MSG_NOSIGNAL) < 0) die("the answer");
+        for (size_t i = 0; i < count; i++) close(fds[i]);
+        close(instance.channel);
+        check(waitpid(instance.pid, NULL, 0), "waitpid");
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "paused") == 0) return paused();
+    if (argc != 2) complain("usage", "relay COUNT");
+    unsigned count = parse_count(argv[1]);
+
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
+    pid_t server = check(fork(), "fork");
+    if (server == 0) {
+        close(ends[0]);
+        serve(ends[1]);
+    }
+    close(ends[1]);
+
+    int output[2], null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+    int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+    check(pipe2(output, O_CLOEXEC), "pipe2");
+    int fds[DESCRIPTORS] = {null, output[1], null, directory};
+    char request[REQUEST_BYTES] = {0}, answer[REQUEST_BYTES];
+    for (unsigned i = 0; i < count; i++) {
+        await_readable(ends[0], "the server");
+        if (recv(ends[0], answer, 5, MSG_WAITALL) != 5) complain("relay", "the server ended");
+        uint64_t start = now_ns();
+        send_with_descriptors(ends[0], request, sizeof request, fds, DESCRIPTORS);
+        if (recv(ends[0], answer, sizeof answer, MSG_WAITALL) != sizeof answer)
+            complain("relay", "the server ended");
+        uint64_t answered = now_ns();
+        printf("%llu %llu\n", (unsigned long long)(read_stamp(output[0]) - start),
+            (unsigned long long)(answered - start));
+    }
+    close(ends[0]);
+    check(waitpid(server, NULL, 0), "waitpid");
+    return 0;
+}
