@@ -78,18 +78,7 @@ let package = Package(
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
-        // Tests.
-        .testTarget(
-            name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
-        // Tests of GreenroomLinux and GreenroomSpawner, on real processes.
-        .testTarget(
-            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
-            swiftSettings: relaxed),
-        .testTarget(
-            name: "GreenroomSpawnerTests", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
-        // Tests of Systemd, UnitFile and GreenroomManifest. The loop owns its thread, so its tests
-        // run it in a process of its own: systemd-probe.
+        // Tests. The loop owns its thread, so its own tests run it in a process: systemd-probe.
         .executableTarget(
             name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe",
             swiftSettings: relaxed),
@@ -97,10 +86,11 @@ let package = Package(
             name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
-        .testTarget(
-            name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
+            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
             swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSupervisorTests",
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
