@@ -45,7 +45,7 @@ let package = Package(
             name: "GreenroomSupervisor",
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
-                "GreenroomControl", "GreenroomManifest", "Systemd", "Varlink",
+                "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),

@@ -44,18 +44,12 @@ struct InstalledApp: Sendable {
     var ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
     /// Identity of every file that the program is made from, for staleness.
-    var fingerprint: [FileIdentity]
+    var fingerprint: [InspectedFile]
     /// What the core knows of it.
     var description: AppDescription
 
+    var readyCondition: ReadyCondition { description.readyCondition }
+
     /// Of `environment`; computed once because the launch path compares it.
     var poolEnvironment: PoolEnvironment
-}
-
-/// What tells one version of a file from another.
-struct FileIdentity: Hashable, Sendable {
-    var path: String
-    var device: UInt64
-    var inode: UInt64
-    var changeTimeNanoseconds: Int64
 }

@@ -7,8 +7,7 @@ internal import Varlink
 @LoopActor
 final class ControlConnection {
     let identifier: UInt64
-    /// Who connected, as the kernel vouches.
-    let peer: Credentials
+    let peer: Peer
     /// Its current call: the connection answers it before it hands out the next.
     var onCall: ((ControlConnection, Call, [FileDescriptor]) -> Void)?
     /// It is over, for whatever reason; called once.
@@ -26,7 +25,7 @@ final class ControlConnection {
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 64 << 10, alignment: 16)
 
-    init(identifier: UInt64, socket: UnixSocket, peer: Credentials) throws(SystemdError) {
+    init(identifier: UInt64, socket: UnixSocket, peer: Peer) throws(SystemdError) {
         self.identifier = identifier
         self.socket = socket
         self.peer = peer

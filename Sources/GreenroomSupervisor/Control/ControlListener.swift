@@ -42,7 +42,7 @@ final class ControlListener {
         for _ in 0..<Self.batch {
             // Out of descriptors: the client waits in the backlog until one is free.
             guard let client = try? socket.accept() else { return }
-            guard let peer = try? client.peerCredentials(),
+            guard let peer = try? Peer(client),
                 connections.count < limits.connections,
                 countOfUser[peer.user, default: 0] < limits.connectionsPerUser,
                 let connection = try? ControlConnection(

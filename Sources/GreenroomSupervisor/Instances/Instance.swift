@@ -15,6 +15,8 @@ final class Instance {
     let process: ProcessDescriptor
     /// Nil in degraded mode: the spawner then acts on the whole session.
     let cgroup: Cgroup?
+    /// Its name below the instances' directory.
+    let cgroupName: String?
     /// The daemon's end of the app channel, until the app has started.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
@@ -27,13 +29,15 @@ final class Instance {
 
     init(
         identifier: InstanceIdentifier, app: AppIdentifier, pid: Int32,
-        process: ProcessDescriptor, cgroup: Cgroup?, channel: UnixSocket?
+        process: ProcessDescriptor, cgroup: Cgroup?, cgroupName: String?,
+        channel: UnixSocket?
     ) {
         self.identifier = identifier
         self.app = app
         self.pid = pid
         self.process = process
         self.cgroup = cgroup
+        self.cgroupName = cgroupName
         self.channel = channel
     }
 

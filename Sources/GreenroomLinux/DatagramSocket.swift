@@ -1,0 +1,34 @@
+internal import CGreenroomLinux
+public import Glibc
+
+/// A Unix datagram socket with a name, whose messages come with their senders' credentials: what
+/// sd_notify(3) writes to. Nonblocking.
+public struct DatagramSocket: Sendable {
+    public let descriptor: FileDescriptor
+
+    /// Takes the name, replacing a file left by a dead owner (unlink, bind, chmod).
+    public init(boundAt path: String, mode: mode_t) throws(SystemError) {
+        let number = try systemCall("socket") { gr_socket(CInt(SOCK_DGRAM.rawValue), true) }
+        descriptor = FileDescriptor(owning: number)
+        _ = unsafe unlink(path)
+        try systemCall("bind", on: path) { unsafe gr_bind(number, path) }
+        try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
+        try systemCall("setsockopt") { gr_pass_credentials(number, true) }
+    }
+
+    /// One message as text with its sender, or nil if none waits. At most 4 KiB; descriptors that
+    /// came along are closed.
+    public func receive() throws(SystemError) -> (text: String, sender: Credentials)? {
+        unsafe try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
+            buffer throws(SystemError) in
+            let socket = UnixSocket(descriptor)
+            guard let message = unsafe try socket.receive(into: buffer),
+                let sender = message.credentials
+            else { return nil }
+            let text = unsafe String(
+                decoding: UnsafeRawBufferPointer(rebasing: buffer[..<message.byteCount]),
+                as: UTF8.self)
+            return (text, sender)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// The installed apps, by identifier, and how each was last launched.
+@LoopActor
+final class AppCatalog {
+    private(set) var table: [AppIdentifier: InstalledApp] = [:]
+    private var lastLaunches: [AppIdentifier: Control.LaunchSummary] = [:]
+
+    subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier] }
+
+    var apps: [InstalledApp] { table.values.sorted { $0.identifier < $1.identifier } }
+    var identifiers: [String] { table.keys.map(\.rawValue) }
+
+    /// What a new set of apps means to the core: changed ones, then removed ones.
+    func replace(with apps: [InstalledApp]) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
+        var next: [AppIdentifier: InstalledApp] = [:]
+        var changed: [InstalledApp] = []
+        for var app in apps {
+            if let former = table[app.identifier] {
+                // A generation is a promise that paused instances are still what they should be.
+                let isSame = former.isInterchangeable(with: app)
+                app.description.generation = former.description.generation + (isSame ? 0 : 1)
+                if !isSame || former.description != app.description { changed.append(app) }
+            } else {
+                changed.append(app)
+            }
+            next[app.identifier] = app
+        }
+        let removed = table.keys.filter { next[$0] == nil }.sorted()
+        table = next
+        for app in removed { lastLaunches[app] = nil }
+        return (changed, removed)
+    }
+
+    func noteLaunch(
+        of outcome: LaunchOutcome, elapsedMicroseconds: Int64, at now: Instant, app: AppIdentifier?
+    ) {
+        guard let app, !outcome.isRepeated else { return }
+        var summary = Control.LaunchSummary(
+            instance: outcome.instance.rawValue, kind: Control.LaunchKind(outcome.kind),
+            elapsedUSec: elapsedMicroseconds,
+            timestampUSec: WallClock.microseconds(at: now))
+        summary.coldReason = outcome.coldReason.map(Control.ColdReason.init)
+        lastLaunches[app] = summary
+    }
+
+    func lastLaunch(of app: AppIdentifier) -> Control.LaunchSummary? { lastLaunches[app] }
+}
+
+extension InstalledApp {
+    /// True if an instance paused for one can be launched as the other.
+    fileprivate func isInterchangeable(with other: InstalledApp) -> Bool {
+        kind == other.kind && executablePath == other.executablePath
+            && arguments == other.arguments && environment == other.environment
+            && extraKeyNames == other.extraKeyNames && workingDirectory == other.workingDirectory
+            && umask == other.umask && account == other.account && groups == other.groups
+            && noNewPrivileges == other.noNewPrivileges && limits == other.limits
+            && fingerprint == other.fingerprint
+    }
+}

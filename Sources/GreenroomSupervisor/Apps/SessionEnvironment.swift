@@ -1,0 +1,54 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The environment that an app gets when its caller brings none: that of its user's session as far
+/// as a daemon can know it (environ(7), pam_env(8)).
+enum SessionEnvironment {
+    /// What a login would set where nothing else is known.
+    private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
+    private static let defaultSystemPath =
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+    /// Variables of the daemon that are about the daemon itself and not for its apps.
+    private static let own: Set<String> = [
+        "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC",
+        "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM", "RUNTIME_DIRECTORY", "SYSTEMD_EXEC_PID",
+        "MANAGERPID", "SWIFT_BACKTRACE", "GREENROOM_RUNTIME_DIRECTORY", "GREENROOM_SOCKET",
+        "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
+    ]
+
+    /// - Parameters:
+    ///   - daemon: the daemon's own environment.
+    ///   - isSameUser: the app runs as the daemon's user, whose session it shares.
+    static func make(
+        for account: Account, daemon: [String], isSameUser: Bool, additions: [String]
+    ) -> [String] {
+        var variables: [(name: String, value: String)] = []
+        func set(_ name: String, _ value: String) {
+            variables.removeAll { $0.name == name }
+            variables.append((name, value))
+        }
+        for entry in daemon {
+            guard let equals = entry.firstIndex(of: "=") else { continue }
+            let name = String(entry[..<equals])
+            // Another user's app takes over the machine's language and nothing else of ours.
+            let isWanted =
+                isSameUser ? !own.contains(name) : name == "LANG" || name.hasPrefix("LC_")
+            if isWanted { set(name, String(entry[entry.index(after: equals)...])) }
+        }
+        if !variables.contains(where: { $0.name == "PATH" }) {
+            set("PATH", account.user == 0 ? defaultSystemPath : defaultPath)
+        }
+        set("HOME", account.home)
+        set("USER", account.name)
+        set("LOGNAME", account.name)
+        set("SHELL", account.shell)
+        let runtime = "/run/user/\(account.user)"
+        if !isSameUser, unsafe access(runtime, F_OK) == 0 { set("XDG_RUNTIME_DIR", runtime) }
+        for entry in additions {
+            guard let equals = entry.firstIndex(of: "=") else { continue }
+            set(String(entry[..<equals]), String(entry[entry.index(after: equals)...]))
+        }
+        return variables.map { "\($0.name)=\($0.value)" }
+    }
+}

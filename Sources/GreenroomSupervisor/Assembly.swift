@@ -1,0 +1,272 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import GreenroomSpawner
+public import Systemd
+
+/// The running daemon: builds the parts, wires them, and starts and stops them in order.
+@LoopActor
+public final class Daemon {
+    /// Why it cannot start; says what to do.
+    struct StartError: Error, CustomStringConvertible {
+        let description: String
+        init(_ description: String) { self.description = description }
+    }
+
+    private let options: Options
+    private let journal: Journal
+    private let environment: [String]
+    private let events = EventStream()
+    private let catalog = AppCatalog()
+    private let reporter: Reporter
+    private let lock: FileDescriptor
+    private let loader: AppLoader
+    private let supervisor: Supervisor
+    private let launcher: Launcher
+    private let instances: InstanceTable
+    private let spawnerEvents: SpawnerEvents
+    private let staleness: StalenessWatcher
+    private let control: ControlHandler
+    private var spawner: SpawnerLink
+    private var isSpawnerManaged: Bool
+    private var listener: ControlListener?
+    private var sources: [EventSource] = []
+    private var spawnerRetry: EventSource?
+
+    /// Everything up to the point where clients can connect. Throws what a person must mend.
+    public init(options: Options, environment: [String]) throws {
+        self.options = options
+        self.environment = environment
+        journal = Journal(identifier: "greenroomd", fieldPrefix: "GREENROOM_")
+        reporter = try Reporter(journal: journal, events: events)
+        let configuration = try ConfigurationFile(options: options).read(reporter)
+        lock = try Self.takeRuntimeDirectory(options.runtimeDirectory)
+
+        let mayStart = !Self.isManaged(environment)
+        let greeting: SpawnerLink.Greeting
+        (spawner, greeting) = try SpawnerLink.open(
+            runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
+            mayStart: mayStart, grace: configuration.terminateGrace)
+        isSpawnerManaged = greeting.welcome.isManaged
+
+        let memory = try SharedMemory(mapping: greeting.welcome.state)
+        guard memory.byteCount >= RuntimeState.byteCount else {
+            throw StartError(
+                "the running spawner is of another version; restart greenroom-apps.service")
+        }
+        var contents = RuntimeState.Contents()
+        let state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
+        if contents.damagedCount > 0 {
+            reporter.say(.error, "\(contents.damagedCount) damaged records were dropped")
+        }
+        let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
+        let lifecycle = Lifecycle(
+            restoring: contents.instances, apps: contents.apps,
+            nextInstance: contents.nextInstance, policy: Policy(configuration),
+            seed: MonotonicClock.nanoseconds, at: now)
+        supervisor = try Supervisor(
+            lifecycle: lifecycle, state: state, memory: memory, reporter: reporter)
+
+        let output = AppOutput(
+            directory: options.runtimeDirectory + "/output",
+            hasJournal: Self.hasJournal(environment))
+        instances = InstanceTable(supervisor: supervisor)
+        launcher = Launcher(
+            supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath)
+        staleness = try StalenessWatcher()
+        let readiness = try? ReadinessListener(
+            supervisor: supervisor, output: output,
+            socketPath: options.runtimeDirectory + "/notify")
+        launcher.notifySocketPath = readiness?.socketPath
+        let inspector = PausedInspector(staleness: staleness)
+        spawnerEvents = SpawnerEvents(
+            supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
+        control = ControlHandler(
+            supervisor: supervisor, catalog: catalog, events: events,
+            access: try Access(configuration, reporter: reporter))
+        loader = AppLoader(
+            directories: options.appDirectories, shimPath: options.shimPath,
+            daemonEnvironment: environment)
+        supervisor.instances = instances
+        supervisor.launcher = launcher
+        supervisor.control = control
+        instances.onRelease = { instance in
+            inspector.forget(instance)
+            readiness?.forget(instance)
+        }
+        staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
+        staleness.onChangedApp = { [unowned self] _ in reload() }
+        control.reload = { [unowned self] in reload() }
+        reporter.statusText = { [unowned self] in statusText }
+
+        try use(spawner, greeting)
+        reload()
+        Recovery(supervisor: supervisor, events: spawnerEvents, spawner: spawner)
+            .reconcile(with: greeting.instances)
+        supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        supervisor.handle(.restored)
+        try open(
+            ControlListener.Limits(
+                connections: configuration.connectionsMax,
+                connectionsPerUser: configuration.connectionsPerUser))
+        try handleSignals()
+    }
+
+    /// Serves until told to end. Returns the exit status.
+    public func run() -> Int32 {
+        do throws(SystemdError) { try LoopActor.shared.loop.setWatchdog(true) } catch {
+            reporter.failed("setting up the watchdog", error)
+        }
+        Notify.ready(status: statusText)
+        return LoopActor.shared.loop.run()
+    }
+
+    // MARK: The runtime directory
+
+    /// One daemon to a runtime directory: the lock (flock(2)) ends with the process, however it ends.
+    private static func takeRuntimeDirectory(_ path: String) throws -> FileDescriptor {
+        if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
+            throw StartError("creating \(path): \(SystemError.text(of: errno))")
+        }
+        let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
+        guard flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+            throw StartError(
+                "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
+        }
+        return lock
+    }
+
+    private static func isManaged(_ environment: [String]) -> Bool {
+        environment.contains { $0.hasPrefix("INVOCATION_ID=") }
+            && environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") }
+    }
+
+    private static func hasJournal(_ environment: [String]) -> Bool {
+        environment.contains { $0.hasPrefix("JOURNAL_STREAM=") }
+    }
+
+    // MARK: The spawner
+
+    private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
+        spawner = link
+        launcher.spawner = link
+        instances.spawner = link
+        instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
+        if let reason = greeting.welcome.degradation {
+            let note = Control.Note(
+                code: "no_cgroups",
+                text: "\(reason); apps are suspended with SIGSTOP, and memory is not accounted")
+            control.degraded = [note]
+            reporter.sayOnce(note.text)
+        }
+        link.onMessage = { [unowned self] in spawnerEvents.handle($0) }
+        link.onLost = { [unowned self] in spawnerLost() }
+        try link.activate()
+    }
+
+    /// The apps live on: their descriptors are ours too. Only exit statuses are lost until there
+    /// is a spawner again.
+    private func spawnerLost() {
+        reporter.say(
+            .error, "the spawner is gone; apps live on, their exit statuses will be unknown")
+        instances.spawner = nil
+        launcher.spawner = nil
+        instances.watchOrphans()
+        reopenSpawner()
+    }
+
+    private func reopenSpawner() {
+        do {
+            let (link, greeting) = try SpawnerLink.open(
+                runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
+                mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace)
+            let memory = try SharedMemory(mapping: greeting.welcome.state)
+            var contents = RuntimeState.Contents()
+            supervisor.use(
+                unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
+                memory: memory)
+            try use(link, greeting)
+            spawnerRetry = nil
+            reporter.say(.notice, "the spawner is back")
+        } catch {
+            // systemd starts it again within moments; a failing start of ours is tried as often.
+            reporter.sayOnce("reaching the spawner: \(error)")
+            spawnerRetry = try? LoopActor.timer(after: .milliseconds(500)) { [unowned self] in
+                reopenSpawner()
+            }
+        }
+    }
+
+    // MARK: Apps
+
+    /// Reads every manifest again. What is wrong is reported and leaves the rest as it is.
+    @discardableResult
+    private func reload() -> Control.ReloadReport {
+        let result = loader.load(reporter: reporter)
+        let (changed, removed) = catalog.replace(with: result.apps)
+        for app in removed {
+            staleness.forget(app)
+            supervisor.handle(.appRemoved(app))
+        }
+        for app in changed {
+            staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
+            supervisor.handle(.appInstalled(catalog[app.identifier]!.description))
+        }
+        if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.table.count) }
+        return Control.ReloadReport(
+            loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
+    }
+
+    private var statusText: String {
+        let states = supervisor.lifecycle.instances.map(\.state)
+        let running = states.count {
+            [.launching, .inactive, .active, .background].contains($0)
+        }
+        return "\(catalog.table.count) apps, \(running) running, "
+            + "\(states.count { $0 == .suspended }) suspended, "
+            + "\(states.count { $0 == .prewarmed }) prewarmed"
+    }
+
+    // MARK: Clients and signals
+
+    private func open(_ limits: ControlListener.Limits) throws {
+        let inherited = try InheritedSocket.takeAll()
+        let socket: UnixSocket
+        if let first = inherited.first {
+            socket = UnixSocket(FileDescriptor(owning: first.descriptor))
+            try socket.descriptor.setNonblocking(true)
+        } else {
+            socket = try UnixSocket.listen(
+                at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
+        }
+        listener = try ControlListener(socket: socket, limits: limits) { [unowned self] in
+            control.serve($0)
+        }
+    }
+
+    private func handleSignals() throws(SystemdError) {
+        sources = [
+            try LoopActor.signal(SIGHUP) { [unowned self] _ in
+                Notify.reloading(status: "reading manifests")
+                reload()
+                Notify.ready(status: statusText)
+            },
+            try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
+            try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },
+        ]
+    }
+
+    /// Under systemd the apps belong to greenroom-apps.service and stay; otherwise they are ours
+    /// to end, and the spawner with them.
+    private func stop() {
+        Notify.stopping(status: "stopping")
+        if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
+        supervisor.onEmpty = { [unowned self] in
+            spawner.onLost = { LoopActor.shared.loop.exit(0) }
+            spawner.send(.shutDown(graceMilliseconds: 1000))
+        }
+        supervisor.handle(.shutdownRequested)
+    }
+}

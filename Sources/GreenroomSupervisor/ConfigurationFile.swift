@@ -1,0 +1,79 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+internal import UnitFile
+
+/// Reads greenroom.conf. A missing default file means the defaults; a faulty one stops the start,
+/// so that a slip of the pen never means "the defaults".
+struct ConfigurationFile {
+    struct Faulty: Error, CustomStringConvertible { let description: String }
+
+    let options: Options
+
+    @LoopActor
+    func read(_ reporter: Reporter) throws -> DaemonConfiguration {
+        let text: String
+        do throws(SystemError) {
+            text = try SmallFile.text(of: options.configurationFile)
+        } catch {
+            if error.code == ENOENT, !options.isConfigurationRequired {
+                return DaemonConfiguration()
+            }
+            throw error
+        }
+        let (configuration, diagnostics) = DaemonConfiguration.parse(
+            text, file: options.configurationFile)
+        for diagnostic in diagnostics where diagnostic.severity == .warning {
+            reporter.say(.warning, diagnostic.description)
+        }
+        guard let configuration else {
+            throw Faulty(
+                description: diagnostics.filter { $0.severity == .error }
+                    .map(\.description).joined(separator: "\n"))
+        }
+        return configuration
+    }
+}
+
+extension Policy {
+    init(_ configuration: DaemonConfiguration) {
+        self.init()
+        launchDeadline = configuration.launchDeadline
+        pauseDeadline = configuration.pauseDeadline
+        startDeadline = configuration.startDeadline
+        backgroundGrace = configuration.backgroundGrace
+        terminateGrace = configuration.terminateGrace
+        prewarmTimeToLive = configuration.prewarmTimeToLive
+        prewarmByteBudget = configuration.prewarmByteBudget
+        concurrentPrewarms = configuration.concurrentPrewarms
+        backOffFirst = configuration.backOffFirst
+        backOffCap = configuration.backOffCap
+        crashLoopCount = configuration.crashLoopCount
+        crashLoopWindow = configuration.crashLoopWindow
+        instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
+    }
+}
+
+extension Access {
+    /// Groups are resolved once, at the start; an unknown one is reported and allows nobody.
+    @LoopActor
+    init(_ configuration: DaemonConfiguration, reporter: Reporter) throws {
+        func resolve(_ names: [String]) throws -> Set<gid_t> {
+            var groups: Set<gid_t> = []
+            for name in names {
+                if let group = try UInt32(name) ?? Account.group(named: name) {
+                    groups.insert(group)
+                } else {
+                    reporter.say(.warning, "greenroom.conf: no group “\(name)”, ignoring it")
+                }
+            }
+            return groups
+        }
+        self.init(
+            daemonUser: getuid(), observers: try resolve(configuration.observeGroups),
+            controllers: try resolve(configuration.controlGroups),
+            administrators: try resolve(configuration.administerGroups))
+    }
+}

@@ -1,0 +1,44 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+extension ControlHandler {
+    /// The app of that identifier, if the client may do this with it.
+    func find(
+        _ name: String, _ verb: Access.Verb, _ peer: Peer
+    ) throws(ControlError) -> InstalledApp {
+        guard let app = catalog[AppIdentifier(name)] else {
+            throw .noSuchApp(
+                name, suggestion: Spelling.closest(to: name, among: catalog.identifiers))
+        }
+        try require(verb, owner: app.account, peer)
+        return app
+    }
+
+    func require(
+        _ verb: Access.Verb, of target: Control.Target, _ peer: Peer
+    ) throws(ControlError) {
+        switch target {
+        case .app(let name): _ = try find(name, verb, peer)
+        case .instance(let number):
+            guard let record = supervisor.lifecycle.instance(InstanceIdentifier(number)) else {
+                // Nobody but the trusted learns which numbers are in use.
+                throw .notRunning(target)
+            }
+            try require(verb, owner: catalog[record.app]?.account, peer)
+        }
+    }
+
+    func require(
+        _ verb: Access.Verb, owner: Account?, _ peer: Peer
+    ) throws(ControlError) {
+        guard mayDo(verb, owner: owner, peer) else {
+            throw .permissionDenied(needed: access.needed(for: verb, owner: owner?.name))
+        }
+    }
+
+    func mayDo(_ verb: Access.Verb, owner: Account?, _ peer: Peer) -> Bool {
+        access.isTrusted(peer)
+            || access.allows(peer, to: verb, owner: owner?.user)
+    }
+}

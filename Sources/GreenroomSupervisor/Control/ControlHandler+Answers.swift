@@ -1,0 +1,110 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+extension ControlHandler {
+    /// The core's answer to a request, of which there is exactly one.
+    func answer(_ request: RequestIdentifier, with answer: Answer) {
+        guard let waiter = takeWaiting(request) else { return }
+        switch (waiter, answer) {
+        case (.prewarm(let call), _): collect(answer, for: call)
+        case (_, .refused(let refusal)): waiter.connection.fail(error(for: refusal))
+        case (.launch(let connection, let identifier, let requestedAt), .launched(let outcome)):
+            let elapsed = requestedAt.duration(to: supervisor.now).microseconds
+            catalog.noteLaunch(
+                of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
+                app: supervisor.lifecycle.instance(outcome.instance)?.app)
+            connection.reply(
+                ControlReply.launched(
+                    Control.Launched(
+                        instance: outcome.instance.rawValue,
+                        processId: supervisor.instances.pid(of: outcome.instance),
+                        launchIdentifier: identifier.rawValue,
+                        kind: Control.LaunchKind(outcome.kind),
+                        coldReason: outcome.coldReason.map(Control.ColdReason.init),
+                        isRepeated: outcome.isRepeated, elapsedUSec: elapsed)))
+        case (_, .exited(let record)):
+            waiter.connection.reply(
+                ControlReply.exited(
+                    Control.Exited(
+                        instance: record.instance.rawValue, app: record.app.rawValue,
+                        exit: Control.ExitRecord(record))))
+        case (_, .done(let instance, let state)):
+            waiter.connection.reply(
+                ControlReply.changed(
+                    Control.Changed(
+                        instance: instance.rawValue, state: Control.ExecutionState(state))))
+        case (_, .launched), (_, .prewarmed):
+            preconditionFailure("the core answered another question")
+        }
+    }
+
+    private func collect(_ answer: Answer, for call: PrewarmCall) {
+        call.missing -= 1
+        switch answer {
+        case .prewarmed(let instance): call.instances.append(instance.rawValue)
+        case .refused(let refusal): call.error = error(for: refusal)
+        case .launched, .done, .exited: preconditionFailure("the core answered another question")
+        }
+        guard call.missing == 0 else { return }
+        if let error = call.error {
+            call.connection.fail(error)
+        } else {
+            call.connection.reply(ControlReply.prewarmed(call.instances))
+        }
+    }
+
+    private func error(for refusal: Refusal) -> ControlError {
+        switch refusal {
+        case .noSuchApp(let app):
+            .noSuchApp(
+                app.rawValue,
+                suggestion: Spelling.closest(to: app.rawValue, among: catalog.identifiers))
+        case .notRunning(let target): .notRunning(Control.Target(target))
+        case .illegalTransition(let instance, let from, let transition):
+            .illegalTransition(
+                instance: instance.rawValue, from: Control.ExecutionState(from),
+                to: transition.destination)
+        case .ineligible(let app): .ineligible(app: app.rawValue)
+        case .backOff(let app, let until):
+            .backOff(
+                app: app.rawValue, retryAfterUSec: microseconds(until: until),
+                isCrashLooping: false)
+        case .crashLoop(let app, let until):
+            .backOff(
+                app: app.rawValue, retryAfterUSec: microseconds(until: until), isCrashLooping: true)
+        case .overBudget(let app):
+            .refused(
+                code: "over_budget",
+                reason: "\(app) does not fit into PrewarmBudget= beside what is prewarmed now")
+        case .tooManyInstances(let limit): .limitExceeded(what: "instances", limit: limit)
+        case .spawnFailed(_, let failure):
+            .spawnFailed(
+                stage: failure.stage, errno: failure.errno,
+                reason: SystemError.text(of: failure.errno))
+        case .ended(let instance, let reason):
+            .refused(
+                code: "ended",
+                reason: "instance \(instance) ended first: "
+                    + Control.ExitReason(reason).rawValue)
+        case .shuttingDown: .shuttingDown
+        case .freezeFailed(let instance):
+            .refused(
+                code: "freeze_failed", reason: "the kernel could not freeze instance \(instance)")
+        case .noSuchLaunch(let launch): .noSuchLaunch(launch.rawValue)
+        }
+    }
+
+    private func microseconds(until instant: Instant) -> Int64 {
+        max(0, supervisor.now.duration(to: instant).microseconds)
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, saturating.
+    var microseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? (seconds < 0 ? .min : .max) : scaled + attoseconds / 1_000_000_000_000
+    }
+}

@@ -1,0 +1,223 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+internal import Varlink
+
+/// Turns calls into events of the core and the core's answers into replies.
+@LoopActor
+final class ControlHandler {
+    /// What an answer of the core goes to.
+    enum Waiting {
+        case launch(ControlConnection, LaunchIdentifier, requestedAt: Instant)
+        case transition(ControlConnection)
+        case exit(ControlConnection)
+        case prewarm(PrewarmCall)
+
+        var connection: ControlConnection {
+            switch self {
+            case .launch(let connection, _, _), .transition(let connection), .exit(let connection):
+                connection
+            case .prewarm(let call): call.connection
+            }
+        }
+    }
+
+    /// One call that asks for several paused instances: answered when the last of them is there.
+    final class PrewarmCall {
+        let connection: ControlConnection
+        var missing: Int
+        var instances: [UInt64] = []
+        var error: ControlError?
+        init(connection: ControlConnection, count: Int) {
+            self.connection = connection
+            missing = count
+        }
+    }
+
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    let events: EventStream
+    let service = Control.service(version: Options.version)
+    var access: Access
+    var reload: (() -> Control.ReloadReport)!
+    var degraded: [Control.Note] = []
+
+    private(set) var waiting: [RequestIdentifier: Waiting] = [:]
+    private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
+    private var nextRequest: UInt64 = 1
+    private var nextLaunch: UInt64 = 1
+
+    init(supervisor: Supervisor, catalog: AppCatalog, events: EventStream, access: Access) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+        self.events = events
+        self.access = access
+    }
+
+    func serve(_ connection: ControlConnection) {
+        connection.onCall = { [unowned self] in called($0, $1, $2) }
+        connection.onClose.append { [unowned self] in abandon($0) }
+    }
+
+    private func called(
+        _ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor]
+    ) {
+        if connection.answer(call, from: service) { return }
+        do throws(ServiceError) {
+            try perform(ControlCall(call), connection, descriptors)
+        } catch {
+            connection.fail(error)
+        }
+    }
+
+    private func perform(
+        _ call: ControlCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
+    ) {
+        do throws(ControlError) {
+            switch call {
+            case .launch(let launch): try self.launch(launch, connection, descriptors)
+            case .describe: connection.reply(ControlReply.described(description))
+            case .list: connection.reply(ControlReply.listed(summaries(for: connection.peer)))
+            case .status(let target):
+                connection.reply(ControlReply.status(try statuses(of: target, connection.peer)))
+            case .prewarm(let app, let count): try prewarm(app, count, connection)
+            case .wait(let target): try wait(target, connection)
+            case .transition(let transition, let target):
+                try require(.control, of: target, connection.peer)
+                supervisor.handle(
+                    .transitionRequested(
+                        register(.transition(connection)), Target(target), Transition(transition)))
+            case .signal(let instance, let number): try signal(instance, number, connection)
+            case .watch:
+                let peer = connection.peer
+                events.add(connection) { [unowned self] app in
+                    access.allows(
+                        peer, to: .observe,
+                        owner: app.flatMap { catalog[AppIdentifier($0)]?.account.user })
+                }
+            case .reload:
+                try require(.administer, owner: nil, connection.peer)
+                connection.reply(ControlReply.reloaded(reload()))
+            case .explain(let app):
+                let installed = try find(app, .observe, connection.peer)
+                connection.reply(ControlReply.explained(explanation(of: installed)))
+            }
+        } catch {
+            connection.fail(error)
+        }
+    }
+
+    // MARK: Calls
+
+    private func launch(
+        _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
+    ) throws(ControlError) {
+        let requestedAt = supervisor.now
+        let app = try find(call.app, .control, connection.peer)
+        if app.account.user != connection.peer.user, !access.isTrusted(connection.peer) {
+            try forbidForeignBaggage(call, app)
+        }
+        let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
+        let (context, key) = try supervisor.launcher.context(
+            for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
+        let request = register(.launch(connection, identifier, requestedAt: requestedAt))
+        supervisor.launcher.remember(context, for: request)
+        supervisor.handle(
+            .launchRequested(
+                request,
+                LaunchRequest(
+                    app: app.identifier, launchIdentifier: identifier, environmentKey: key,
+                    inBackground: call.isBackground, isAttached: call.isAttached)))
+    }
+
+    /// A launch of another user's app carries nothing that could act as that user: no loader
+    /// variables, no descriptors, no working directory.
+    private func forbidForeignBaggage(
+        _ call: Control.LaunchCall, _ app: InstalledApp
+    ) throws(ControlError) {
+        let carriesDescriptors =
+            call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
+            || call.workingDirectoryDescriptor != nil
+        guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
+            call.environment.isEmpty
+        else {
+            throw .permissionDenied(
+                needed: "user \(app.account.name): a launch of another user's app may bring "
+                    + "arguments only")
+        }
+    }
+
+    private func newLaunchIdentifier() -> String {
+        defer { nextLaunch += 1 }
+        return "\(getpid())-\(supervisor.now.nanoseconds)-\(nextLaunch)"
+    }
+
+    private func prewarm(
+        _ name: String, _ count: Int, _ connection: ControlConnection
+    ) throws(ControlError) {
+        let app = try find(name, .control, connection.peer)
+        let call = PrewarmCall(connection: connection, count: count)
+        for _ in 0..<count {
+            supervisor.handle(
+                .prewarmRequested(
+                    register(.prewarm(call)), app.identifier, app.poolEnvironment.key))
+        }
+    }
+
+    private func wait(
+        _ target: Control.WaitTarget, _ connection: ControlConnection
+    ) throws(ControlError) {
+        switch target {
+        case .instance(let instance):
+            try require(.observe, of: .instance(instance), connection.peer)
+            supervisor.handle(
+                .exitAwaited(
+                    register(.exit(connection)), .instance(InstanceIdentifier(instance))))
+        case .launch(let launch):
+            supervisor.handle(
+                .launchExitAwaited(register(.exit(connection)), LaunchIdentifier(launch)))
+        }
+    }
+
+    private func signal(
+        _ instance: UInt64, _ number: Int32, _ connection: ControlConnection
+    ) throws(ControlError) {
+        try require(.control, of: .instance(instance), connection.peer)
+        guard supervisor.instances.signal(number, to: InstanceIdentifier(instance)) else {
+            throw .notRunning(.instance(instance))
+        }
+        connection.reply(ControlReply.signaled)
+    }
+
+    // MARK: Waiting
+
+    private func register(_ waiter: Waiting) -> RequestIdentifier {
+        let request = RequestIdentifier(nextRequest)
+        nextRequest += 1
+        waiting[request] = waiter
+        requestsOfConnection[waiter.connection.identifier, default: []].append(request)
+        return request
+    }
+
+    func takeWaiting(_ request: RequestIdentifier) -> Waiting? {
+        guard let waiter = waiting.removeValue(forKey: request) else { return nil }
+        let connection = waiter.connection.identifier
+        if requestsOfConnection[connection]?.count == 1 {
+            requestsOfConnection[connection] = nil
+        } else {
+            requestsOfConnection[connection]?.removeAll { $0 == request }
+        }
+        return waiter
+    }
+
+    /// The client is gone. What it set in motion goes on; waits for an end are given up.
+    private func abandon(_ connection: ControlConnection) {
+        for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
+            if case .exit? = waiting.removeValue(forKey: request) {
+                supervisor.handle(.requestAbandoned(request))
+            }
+        }
+    }
+}

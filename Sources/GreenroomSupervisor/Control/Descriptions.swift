@@ -1,0 +1,164 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+// What the daemon says about itself, its apps and their instances.
+
+extension ControlHandler {
+    var description: Control.Description {
+        Control.Description(
+            version: Options.version, processId: getpid(), features: ["prewarm.main"],
+            degraded: degraded)
+    }
+
+    /// The apps that the client may observe, by identifier.
+    func summaries(for peer: Peer) -> [Control.AppSummary] {
+        catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }.map { app in
+            let records = supervisor.lifecycle.instances(of: app.identifier)
+            let running = records.filter(\.isRunning)
+            return Control.AppSummary(
+                identifier: app.identifier.rawValue, name: app.name,
+                isEligible: app.ineligibility == nil,
+                prewarmedCount: records.count { $0.state == .prewarmed },
+                prewarmTarget: app.description.prewarmCount, runningCount: running.count,
+                state: Control.ExecutionState(
+                    running.max { $0.state.prominence < $1.state.prominence }?.state
+                        ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning)))
+        }
+    }
+
+    /// Instances with a process, and the remembered ends where one was asked for.
+    func statuses(
+        of target: Control.Target?, _ peer: Peer
+    ) throws(ControlError) -> [Control.InstanceStatus] {
+        switch target {
+        case nil:
+            supervisor.lifecycle.instances
+                .filter { $0.state != .notRunning }
+                .filter { mayDo(.observe, owner: catalog[$0.app]?.account, peer) }
+                .map(status)
+        case .app(let name)?:
+            supervisor.lifecycle.instances(of: try find(name, .observe, peer).identifier).map(status)
+        case .instance(let number)?:
+            try {
+                () throws(ControlError) in
+                try require(.observe, of: .instance(number), peer)
+                return supervisor.lifecycle.instance(InstanceIdentifier(number)).map {
+                    [status($0)]
+                } ?? []
+            }()
+        }
+    }
+
+    private func status(_ record: InstanceRecord) -> Control.InstanceStatus {
+        var status = Control.InstanceStatus(
+            instance: record.instance.rawValue, app: record.app.rawValue,
+            state: Control.ExecutionState(record.state),
+            sinceTimestampUSec: WallClock.microseconds(at: record.since))
+        status.processId = supervisor.instances.pid(of: record.instance)
+        status.launchIdentifier = record.launchIdentifier?.rawValue
+        status.kind = record.launchKind.map(Control.LaunchKind.init)
+        status.coldReason = record.coldReason.map(Control.ColdReason.init)
+        status.isAttached = record.isAttached
+        status.byteCount = record.byteCount > 0 ? record.byteCount : nil
+        status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
+        return status
+    }
+
+    /// Why the app is or is not prewarmed, and how its latest launch was served.
+    func explanation(of app: InstalledApp) -> Control.Explanation {
+        var explanation = Control.Explanation(
+            app: app.identifier.rawValue, isEligible: app.ineligibility == nil)
+        let lifecycle = supervisor.lifecycle
+        let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
+        let record = lifecycle.app(app.identifier)
+        explanation.prewarmedCount = paused.count
+        explanation.prewarmTarget = app.description.prewarmCount
+        explanation.prewarmByteCount = record.flatMap {
+            $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
+        }
+        if let ineligibility = app.ineligibility {
+            explanation.reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
+        } else if !app.isPrewarmingWanted {
+            explanation.reasons.append(
+                .init(code: "disabled", text: "the manifest asks for no prewarming"))
+        }
+        if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
+            app.ineligibility == nil
+        {
+            explanation.reasons.append(
+                .init(
+                    code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
+        }
+        if let retryAt = record?.prewarmRetryAt, retryAt > supervisor.now {
+            explanation.retryAfterUSec = supervisor.now.duration(to: retryAt).microseconds
+            explanation.reasons.append(
+                .init(
+                    code: "back_off",
+                    text: "\(record?.prewarmFailures ?? 0) prewarms failed; the next is tried "
+                        + "later"))
+        }
+        if let until = record?.crashLoopUntil, until > supervisor.now {
+            explanation.retryAfterUSec = supervisor.now.duration(to: until).microseconds
+            explanation.reasons.append(
+                .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
+        }
+        if lifecycle.pressure > .none {
+            explanation.reasons.append(
+                .init(code: "memory_pressure", text: "memory is short; no prewarming meanwhile"))
+        }
+        if let key = record?.poolKey, key != app.poolEnvironment.key {
+            explanation.reasons.append(
+                .init(
+                    code: "caller_environment",
+                    text: "the pool follows the environment of the latest launch, which differs "
+                        + "from the session's"))
+        }
+        explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
+        return explanation
+    }
+}
+
+extension InstanceRecord {
+    /// Launched and not yet ended.
+    var isRunning: Bool {
+        switch state {
+        case .launching, .inactive, .active, .background, .suspended, .terminating: true
+        case .notRunning, .prewarming, .prewarmed: false
+        }
+    }
+}
+
+extension ExecutionState {
+    /// Of several instances of an app, the one that people mean by its state.
+    fileprivate var prominence: Int {
+        switch self {
+        case .notRunning: 0
+        case .prewarming: 1
+        case .prewarmed: 2
+        case .terminating: 3
+        case .suspended: 4
+        case .background: 5
+        case .launching: 6
+        case .inactive: 7
+        case .active: 8
+        }
+    }
+}
+
+extension Control.ExitRecord {
+    init(_ record: InstanceRecord) {
+        self.init(
+            reason: Control.ExitReason(record.endReason ?? .unknown),
+            timestampUSec: WallClock.microseconds(at: record.endedAt ?? record.since))
+        lastState = record.lastState.map(Control.ExecutionState.init)
+        switch record.exitStatus {
+        case .exited(let status)?: self.status = status
+        case .signaled(let signal, let coreDumped)?:
+            self.signal = Int32(signal)
+            self.coreDumped = coreDumped
+        case .unknown?, nil: break
+        }
+    }
+}

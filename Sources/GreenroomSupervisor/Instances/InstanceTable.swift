@@ -1,0 +1,150 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Every instance with a process, and the ways to act on one. Cgroups make each act one write;
+/// without them the spawner does it process by process.
+@LoopActor
+final class InstanceTable {
+    unowned let supervisor: Supervisor
+    var spawner: SpawnerLink?
+    /// The directory that holds the instances' cgroups; nil in degraded mode.
+    var cgroups: Cgroup?
+    /// Called when an instance is forgotten, for whoever watches something of it.
+    var onRelease: ((InstanceIdentifier) -> Void)?
+
+    private var table: [InstanceIdentifier: Instance] = [:]
+    private var freezes: [InstanceIdentifier: FreezeWatch] = [:]
+    /// Instances whose end only their pidfd can tell: their spawner died.
+    private var orphanWatches: [InstanceIdentifier: EventSource] = [:]
+
+    init(supervisor: Supervisor) { self.supervisor = supervisor }
+
+    subscript(identifier: InstanceIdentifier) -> Instance? { table[identifier] }
+
+    var all: [Instance] { Array(table.values) }
+
+    func pid(of identifier: InstanceIdentifier) -> Int32? { table[identifier]?.pid }
+
+    /// The instance that this process is of: its main process, or one in its cgroup.
+    func instance(ofProcess pid: Int32) -> Instance? {
+        if let main = table.values.first(where: { $0.pid == pid }) { return main }
+        guard let text = try? SmallFile.text(of: "/proc/\(pid)/cgroup"),
+            let path = CgroupLocation.path(in: text)
+        else { return nil }
+        return table.values.first { instance in
+            instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
+        }
+    }
+
+    // MARK: Coming and going
+
+    @discardableResult
+    func adopt(_ record: GreenroomSpawner.InstanceRecord) -> Instance {
+        let identifier = InstanceIdentifier(record.instance)
+        let cgroup = record.cgroupName.flatMap { try? cgroups?.child($0) }
+        let instance = Instance(
+            identifier: identifier, app: AppIdentifier(record.app), pid: record.pid,
+            process: record.process, cgroup: cgroup, cgroupName: record.cgroupName,
+            channel: record.channel)
+        table[identifier] = instance
+        return instance
+    }
+
+    func release(_ identifier: InstanceIdentifier) {
+        freezes[identifier] = nil
+        orphanWatches[identifier] = nil
+        table.removeValue(forKey: identifier)?.closeChannel()
+        spawner?.send(.release(instance: identifier.rawValue))
+        onRelease?(identifier)
+    }
+
+    /// The spawner is gone: from now on only the pidfds tell of ends, and none tells a status.
+    func watchOrphans() {
+        for instance in table.values where orphanWatches[instance.identifier] == nil {
+            let identifier = instance.identifier
+            orphanWatches[identifier] = try? LoopActor.io(
+                instance.process.descriptor.rawValue, .readable
+            ) { [unowned self] _ in
+                orphanWatches[identifier] = nil
+                try? table[identifier]?.cgroup?.kill()
+                supervisor.handle(.exited(identifier, .unknown))
+                supervisor.handle(.emptied(identifier))
+            }
+        }
+    }
+
+    // MARK: Acts
+
+    func signal(_ number: Int32, to identifier: InstanceIdentifier) -> Bool {
+        (try? table[identifier]?.signal(number)) ?? false
+    }
+
+    func terminate(_ identifier: InstanceIdentifier) { _ = signal(SIGTERM, to: identifier) }
+
+    func kill(_ identifier: InstanceIdentifier) {
+        guard let cgroup = table[identifier]?.cgroup, (try? cgroup.kill()) != nil else {
+            _ = signal(SIGKILL, to: identifier)
+            spawner?.send(.kill(instance: identifier.rawValue))
+            return
+        }
+    }
+
+    func apply(_ priority: Priority, to identifier: InstanceIdentifier) {
+        table[identifier]?.apply(priority)
+    }
+
+    func freeze(_ identifier: InstanceIdentifier) {
+        guard let instance = table[identifier] else { return }
+        guard let cgroup = instance.cgroup else {
+            spawner?.send(.freeze(instance: identifier.rawValue))
+            return supervisor.handle(.frozen(identifier))
+        }
+        do throws(SystemError) {
+            try cgroup.freeze()
+        } catch {
+            return supervisor.handle(.freezeFailed(identifier))
+        }
+        freezes[identifier] = FreezeWatch(cgroup) { [unowned self] in
+            freezes[identifier] = nil
+            supervisor.handle(.frozen(identifier))
+        }
+        freezes[identifier]?.look()
+    }
+
+    func thaw(_ identifier: InstanceIdentifier) {
+        freezes[identifier] = nil
+        guard let instance = table[identifier] else { return }
+        if let cgroup = instance.cgroup {
+            try? cgroup.thaw()
+        } else {
+            spawner?.send(.thaw(instance: identifier.rawValue))
+        }
+    }
+}
+
+/// Waits until the kernel has frozen a cgroup. poll(2) on cgroup.events is limited to one wake-up
+/// in 10 ms, so it looks by itself: at once, then at doubling intervals. The core sets the deadline.
+@LoopActor
+private final class FreezeWatch {
+    private let cgroup: Cgroup
+    private let onFrozen: () -> Void
+    private var timer: EventSource?
+    private var delay: Duration = .microseconds(100)
+    /// Looking less often than this helps nobody.
+    private static let slowest: Duration = .milliseconds(50)
+
+    init(_ cgroup: Cgroup, onFrozen: @escaping () -> Void) {
+        self.cgroup = cgroup
+        self.onFrozen = onFrozen
+        timer = try? LoopActor.timer(accuracy: .microseconds(50)) { [unowned self] in look() }
+    }
+
+    func look() {
+        if (try? cgroup.isFrozen()) ?? false { return onFrozen() }
+        delay = min(delay * 2, Self.slowest)
+        try? timer?.setDeadline(after: delay)
+    }
+}

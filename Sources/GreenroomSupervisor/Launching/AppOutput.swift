@@ -1,0 +1,39 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Where an app's standard output and error go when its client passes none: to the journal under
+/// the app's own identifier, or to the daemon's own standard error where there is no journal.
+@LoopActor
+final class AppOutput {
+    private let directory: String
+    private let hasJournal: Bool
+    private let standardError: FileDescriptor?
+
+    /// - Parameter directory: for the output files of apps whose first output makes them ready.
+    init(directory: String, hasJournal: Bool) {
+        self.directory = directory
+        self.hasJournal = hasJournal
+        let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
+        standardError = copy >= 0 ? FileDescriptor(owning: copy) : nil
+        unsafe mkdir(directory, 0o700)
+    }
+
+    /// A descriptor for both streams, or nil for /dev/null.
+    func stream(for app: InstalledApp, instance: InstanceIdentifier) -> FileDescriptor? {
+        if app.description.readyCondition == .firstOutput {
+            return try? FileDescriptor.open(
+                path(of: instance), O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, mode: 0o600)
+        }
+        if hasJournal, let number = try? Journal.stream(identifier: app.identifier.rawValue) {
+            return FileDescriptor(owning: number)
+        }
+        return standardError
+    }
+
+    /// Where the output of such an instance is collected; watched for its first byte.
+    func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
+
+    func forget(_ instance: InstanceIdentifier) { _ = unsafe unlink(path(of: instance)) }
+}

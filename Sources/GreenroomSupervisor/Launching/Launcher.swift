@@ -1,0 +1,231 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Makes processes out of decisions: asks the spawner for new ones and tells paused ones to go.
+///
+/// The path of a prewarmed launch is `context` → (the core) → `resume` → the app's STARTED: no file
+/// is opened, nothing is looked up that grows with the number of apps.
+@LoopActor
+final class Launcher {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    let output: AppOutput
+    let shimPath: String
+    /// Where apps that report readiness send it; nil if the socket could not be made.
+    var notifySocketPath: String?
+    var spawner: SpawnerLink?
+
+    /// O_PATH (open(2)), which the C library's module hides.
+    private static let pathOnly: CInt = 0o10000000
+
+    private var contexts: [RequestIdentifier: LaunchContext] = [:]
+    private var environments = PoolEnvironments()
+
+    init(supervisor: Supervisor, catalog: AppCatalog, output: AppOutput, shimPath: String) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+        self.output = output
+        self.shimPath = shimPath
+    }
+
+    // MARK: What a launch brings
+
+    /// Gathers what the call brought, and the key that a paused instance must have to serve it.
+    func context(
+        for call: Control.LaunchCall, of app: InstalledApp, descriptors: [FileDescriptor],
+        requestedAt: Instant
+    ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
+        var context = LaunchContext(
+            arguments: call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments,
+            environment: app.environment, requestedAt: requestedAt)
+        var key = app.poolEnvironment.key
+        if call.callerEnvironment != nil || !call.environment.isEmpty {
+            context.environment = Self.environment(of: call, base: app.environment)
+            let pool = PoolEnvironment(of: context.environment, extraNames: app.extraKeyNames)
+            environments.remember(pool)
+            key = pool.key
+        }
+        if app.readyCondition == .notify, let notifySocketPath {
+            context.environment.append("NOTIFY_SOCKET=\(notifySocketPath)")
+        }
+        context.umask = call.umask
+        context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
+            .map { $0.map { descriptors[$0] } }
+        if let index = call.workingDirectoryDescriptor {
+            context.workingDirectory = descriptors[index]
+        } else if let path = call.workingDirectory {
+            do throws(SystemError) {
+                context.workingDirectory = try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
+            } catch {
+                throw .refused(code: "working_directory", reason: error.description)
+            }
+        }
+        return (context, key)
+    }
+
+    private static func environment(of call: Control.LaunchCall, base: [String]) -> [String] {
+        var environment = call.callerEnvironment ?? base
+        for variable in call.environment {
+            let prefix = variable.name + "="
+            environment.removeAll { $0.hasPrefix(prefix) }
+            environment.append(variable.assignment)
+        }
+        return environment
+    }
+
+    func remember(_ context: LaunchContext, for request: RequestIdentifier) {
+        contexts[request] = context
+    }
+
+    /// The request is answered: what it brought is closed.
+    func forget(_ request: RequestIdentifier) { contexts[request] = nil }
+
+    // MARK: Resume
+
+    /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
+    func resume(_ identifier: InstanceIdentifier, for request: RequestIdentifier) {
+        guard let instance = supervisor.instances[identifier], let channel = instance.channel,
+            let context = contexts[request], let app = catalog[instance.app]
+        else { return supervisor.handle(.channelLost(identifier)) }
+        let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
+        instance.apply(isInBackground ? .background : .foreground)
+        do {
+            let (message, descriptors, strings) = try goMessage(context, app, instance)
+            let sent = try channel.send(message, descriptors: descriptors)
+            withExtendedLifetime(strings) {}
+            if sent == nil { supervisor.handle(.channelLost(identifier)) }
+        } catch {
+            supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
+            supervisor.handle(.channelLost(identifier))
+        }
+    }
+
+    private func goMessage(
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+    ) throws -> (datagram: [UInt8], descriptors: [CInt], strings: FileDescriptor?) {
+        var roles: [DescriptorRole] = []
+        var descriptors: [CInt] = []
+        for (target, stream) in context.standardStreams.enumerated() {
+            guard let stream else { continue }
+            roles.append(.place(Int32(target)))
+            descriptors.append(stream.rawValue)
+        }
+        if let directory = context.workingDirectory {
+            roles.append(.workingDirectory)
+            descriptors.append(directory.rawValue)
+        }
+        let arguments =
+            instance.argumentPrefix.count > 1
+            ? instance.argumentPrefix + context.arguments.dropFirst() : context.arguments
+        let message = DaemonMessage.go(
+            GoMessage(
+                arguments: try StringList(arguments),
+                environment: try StringList(context.environment),
+                flags: app.setsCommandLine ? .setCommandLine : [], umask: context.umask,
+                roles: roles))
+        let encoded = try message.encoded()
+        guard let bytes = encoded.descriptorStrings else {
+            return (encoded.datagram, descriptors, nil)
+        }
+        let strings = unsafe try bytes.withUnsafeBytes {
+            unsafe try SealedFile.create($0, name: "greenroom-strings")
+        }
+        return (encoded.datagram, descriptors + [strings.rawValue], strings)
+    }
+
+    // MARK: Spawn
+
+    func spawn(
+        _ instance: InstanceIdentifier, of identifier: AppIdentifier, for purpose: SpawnPurpose
+    ) {
+        guard let app = catalog[identifier] else {
+            return fail(instance, "finding the manifest", ENOENT)
+        }
+        switch purpose {
+        case .prewarm(let key): prewarm(instance, app, key)
+        case .launch(let request):
+            guard let context = contexts[request] else {
+                return fail(instance, "finding the request", ECANCELED)
+            }
+            launch(instance, app, context)
+        }
+    }
+
+    /// argv[0] alone, no argument of anybody; the environment as far as it is read before main.
+    private func prewarm(_ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey) {
+        var environment = app.environment
+        if key != app.poolEnvironment.key {
+            guard let pool = environments[key] else {
+                return fail(instance, "recalling the pool's environment", ENOENT)
+            }
+            environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
+        }
+        var specification = specification(instance, app, Array(app.arguments.prefix(1)), environment)
+        specification.wantsChannel = true
+        if app.kind == .program {
+            let name = PrewarmEnvironment.preloadName + "="
+            let own = environment.first { $0.hasPrefix(name) }.map { ":" + $0.dropFirst(name.count) }
+            specification.environment.removeAll { $0.hasPrefix(name) }
+            specification.environment += [
+                name + shimPath + (own ?? ""),
+                "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
+            ]
+        }
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
+        send(specification)
+    }
+
+    private func launch(
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
+    ) {
+        var specification = specification(instance, app, context.arguments, context.environment)
+        for (target, stream) in context.standardStreams.enumerated() {
+            guard let stream else { continue }
+            specification.descriptors.removeAll { $0.target == CInt(target) }
+            specification.descriptors.append(.init(stream, at: CInt(target)))
+        }
+        if let umask = context.umask { specification.fileModeMask = umask }
+        let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
+            for: isInBackground ? .background : .foreground)
+        send(specification)
+    }
+
+    /// What a cold and a prewarmed instance have in common: everything but the pause.
+    private func specification(
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: [String],
+        _ environment: [String]
+    ) -> SpawnSpecification {
+        var specification = SpawnSpecification(
+            instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
+            arguments: arguments, environment: environment)
+        specification.workingDirectory = app.workingDirectory
+        specification.fileModeMask = app.umask
+        if app.changesUser {
+            specification.identity = .init(
+                user: app.account.user, group: app.account.group,
+                supplementaryGroups: app.groups)
+        }
+        specification.noNewPrivileges = app.noNewPrivileges
+        specification.resourceLimits = app.limits
+        if let stream = output.stream(for: app, instance: instance) {
+            specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
+        }
+        return specification
+    }
+
+    private func send(_ specification: SpawnSpecification) {
+        guard let spawner, spawner.send(.spawn(specification)) else {
+            return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
+        }
+    }
+
+    private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {
+        supervisor.handle(.spawnFailed(instance, SpawnFailure(stage: stage, errno: code)))
+    }
+}

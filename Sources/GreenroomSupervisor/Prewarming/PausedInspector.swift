@@ -1,0 +1,63 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Looks at an instance that has just paused: is it what it should be, what is it made from, and
+/// what does it cost? All of this is done before a launch, so that the launch need not.
+@LoopActor
+final class PausedInspector {
+    private let staleness: StalenessWatcher
+
+    init(staleness: StalenessWatcher) { self.staleness = staleness }
+
+    /// - Returns: false if the instance must not be launched: a file of it changed already.
+    func inspect(_ instance: Instance, app: InstalledApp?) -> Bool {
+        guard let app else { return false }
+        instance.argumentPrefix = commandLine(of: instance.pid)
+        instance.prepareForLaunch()
+        do throws(MappedFiles.Failure) {
+            let mapped = try MappedFiles.mappedFiles(instance.pid)
+            let paths = mapped.filter(\.isProgramText).map(\.path)
+            // Watched before they are compared: no change falls between the two.
+            guard !mapped.contains(where: { $0.isDeleted && $0.isProgramText }),
+                staleness.watch(paths, for: instance.identifier)
+            else { return false }
+            _ = try MappedFiles.snapshot(instance.pid)
+            return !app.fingerprint.contains(where: \.hasChanged)
+        } catch {
+            return false
+        }
+    }
+
+    func forget(_ instance: InstanceIdentifier) { staleness.forget(instance) }
+
+    /// Memory that ends with the instance: its proportional share (proc_pid_smaps_rollup(5)), else
+    /// what is resident.
+    func byteCount(of instance: Instance) -> UInt64 {
+        if let text = try? SmallFile.text(of: "/proc/\(instance.pid)/smaps_rollup"),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Pss:") }),
+            let kibibytes = line.split(separator: " ").dropFirst().first.flatMap({ UInt64($0) })
+        {
+            return kibibytes << 10
+        }
+        guard let text = try? SmallFile.text(of: "/proc/\(instance.pid)/statm"),
+            let pages = text.split(separator: " ").dropFirst().first.flatMap({ UInt64($0) })
+        else { return 0 }
+        return pages * UInt64(sysconf(CInt(_SC_PAGESIZE)))
+    }
+
+    /// argv as the kernel has it (proc_pid_cmdline(5)): a script's begins with its interpreter.
+    private func commandLine(of pid: Int32) -> [String] {
+        guard let text = try? SmallFile.text(of: "/proc/\(pid)/cmdline") else { return [] }
+        return text.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map(
+            String.init)
+    }
+}
+
+extension MappedFiles.Mapping {
+    /// Neither shared memory nor a device.
+    fileprivate var isProgramText: Bool {
+        !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
+    }
+}

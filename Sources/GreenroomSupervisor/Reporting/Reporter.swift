@@ -1,0 +1,151 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// Tells the journal, the watchers and the service manager what happened.
+@LoopActor
+final class Reporter {
+    private let journal: Journal
+    private let events: EventStream
+    private var saidOnce: Set<String> = []
+    /// Counts for the status text; called after a change, at most once a second.
+    var statusText: (() -> String)?
+    private var statusTimer: EventSource?
+    private var isStatusDue = false
+
+    init(journal: Journal, events: EventStream) throws(SystemdError) {
+        self.journal = journal
+        self.events = events
+        statusTimer = try LoopActor.timer(accuracy: .milliseconds(500)) { [unowned self] in
+            isStatusDue = false
+            if let statusText { Notify.status(statusText()) }
+        }
+    }
+
+    // MARK: What the core records
+
+    func note(_ record: Record) {
+        switch record {
+        case .stateChanged(let instance, let app, let from, let to):
+            journal.log(
+                .debug, "\(app) \(Control.ExecutionState(to).rawValue)",
+                ["app": app.rawValue, "instance": instance.description])
+            publish(.stateChanged, app, instance) {
+                $0.from = Control.ExecutionState(from)
+                $0.to = Control.ExecutionState(to)
+            }
+            scheduleStatus()
+        case .launched(_, let launch, let app, let outcome):
+            journal.log(
+                .info, "launched \(app): \(describe(outcome))",
+                [
+                    "app": app.rawValue, "instance": outcome.instance.description,
+                    "launch": launch.rawValue,
+                ])
+            publish(.launched, app, outcome.instance) {
+                $0.launchIdentifier = launch.rawValue
+                $0.launchKind = Control.LaunchKind(outcome.kind)
+                $0.coldReason = outcome.coldReason.map(Control.ColdReason.init)
+            }
+        case .exited(let ended): exited(ended)
+        case .reclaimed(let instance, let app, let bytes, let pressure):
+            journal.log(
+                .notice, "reclaimed \(bytes >> 10) KiB from \(app): memory pressure \(pressure)",
+                ["app": app.rawValue, "instance": instance.description])
+            publish(.reclaimed, app, instance) { $0.byteCount = bytes }
+        case .prewarmFailed(let app, let reason, let retryAt):
+            journal.log(
+                .warning,
+                "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
+                    + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue])
+            publish(.prewarmFailed, app, nil) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
+        case .crashLooped(let app, let until):
+            journal.log(
+                .error, "\(app) crashes in a loop: no prewarming and no background launches",
+                ["app": app.rawValue])
+            publish(.crashLooped, app, nil) { $0.retryAfterUSec = Self.microseconds(to: until) }
+        }
+    }
+
+    private func exited(_ record: InstanceRecord) {
+        let reason = record.endReason.map { Control.ExitReason($0).rawValue } ?? "unknown"
+        let level: LogLevel
+        switch record.endReason {
+        case .crashed?, .launchWatchdog?, .terminateTimeout?, .unknown?: level = .warning
+        case .exitedSelf?, .terminated?, .forceQuit?, .prewarmFailed?, .prewarmExpired?, .stale?,
+            .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?, nil:
+            level = .info
+        }
+        journal.log(
+            level, "\(record.app) ended: \(reason)\(describe(record.exitStatus))",
+            [
+                "app": record.app.rawValue, "instance": record.instance.description,
+                "launch": record.launchIdentifier?.rawValue ?? "", "reason": reason,
+            ])
+        publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
+    }
+
+    func appsChanged(_ count: Int) {
+        events.publish { sequence in
+            var event = Control.Event(
+                sequence: sequence, timestampUSec: WallClock.nowMicroseconds, kind: .appsChanged)
+            event.text = "\(count) apps"
+            return event
+        }
+        scheduleStatus()
+    }
+
+    private func publish(
+        _ kind: Control.EventKind, _ app: AppIdentifier, _ instance: InstanceIdentifier?,
+        _ fill: (inout Control.Event) -> Void
+    ) {
+        events.publish { sequence in
+            var event = Control.Event(
+                sequence: sequence, timestampUSec: WallClock.nowMicroseconds, kind: kind,
+                app: app.rawValue, instance: instance?.rawValue)
+            fill(&event)
+            return event
+        }
+    }
+
+    private func describe(_ outcome: LaunchOutcome) -> String {
+        let reason = outcome.coldReason.map { " (\(Control.ColdReason($0).rawValue))" } ?? ""
+        return Control.LaunchKind(outcome.kind).rawValue + reason
+    }
+
+    private func describe(_ status: ExitStatus?) -> String {
+        switch status {
+        case .exited(let code)?: ", status \(code)"
+        case .signaled(let signal, let dumped)?:
+            ", signal \(signal)\(dumped ? " (core dumped)" : "")"
+        case .unknown?, nil: ""
+        }
+    }
+
+    private static func microseconds(to instant: Instant) -> Int64 {
+        max(0, WallClock.microseconds(at: instant) - WallClock.nowMicroseconds)
+    }
+
+    // MARK: What the shell meets
+
+    func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
+
+    func failed(_ deed: String, _ error: any Error) {
+        journal.log(.error, "\(deed): \(error)")
+    }
+
+    /// For what is missing on this machine: worth a line, not a line each time.
+    func sayOnce(_ message: String) {
+        if saidOnce.insert(message).inserted { journal.log(.notice, message) }
+    }
+
+    func runtimeStateIsFull(_ record: InstanceRecord) {
+        sayOnce("the runtime state is full: newer instances will not survive a restart")
+    }
+
+    private func scheduleStatus() {
+        guard !isStatusDue else { return }
+        isStatusDue = true
+        try? statusTimer?.setDeadline(after: .seconds(1))
+    }
+}

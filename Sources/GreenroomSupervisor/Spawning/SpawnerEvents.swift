@@ -1,0 +1,137 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Turns what the spawner and the app channels say into events of the core.
+@LoopActor
+final class SpawnerEvents {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    let readiness: ReadinessListener?
+    let inspector: PausedInspector
+
+    private static let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: WireFormat.datagramLimit, alignment: 16)
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, readiness: ReadinessListener?,
+        inspector: PausedInspector
+    ) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+        self.readiness = readiness
+        self.inspector = inspector
+    }
+
+    func handle(_ message: SpawnerMessage) {
+        switch message {
+        case .spawned(let record):
+            let instance = supervisor.instances.adopt(record)
+            listen(to: instance)
+            awaitOutput(of: instance)
+            supervisor.handle(.spawned(instance.identifier))
+        case .spawnFailed(let number, let error):
+            supervisor.handle(
+                .spawnFailed(
+                    InstanceIdentifier(number),
+                    SpawnFailure(stage: error.stage.deed, errno: error.code)))
+        case .exited(let number, let status):
+            let identifier = InstanceIdentifier(number)
+            drainChannel(of: identifier)
+            supervisor.handle(.exited(identifier, ExitStatus(status)))
+        case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
+        case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
+        case .welcome, .instance: break
+        }
+    }
+
+    /// Watches the app channel until the app has started.
+    func listen(to instance: Instance) {
+        do throws(SystemdError) {
+            try instance.watchChannel { [unowned self] in receive(from: $0) }
+        } catch {
+            supervisor.reporter.failed("watching the channel of \(instance.app)", error)
+        }
+    }
+
+    private func awaitOutput(of instance: Instance) {
+        guard catalog[instance.app]?.readyCondition == .firstOutput else { return }
+        readiness?.awaitOutput(of: instance.identifier)
+    }
+
+    /// Asks an instance whether it still stands at its pause: it answers PONG there, while one
+    /// that has started has closed its end.
+    func ping(_ instance: Instance) {
+        guard let channel = instance.channel,
+            let message = try? DaemonMessage.ping(cookie: instance.identifier.rawValue).encoded(),
+            (try? channel.send(message.datagram)) != nil
+        else { return receive(from: instance) }
+    }
+
+    /// A program that started and ended at once: its STARTED came before its exit and must count
+    /// before it, though the exit arrived on another descriptor.
+    private func drainChannel(of identifier: InstanceIdentifier) {
+        guard let instance = supervisor.instances[identifier] else { return }
+        while instance.channel != nil, receiveOne(from: instance) {}
+    }
+
+    private func receive(from instance: Instance) { _ = receiveOne(from: instance) }
+
+    /// - Returns: true if there was a message.
+    private func receiveOne(from instance: Instance) -> Bool {
+        guard let channel = instance.channel else { return false }
+        let message: AppMessage
+        do {
+            guard let received = unsafe try channel.receive(into: Self.buffer) else { return false }
+            guard received.byteCount > 0 else { return lost(instance) }
+            let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
+            message = try AppMessage(
+                decoding: bytes.extracting(first: received.byteCount),
+                descriptorCount: received.descriptors.count)
+        } catch {
+            return lost(instance)
+        }
+        switch message {
+        case .paused: paused(instance)
+        case .pong: paused(instance)
+        case .started: started(instance)
+        case .error(let code, _):
+            supervisor.reporter.say(
+                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
+            return lost(instance)
+        }
+        return true
+    }
+
+    private func paused(_ instance: Instance) {
+        let isUsable = inspector.inspect(instance, app: catalog[instance.app])
+        supervisor.handle(.paused(instance.identifier, byteCount: inspector.byteCount(of: instance)))
+        if !isUsable { supervisor.handle(.becameStale(instance.identifier)) }
+    }
+
+    private func started(_ instance: Instance) {
+        // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
+        if catalog[instance.app]?.kind != .applicationKit { instance.closeChannel() }
+        inspector.forget(instance.identifier)
+        supervisor.handle(.started(instance.identifier))
+    }
+
+    @discardableResult
+    private func lost(_ instance: Instance) -> Bool {
+        instance.closeChannel()
+        supervisor.handle(.channelLost(instance.identifier))
+        return false
+    }
+}
+
+extension ExitStatus {
+    init(_ status: TerminationStatus) {
+        switch status {
+        case .exited(let code): self = .exited(UInt8(truncatingIfNeeded: code))
+        case .signaled(let signal, let coreDumped):
+            self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
+        }
+    }
+}

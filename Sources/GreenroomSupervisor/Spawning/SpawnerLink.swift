@@ -1,0 +1,169 @@
+internal import Glibc
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// The supervisor's way to the spawner: finds it or starts it, and carries messages. What they
+/// mean is the caller's business.
+@LoopActor
+final class SpawnerLink {
+    /// Why there is no spawner; says what to do.
+    struct Unavailable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What the spawner said on connecting.
+    struct Greeting {
+        var welcome: Welcome
+        var instances: [InstanceRecord]
+    }
+
+    var onMessage: ((SpawnerMessage) -> Void)?
+    /// It is gone; the link is unusable.
+    var onLost: (() -> Void)?
+
+    private let connection: SpawnerConnection
+    private var source: EventSource?
+    private var wantsWritable = false
+
+    /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
+    private static let patience: Int32 = 10_000
+
+    private init(_ connection: SpawnerConnection) { self.connection = connection }
+
+    /// Connects to the spawner of this runtime directory, starting one where there is none and
+    /// systemd does not provide it. Waits: for the start of the supervisor only.
+    static func open(
+        runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration
+    ) throws -> (SpawnerLink, Greeting) {
+        let path = runtimeDirectory + "/spawner"
+        let connection: SpawnerConnection
+        do throws(SystemError) {
+            connection = try SpawnerConnection.connect(to: path)
+        } catch {
+            guard error.code == ENOENT || error.isDisconnection else { throw error }
+            guard mayStart else {
+                throw Unavailable(
+                    description: "\(path): nobody listens; start greenroom-apps.service")
+            }
+            try start(spawnerPath, in: runtimeDirectory)
+            connection = try SpawnerConnection.connect(to: path)
+        }
+        let link = SpawnerLink(connection)
+        return (link, try link.greet(grace: grace))
+    }
+
+    /// Starts a spawner of our own, which outlives us, and waits until it listens (sd_notify(3)).
+    private static func start(_ spawnerPath: String, in runtimeDirectory: String) throws {
+        let address = runtimeDirectory + "/spawner-ready"
+        let ready = try DatagramSocket(boundAt: address, mode: 0o600)
+        defer { unsafe unlink(address) }
+        var request = SpawnRequest(
+            path: spawnerPath,
+            arguments: [spawnerPath, "--runtime-directory", runtimeDirectory, "--private"],
+            environment: ["NOTIFY_SOCKET=\(address)", "SWIFT_BACKTRACE=enable=no"])
+        request.workingDirectory = "/"
+        let null = try FileDescriptor.open("/dev/null", O_RDWR)
+        request.descriptors = [
+            .init(null.rawValue, at: 0), .init(null.rawValue, at: 1), .init(2, at: 2),
+        ]
+        let child: Spawned
+        do throws(SpawnError) {
+            child = try request.spawn()
+        } catch {
+            throw Unavailable(description: "starting \(spawnerPath): \(error)")
+        }
+        var entries = [
+            PollEntry(ready.descriptor.rawValue, CInt(POLLIN)),
+            PollEntry(child.process.descriptor.rawValue, CInt(POLLIN)),
+        ]
+        guard try PollEntry.wait(&entries, milliseconds: patience) > 0, entries[0].isReady else {
+            throw Unavailable(
+                description: "\(spawnerPath) did not become ready; its message is above")
+        }
+    }
+
+    private func greet(grace: Duration) throws -> Greeting {
+        try connection.send(
+            .hello(
+                stateByteCount: UInt32(RuntimeState.byteCount),
+                graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
+        var greeting: Greeting?
+        var expected = 0
+        while greeting == nil || greeting!.instances.count < expected {
+            var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
+            guard try PollEntry.wait(&entry, milliseconds: Self.patience) > 0 else {
+                throw Unavailable(description: "the spawner does not answer")
+            }
+            for message in try connection.receive() {
+                switch message {
+                case .welcome(let welcome):
+                    greeting = Greeting(welcome: welcome, instances: [])
+                    expected = Int(welcome.instanceCount)
+                case .instance(let record): greeting?.instances.append(record)
+                case .spawned, .spawnFailed, .exited, .emptied, .failed: early.append(message)
+                }
+            }
+        }
+        return greeting!
+    }
+
+    /// What arrived behind the table before anybody listened.
+    private var early: [SpawnerMessage] = []
+
+    /// From now on messages are handed out by the loop.
+    func activate() throws(SystemdError) {
+        source = try LoopActor.io(connection.fileDescriptor, .readable, priority: -5) {
+            [unowned self] events in
+            if events.contains(.writable) { flush() }
+            if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
+        }
+        let early = early
+        self.early = []
+        for message in early { onMessage?(message) }
+    }
+
+    /// False if the spawner is gone; `onLost` follows or has been called.
+    @discardableResult
+    func send(_ request: SpawnerRequest) -> Bool {
+        do throws(ConnectionError) {
+            try connection.send(request)
+            listen()
+            return true
+        } catch {
+            lost()
+            return false
+        }
+    }
+
+    private func receive() {
+        do throws(ConnectionError) {
+            for message in try connection.receive() { onMessage?(message) }
+        } catch {
+            lost()
+        }
+    }
+
+    private func flush() {
+        do throws(ConnectionError) {
+            try connection.flush()
+            listen()
+        } catch {
+            lost()
+        }
+    }
+
+    private func listen() {
+        guard connection.hasUnsent != wantsWritable else { return }
+        wantsWritable = connection.hasUnsent
+        try? source?.setEvents(wantsWritable ? [.readable, .writable] : .readable)
+    }
+
+    private func lost() {
+        source = nil
+        let observer = onLost
+        onLost = nil
+        onMessage = nil
+        observer?()
+    }
+}

@@ -1,0 +1,111 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// The shell around the core: carries events in and effects out, in order, and decides nothing.
+///
+///     control calls, channels, exits, files, time ──> Event ──> Lifecycle.handle ──> [Effect]
+///                                                                                       │
+///     RuntimeState, Launcher, InstanceTable, ControlHandler, Reporter  <── perform ─────┘
+///
+/// An effect may cause an event at once (a channel found broken); it waits in the queue until the
+/// effects before it are done.
+@LoopActor
+final class Supervisor {
+    private(set) var lifecycle: Lifecycle
+    private var state: RuntimeState
+    /// Keeps `state` mapped.
+    private var memory: SharedMemory
+    let reporter: Reporter
+
+    // Wired up by `Assembly`; each gets its effects from here and sends its events back here.
+    var launcher: Launcher!
+    var instances: InstanceTable!
+    var control: ControlHandler!
+
+    private var queue: [Event] = []
+    private var isHandling = false
+    private var timer: EventSource?
+    private var armedDeadline: Instant?
+    /// Called once every instance has ended after `Event.shutdownRequested`.
+    var onEmpty: (() -> Void)?
+
+    init(
+        lifecycle: Lifecycle, state: RuntimeState, memory: SharedMemory, reporter: Reporter
+    ) throws(SystemdError) {
+        self.lifecycle = lifecycle
+        self.state = state
+        self.memory = memory
+        self.reporter = reporter
+        timer = try LoopActor.timer { [unowned self] in
+            armedDeadline = nil
+            handle(.deadlineReached)
+        }
+    }
+
+    var now: Instant { Instant(nanoseconds: MonotonicClock.nanoseconds) }
+
+    /// Takes one event to its end: decides, then acts.
+    func handle(_ event: Event) {
+        queue.append(event)
+        guard !isHandling else { return }
+        isHandling = true
+        var next = 0
+        while next < queue.count {
+            let event = queue[next]
+            next += 1
+            for effect in lifecycle.handle(event, at: now) { perform(effect) }
+        }
+        queue.removeAll(keepingCapacity: true)
+        isHandling = false
+        armTimer()
+        if lifecycle.isShuttingDown, lifecycle.liveCount == 0, let onEmpty {
+            self.onEmpty = nil
+            onEmpty()
+        }
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .save(let record):
+            if !state.save(record) { reporter.runtimeStateIsFull(record) }
+        case .erase(let instance): state.erase(instance)
+        case .saveApp(let record): state.save(record)
+        case .eraseApp(let app): state.erase(app)
+        case .spawn(let instance, let app, let purpose):
+            launcher.spawn(instance, of: app, for: purpose)
+        case .resume(let instance, let request): launcher.resume(instance, for: request)
+        case .freeze(let instance): instances.freeze(instance)
+        case .thaw(let instance): instances.thaw(instance)
+        case .terminate(let instance): instances.terminate(instance)
+        case .kill(let instance): instances.kill(instance)
+        case .release(let instance): instances.release(instance)
+        case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
+        case .answer(let request, let answer):
+            launcher.forget(request)
+            control.answer(request, with: answer)
+        case .record(let record): reporter.note(record)
+        }
+    }
+
+    /// One timer for all deadlines, touched only when the soonest changes to an earlier one: a
+    /// wake-up that comes too early is harmless and arms the next.
+    private func armTimer() {
+        guard let deadline = lifecycle.nextDeadline else { return }
+        if let armedDeadline, armedDeadline <= deadline { return }
+        armedDeadline = deadline
+        do throws(SystemdError) {
+            try timer?.setDeadline(nanoseconds: deadline.nanoseconds)
+        } catch {
+            reporter.failed("arming the timer", error)
+        }
+    }
+
+    /// Takes over the memory of a spawner that has just been started, and writes every record anew.
+    func use(_ state: RuntimeState, memory: SharedMemory) {
+        self.state = state
+        self.memory = memory
+        for record in lifecycle.instances { state.save(record) }
+        for record in lifecycle.apps { state.save(record) }
+    }
+}
