@@ -23,6 +23,26 @@ extension FileDescriptor {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The bytes of a file from its beginning (fstat, pread); longer than the limit is `EFBIG`.
+    public func readBytes(atMost limit: Int) throws(SystemError) -> [UInt8] {
+        var status = stat()
+        try systemCall("fstat") { unsafe fstat(rawValue, &status) }
+        guard status.st_size <= limit else { throw SystemError(code: EFBIG, call: "fstat") }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var offset = 0
+        while offset < bytes.count {
+            let count = try systemCall("pread") {
+                unsafe bytes.withUnsafeMutableBytes {
+                    unsafe pread(
+                        rawValue, $0.baseAddress! + offset, $0.count - offset, off_t(offset))
+                }
+            }
+            if count == 0 { throw SystemError(code: EIO, call: "pread") }
+            offset += count
+        }
+        return bytes
+    }
+
     /// Writes a short text in one call, as such files demand.
     public func writeText(_ text: String) throws(SystemError) {
         var text = text

@@ -117,4 +117,7 @@ const char *_Nullable gr_error_text(int error);
 int gr_session_of(int32_t pid);
 uint64_t gr_monotonic_nanoseconds(void);
 
+/* One datagram to a socket named as in $NOTIFY_SOCKET: a path, or @ for the abstract name space. */
+int gr_notify(const char *address, const char *text);
+
 #pragma clang assume_nonnull end
