@@ -83,7 +83,8 @@ let package = Package(
             name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomSpawnerTests", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
+            name: "GreenroomSpawnerTests",
+            dependencies: ["GreenroomSpawner", "GreenroomLinux", "greenroom-spawner"],
             swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]

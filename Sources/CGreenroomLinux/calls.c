@@ -180,3 +180,12 @@ int gr_notify(const char *name, const char *text) {
     errno = error;
     return sent < 0 ? -1 : 0;
 }
+
+extern const char __executable_start[], etext[];
+
+void gr_drop_text(void) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)__executable_start & ~(page - 1);
+    uintptr_t end = (uintptr_t)etext & ~(page - 1);
+    (void)madvise((void *)start, end - start, MADV_DONTNEED);
+}

@@ -67,7 +67,6 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
     init(_ socket: UnixSocket) {
         self.socket = socket
         unsafe buffer = .allocate(capacity: SpawnerLimits.packetByteCount)
-        unsafe buffer.initialize(repeating: 0)
     }
 
     deinit { unsafe buffer.deallocate() }

@@ -45,10 +45,11 @@ enum ProcessGroup {
         }
     }
 
-    func isEmpty() throws(SystemError) -> Bool {
+    /// - Parameter snapshot: looked at only without a cgroup; not older than the event in question.
+    func isEmpty(_ snapshot: ProcessSnapshot) throws(SystemError) -> Bool {
         switch self {
         case .cgroup(let cgroup, _): try !cgroup.isPopulated()
-        case .session: try members().isEmpty
+        case .session(let leader): try snapshot.members(of: leader).isEmpty
         }
     }
 
@@ -60,19 +61,37 @@ enum ProcessGroup {
     private func members() throws(SystemError) -> [pid_t] {
         switch self {
         case .cgroup(let cgroup, _): return try cgroup.processes()
-        case .session(let leader):
-            let running = try ProcessTable.entries().filter { !$0.isZombie }
-            var members = Set(running.filter { $0.session == leader }.map(\.pid))
-            if running.contains(where: { $0.pid == leader }) { members.insert(leader) }
-            var grew = true
-            while grew {
-                let children = running.filter {
-                    members.contains($0.parent) && !members.contains($0.pid)
-                }
-                grew = !children.isEmpty
-                members.formUnion(children.map(\.pid))
-            }
-            return Array(members)
+        case .session(let leader): return try ProcessSnapshot().members(of: leader)
         }
+    }
+}
+
+/// The processes of one moment, read from /proc at the first question: one walk for all instances
+/// that ended together.
+final class ProcessSnapshot {
+    private var running: [ProcessTable.Entry]?
+
+    /// The session of this process and its descendants, zombies left out.
+    func members(of leader: pid_t) throws(SystemError) -> [pid_t] {
+        let running = try entries()
+        var members = Set<pid_t>()
+        for process in running where process.session == leader || process.pid == leader {
+            members.insert(process.pid)
+        }
+        var count = -1
+        while members.count != count, !members.isEmpty {
+            count = members.count
+            for process in running where members.contains(process.parent) {
+                members.insert(process.pid)
+            }
+        }
+        return Array(members)
+    }
+
+    private func entries() throws(SystemError) -> [ProcessTable.Entry] {
+        if let running { return running }
+        let read = try ProcessTable.entries().filter { !$0.isZombie }
+        running = read
+        return read
     }
 }

@@ -9,11 +9,11 @@ extension Spawner {
             guard let number = numbersByPid.removeValue(forKey: pid) else { continue }
             instances[number]?.status = status
             tell(.exited(instance: number, status))
-            finish(number)
         }
-        // An orphan may have been the last process of one that ended before.
+        // Also those that ended before: an orphan may have been the last process of one.
+        let snapshot = ProcessSnapshot()
         for instance in instances.values where instance.status != nil && !instance.isEmptied {
-            finish(instance.number)
+            finish(instance.number, snapshot)
         }
     }
 
@@ -21,25 +21,26 @@ extension Spawner {
         while true {
             let events = try emptiness.read()
             if events.isEmpty { return }
+            let snapshot = ProcessSnapshot()
             for event in events {
                 if event.overflowed {
-                    for number in Array(instances.keys) { finish(number) }
+                    for number in Array(instances.keys) { finish(number, snapshot) }
                 } else if let number = numbersByWatch[event.watch] {
-                    finish(number)
+                    finish(number, snapshot)
                 }
             }
         }
     }
 
     /// After the first process has ended: ends the others, and says so when none is left.
-    private func finish(_ number: UInt64) {
+    private func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
         guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
             return
         }
         do {
-            if try !instance.group.isEmpty() {
-                try instance.group.kill()
-                if try !instance.group.isEmpty() { return }  // Their end is reported to us.
+            if try !instance.group.isEmpty(snapshot) {
+                // Their end is reported to us: by cgroup.events, or by SIGCHLD as they become ours.
+                return try instance.group.kill()
             }
         } catch {
             // ENODEV: somebody removed the cgroup, which only an empty one allows.

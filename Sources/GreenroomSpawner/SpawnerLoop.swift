@@ -5,6 +5,7 @@ extension Spawner {
     /// Serves until told to end and every instance has ended.
     public func run() throws(SystemError) {
         try ServiceNotification.send("READY=1")
+        OwnMemory.dropStartupText()
         while !isFinished {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
