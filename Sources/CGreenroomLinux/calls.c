@@ -166,3 +166,26 @@ uint64_t gr_monotonic_nanoseconds(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+int gr_notify(const char *name, const char *text) {
+    struct sockaddr_un sun;
+    if (address(name, &sun) < 0) return -1;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+    if (name[0] == '@') sun.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    ssize_t sent = sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&sun, size);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return sent < 0 ? -1 : 0;
+}
+
+extern const char __executable_start[], etext[];
+
+void gr_drop_text(void) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)__executable_start & ~(page - 1);
+    uintptr_t end = (uintptr_t)etext & ~(page - 1);
+    (void)madvise((void *)start, end - start, MADV_DONTNEED);
+}

@@ -4,23 +4,38 @@ internal import Glibc
 extension FileDescriptor {
     /// The whole file as text, from its beginning; what is not UTF-8 is repaired.
     public func readText() throws(SystemError) -> String {
-        var bytes: [UInt8] = []
-        var end = false
-        while !end {
-            let chunk = try systemCall("pread") { () -> Int in
-                var count = 0
-                let start = bytes.count
-                bytes.append(contentsOf: repeatElement(0, count: SmallFile.chunkByteCount))
-                unsafe bytes.withUnsafeMutableBytes {
-                    count = unsafe pread(
-                        rawValue, $0.baseAddress! + start, SmallFile.chunkByteCount, off_t(start))
+        try unsafe withUnsafeTemporaryAllocation(
+            byteCount: SmallFile.chunkByteCount, alignment: 1
+        ) { chunk throws(SystemError) in
+            var bytes: [UInt8] = []
+            while true {
+                let count = try systemCall("pread") {
+                    unsafe pread(rawValue, chunk.baseAddress, chunk.count, off_t(bytes.count))
                 }
-                bytes.removeLast(SmallFile.chunkByteCount - max(count, 0))
-                return count
+                if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+                unsafe bytes.append(contentsOf: chunk[..<count])
             }
-            end = chunk == 0
         }
-        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The bytes of a file from its beginning (fstat, pread); longer than the limit is `EFBIG`.
+    public func readBytes(atMost limit: Int) throws(SystemError) -> [UInt8] {
+        var status = stat()
+        try systemCall("fstat") { unsafe fstat(rawValue, &status) }
+        guard status.st_size <= limit else { throw SystemError(code: EFBIG, call: "fstat") }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var offset = 0
+        while offset < bytes.count {
+            let count = try systemCall("pread") {
+                unsafe bytes.withUnsafeMutableBytes {
+                    unsafe pread(
+                        rawValue, $0.baseAddress! + offset, $0.count - offset, off_t(offset))
+                }
+            }
+            if count == 0 { throw SystemError(code: EIO, call: "pread") }
+            offset += count
+        }
+        return bytes
     }
 
     /// Writes a short text in one call, as such files demand.

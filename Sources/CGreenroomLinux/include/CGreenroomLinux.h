@@ -117,4 +117,11 @@ const char *_Nullable gr_error_text(int error);
 int gr_session_of(int32_t pid);
 uint64_t gr_monotonic_nanoseconds(void);
 
+/* One datagram to a socket named as in $NOTIFY_SOCKET: a path, or @ for the abstract name space. */
+int gr_notify(const char *address, const char *text);
+
+/* Gives back the pages of our own program text, whose start-up part is not needed again: they are
+ * read anew from the page cache where they are. Nothing is lost if it fails. */
+void gr_drop_text(void);
+
 #pragma clang assume_nonnull end

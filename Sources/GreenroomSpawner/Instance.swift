@@ -1,0 +1,26 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// One line of the table.
+///
+/// running → ended (`status`: its first process was reaped; the rest is being killed) → emptied (no
+/// process left). It leaves the table when it is emptied *and* released.
+struct Instance {
+    let number: UInt64
+    let app: String
+    let pid: pid_t
+    let process: ProcessDescriptor
+    let channel: UnixSocket?
+    let group: ProcessGroup
+    /// Of ``Spawner/emptiness``; nil without a cgroup.
+    let watch: CInt?
+    var status: TerminationStatus?
+    var isEmptied = false
+    var isReleased = false
+
+    var record: InstanceRecord {
+        InstanceRecord(
+            instance: number, app: app, pid: pid, status: status, isEmptied: isEmptied,
+            cgroupName: group.cgroupName, process: process, channel: channel)
+    }
+}

@@ -1,0 +1,125 @@
+public import Glibc
+public import GreenroomLinux
+
+/// One instance to be started, in the words of the supervisor.
+public struct SpawnSpecification: Sendable {
+    /// A descriptor of the supervisor at a number of the app. Targets 0, 1 and 2 that nothing is
+    /// passed for are /dev/null.
+    public struct PassedDescriptor: Sendable {
+        public var descriptor: FileDescriptor
+        public var target: CInt
+
+        public init(_ descriptor: FileDescriptor, at target: CInt) {
+            self.descriptor = descriptor
+            self.target = target
+        }
+    }
+
+    /// The supervisor's number for the instance, never used twice while it is in the table.
+    public var instance: UInt64
+    /// The app, for the name of the cgroup.
+    public var app: String
+    public var path: String
+    public var arguments: [String]
+    public var environment: [String]
+    public var workingDirectory: String?
+    public var fileModeMask: mode_t?
+    /// Nil: the spawner's own.
+    public var identity: SpawnRequest.Identity?
+    public var noNewPrivileges = false
+    public var resourceLimits: [ResourceLimit] = []
+    public var oomScoreAdjustment: Int?
+    /// Makes the app channel, whose end the app finds by GREENROOM_CHANNEL in its environment.
+    public var wantsChannel = false
+    public var descriptors: [PassedDescriptor] = []
+
+    public init(
+        instance: UInt64, app: String, path: String, arguments: [String], environment: [String]
+    ) {
+        self.instance = instance
+        self.app = app
+        self.path = path
+        self.arguments = arguments
+        self.environment = environment
+    }
+}
+
+extension SpawnSpecification {
+    func encode(into writer: inout WireWriter) {
+        writer.put(instance)
+        writer.put(app)
+        writer.put(path)
+        writer.put(arguments)
+        writer.put(environment)
+        writer.put(workingDirectory)
+        writer.put(fileModeMask ?? Self.inherited)
+        writer.put(identity != nil)
+        if let identity {
+            writer.put(identity.user)
+            writer.put(identity.group)
+            writer.put(UInt32(identity.supplementaryGroups.count))
+            for group in identity.supplementaryGroups { writer.put(group) }
+        }
+        writer.put(noNewPrivileges)
+        writer.put(UInt32(resourceLimits.count))
+        for limit in resourceLimits {
+            writer.put(limit.resource.rawValue)
+            writer.put(limit.soft)
+            writer.put(limit.hard)
+        }
+        writer.put(oomScoreAdjustment != nil)
+        writer.put(Int32(oomScoreAdjustment ?? 0))
+        writer.put(wantsChannel)
+        writer.put(UInt32(descriptors.count))
+        for descriptor in descriptors { writer.put(descriptor.target) }
+    }
+
+    init(_ reader: inout WireReader, _ passed: [FileDescriptor]) throws(WireError) {
+        instance = try reader.take()
+        app = try reader.takeString()
+        path = try reader.takeString()
+        arguments = try reader.takeStrings()
+        environment = try reader.takeStrings()
+        workingDirectory = try reader.takeOptionalString()
+        let mask: mode_t = try reader.take()
+        fileModeMask = mask == Self.inherited ? nil : mask
+        if let mask = fileModeMask, mask > 0o777 { throw .badValue }
+        identity = try Self.takeIdentity(&reader)
+        noNewPrivileges = try reader.takeBool()
+        resourceLimits = try reader.takeList(atMost: ResourceLimit.Resource.allCases.count) {
+            reader throws(WireError) in try Self.takeLimit(&reader)
+        }
+        let hasScore = try reader.takeBool()
+        let score = Int(try reader.take(Int32.self))
+        guard (-1000...1000).contains(score) else { throw .badValue }
+        oomScoreAdjustment = hasScore ? score : nil
+        wantsChannel = try reader.takeBool()
+        let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
+            reader throws(WireError) in try reader.take(CInt.self)
+        }
+        guard targets.count == passed.count else { throw .badDescriptors }
+        descriptors = zip(passed, targets).map { PassedDescriptor($0, at: $1) }
+    }
+
+    private static func takeIdentity(
+        _ reader: inout WireReader
+    ) throws(WireError) -> SpawnRequest.Identity? {
+        guard try reader.takeBool() else { return nil }
+        let user: uid_t = try reader.take()
+        let group: gid_t = try reader.take()
+        let groups = try reader.takeList(atMost: SpawnerLimits.groupCount) {
+            reader throws(WireError) in try reader.take(gid_t.self)
+        }
+        return .init(user: user, group: group, supplementaryGroups: groups)
+    }
+
+    private static func takeLimit(_ reader: inout WireReader) throws(WireError) -> ResourceLimit {
+        guard let resource = ResourceLimit.Resource(rawValue: try reader.take()) else {
+            throw .badValue
+        }
+        return ResourceLimit(resource, soft: try reader.take(), hard: try reader.take())
+    }
+
+    /// On the wire: leave the file mode mask as it is.
+    private static let inherited = mode_t.max
+}

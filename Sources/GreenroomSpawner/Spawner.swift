@@ -1,0 +1,74 @@
+internal import Glibc
+public import GreenroomLinux
+
+/// The parent of every instance: a table, one supervisor's connection and no policy.
+///
+/// The rules it keeps:
+/// 1. an instance is in the table from before it runs until it is emptied and released;
+/// 2. when its first process ends, the rest of the instance is killed;
+/// 3. whatever a supervisor missed, the next one reads in the table;
+/// 4. told to end, it ends every instance first.
+public final class Spawner {
+    let options: SpawnerOptions
+    let signals: SignalDescriptor
+    let listener: UnixSocket
+    let subtree: Subtree
+    let openFiles: ResourceLimit
+    /// Tells when a cgroup.events file changed.
+    let emptiness: Inotify
+    var instances: [UInt64: Instance] = [:]
+    var numbersByPid: [pid_t: UInt64] = [:]
+    var numbersByWatch: [CInt: UInt64] = [:]
+    var supervisor: Supervisor?
+    var state: SharedMemory?
+    var graceMilliseconds = SpawnerLimits.graceMilliseconds
+    var ending: Ending = .no
+    /// Since when no supervisor is connected (``MonotonicClock``, nanoseconds).
+    var aloneSince: UInt64
+
+    struct Supervisor {
+        let stream: PacketStream
+        var saidHello = false
+    }
+
+    enum Ending: Equatable {
+        case no
+        /// SIGTERM was sent; SIGKILL follows at this time.
+        case asked(deadline: UInt64)
+        case killed
+    }
+
+    /// Takes its place: signals blocked, cgroups prepared, socket listening.
+    public init(_ options: SpawnerOptions) throws(SystemError) {
+        self.options = options
+        signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT])
+        try Children.adoptOrphans()
+        openFiles = ResourceLimit.current(.openFiles)
+        openFiles.raised()
+        subtree =
+            options.avoidsCgroups
+            ? .degraded(reason: "cgroups were declined") : .prepare(isManaged: options.isManaged)
+        emptiness = try Inotify()
+        aloneSince = MonotonicClock.nanoseconds
+        listener = try Self.listen(options)
+    }
+
+    private static func listen(_ options: SpawnerOptions) throws(SystemError) -> UnixSocket {
+        let directory = options.runtimeDirectory
+        if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
+            throw SystemError(code: errno, call: "mkdir", subject: directory)
+        }
+        return try UnixSocket.listen(at: options.socketPath, .seqpacket, mode: 0o600)
+    }
+}
+
+extension ResourceLimit {
+    /// Three descriptors per instance exceed the customary 1024; apps get the old limit back.
+    fileprivate func raised() {
+        var limit = rlimit()
+        limit.rlim_cur = rlim_t(hard)
+        limit.rlim_max = rlim_t(hard)
+        // As far as it goes: the table says EMFILE when that is not enough.
+        _ = unsafe setrlimit(__rlimit_resource_t(UInt32(resource.rawValue)), &limit)
+    }
+}

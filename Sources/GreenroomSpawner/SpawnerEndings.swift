@@ -1,0 +1,84 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// How instances end, and the spawner with them.
+extension Spawner {
+    /// Reaps every child that has ended: first processes of instances, and orphans of theirs.
+    func reap() throws(SystemError) {
+        while let (pid, status) = try Children.reapOne() {
+            guard let number = numbersByPid.removeValue(forKey: pid) else { continue }
+            instances[number]?.status = status
+            tell(.exited(instance: number, status))
+        }
+        // Also those that ended before: an orphan may have been the last process of one.
+        let snapshot = ProcessSnapshot()
+        for instance in instances.values where instance.status != nil && !instance.isEmptied {
+            finish(instance.number, snapshot)
+        }
+    }
+
+    func handleEmptiness() throws(SystemError) {
+        while true {
+            let events = try emptiness.read()
+            if events.isEmpty { return }
+            let snapshot = ProcessSnapshot()
+            for event in events {
+                if event.overflowed {
+                    for number in Array(instances.keys) { finish(number, snapshot) }
+                } else if let number = numbersByWatch[event.watch] {
+                    finish(number, snapshot)
+                }
+            }
+        }
+    }
+
+    /// After the first process has ended: ends the others, and says so when none is left.
+    private func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
+        guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
+            return
+        }
+        do {
+            if try !instance.group.isEmpty(snapshot) {
+                // Their end is reported to us: by cgroup.events, or by SIGCHLD as they become ours.
+                return try instance.group.kill()
+            }
+        } catch {
+            // ENODEV: somebody removed the cgroup, which only an empty one allows.
+            if error.code != ENODEV { return tell(.failed(instance: number, code: error.code)) }
+        }
+        instances[number]?.isEmptied = true
+        if let watch = instance.watch {
+            emptiness.remove(watch)
+            numbersByWatch[watch] = nil
+        }
+        tell(.emptied(instance: number))
+        if instance.isReleased { forget(instance) }
+    }
+
+    func forget(_ instance: Instance) {
+        removeCgroup(of: instance)
+        instances[instance.number] = nil
+    }
+
+    func removeCgroup(of instance: Instance) {
+        guard let name = instance.group.cgroupName else { return }
+        // It is empty. Were it not removable (an app's own sub-cgroup), it is only litter.
+        _ = try? subtree.cgroup?.removeChild(name)
+    }
+
+    /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it.
+    func end(graceMilliseconds: UInt32) {
+        guard ending == .no else { return }
+        ending = .asked(
+            deadline: MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000)
+        for instance in instances.values where !instance.isEmptied {
+            try? instance.group.signal(SIGTERM)
+            try? instance.group.thaw()
+        }
+    }
+
+    func killAll() {
+        ending = .killed
+        for instance in instances.values where !instance.isEmptied { try? instance.group.kill() }
+    }
+}

@@ -1,0 +1,25 @@
+/// Every bound of the spawner's protocol and table.
+public enum SpawnerLimits {
+    /// A packet fits a Unix socket's default buffer (212,992 bytes) with room for a second one.
+    /// Longer bodies travel in a sealed memfd.
+    public static let packetByteCount = 65_536
+    /// The kernel's own bound on argv and environment together is 6 MiB.
+    public static let bodyByteCount = 6 << 20
+    /// Arguments, or environment variables, of one spawn.
+    public static let stringCount = 65_536
+    /// Descriptors of one spawn: standard ones and inherited sockets; far below the kernel's 253.
+    public static let descriptorCount = 64
+    /// Supplementary groups of one spawn, the kernel's own bound.
+    public static let groupCount = 65_536
+    /// Instances in the table, ended ones included. Each holds up to three descriptors.
+    public static let instanceCount = 4096
+    /// Packets that wait for a supervisor that does not read. Past it the connection is dropped:
+    /// the next one begins with the whole table, so nothing is lost.
+    public static let queuedPacketCount = 16_384
+    /// Bytes of the mapping that supervisors share through us.
+    public static let stateByteCount = 64 << 20
+    /// Between SIGTERM and SIGKILL when everything ends, unless the supervisor said otherwise.
+    public static let graceMilliseconds: UInt32 = 5_000
+    /// A spawner that a supervisor started for itself ends when it was alone for so long.
+    public static let solitudeMilliseconds: UInt64 = 60_000
+}

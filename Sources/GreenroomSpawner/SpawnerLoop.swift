@@ -1,0 +1,129 @@
+internal import Glibc
+public import GreenroomLinux
+
+extension Spawner {
+    /// Serves until told to end and every instance has ended.
+    public func run() throws(SystemError) {
+        try ServiceNotification.send("READY=1")
+        OwnMemory.dropStartupText()
+        while !isFinished {
+            var entries = [
+                PollEntry(signals.descriptor.rawValue, POLLIN),
+                PollEntry(emptiness.descriptor.rawValue, POLLIN),
+                PollEntry(listener.descriptor.rawValue, POLLIN),
+            ]
+            if let supervisor {
+                let events = supervisor.stream.hasUnsent ? POLLIN | POLLOUT : POLLIN
+                entries.append(
+                    PollEntry(supervisor.stream.socket.descriptor.rawValue, events))
+            }
+            try PollEntry.wait(&entries, milliseconds: timeout)
+            // Ends before requests: a number that was freed can be used again by the same packet.
+            if entries[0].isReady { try handleSignals() }
+            if entries[1].isReady { try handleEmptiness() }
+            if entries.count > 3, entries[3].isReady { serve() }
+            if entries[2].isReady { try accept() }
+            handleDeadlines()
+        }
+        cleanUp()
+    }
+
+    private var isFinished: Bool {
+        ending != .no && instances.values.allSatisfy(\.isEmptied)
+    }
+
+    private func cleanUp() {
+        try? ServiceNotification.send("STOPPING=1")
+        for instance in instances.values { removeCgroup(of: instance) }
+        subtree.remove()
+        _ = unsafe unlink(options.socketPath)
+    }
+
+    private func handleSignals() throws(SystemError) {
+        while let signal = try signals.next() {
+            switch signal {
+            case SIGCHLD: try reap()
+            default: end(graceMilliseconds: graceMilliseconds)
+            }
+        }
+    }
+
+    // MARK: Deadlines
+
+    private var timeout: CInt {
+        let deadline: UInt64?
+        switch ending {
+        case .no: deadline = solitudeDeadline
+        case .asked(let time): deadline = time
+        case .killed: deadline = nil
+        }
+        guard let deadline else { return -1 }
+        let now = MonotonicClock.nanoseconds
+        return deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
+    }
+
+    private var solitudeDeadline: UInt64? {
+        guard options.isPrivate, supervisor == nil else { return nil }
+        return aloneSince + SpawnerLimits.solitudeMilliseconds * 1_000_000
+    }
+
+    private func handleDeadlines() {
+        let now = MonotonicClock.nanoseconds
+        switch ending {
+        case .no:
+            if let deadline = solitudeDeadline, now >= deadline {
+                end(graceMilliseconds: graceMilliseconds)
+            }
+        case .asked(let deadline):
+            if now >= deadline { killAll() }
+        case .killed: break
+        }
+    }
+
+    // MARK: The supervisor's connection
+
+    /// A living supervisor is not pushed out by another; one that has gone, or that never said
+    /// hello, is replaced.
+    private func accept() throws(SystemError) {
+        while let socket = try listener.accept() {
+            guard try socket.peerCredentials().user == geteuid() else { continue }
+            if let current = supervisor, current.saidHello, !isGone(current) { continue }
+            supervisor = Supervisor(stream: PacketStream(socket))
+        }
+    }
+
+    private func isGone(_ supervisor: Supervisor) -> Bool {
+        var entries = [PollEntry(supervisor.stream.socket.descriptor.rawValue, 0)]
+        return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
+    }
+
+    /// Reads and answers what has come. Any error ends the connection, never us: the supervisor
+    /// comes back and reads the table.
+    private func serve() {
+        do throws(ConnectionError) {
+            try supervisor?.stream.flush()
+            // A bound on one turn, so that exits are not kept waiting.
+            for _ in 0..<64 {
+                guard let packet = try supervisor?.stream.receive() else { return }
+                try handle(packet)
+            }
+        } catch {
+            disconnect()
+        }
+    }
+
+    func disconnect() {
+        supervisor = nil
+        aloneSince = MonotonicClock.nanoseconds
+    }
+
+    /// Says it to the supervisor, if there is one that has said hello.
+    func tell(_ message: SpawnerMessage) {
+        guard let supervisor, supervisor.saidHello else { return }
+        do {
+            try supervisor.stream.send(message.packet())
+        } catch {
+            disconnect()
+        }
+    }
+}

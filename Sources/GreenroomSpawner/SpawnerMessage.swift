@@ -1,0 +1,193 @@
+public import Glibc
+public import GreenroomLinux
+
+/// What the spawner tells a supervisor.
+public enum SpawnerMessage: Sendable {
+    /// The answer to hello; `instance` follows as often as it says.
+    case welcome(Welcome)
+    /// One line of the table: an instance not yet released.
+    case instance(InstanceRecord)
+    /// The answer to a spawn: the record, of course running.
+    case spawned(InstanceRecord)
+    case spawnFailed(instance: UInt64, SpawnError)
+    /// The instance's first process ended; what was left of it is being killed.
+    case exited(instance: UInt64, TerminationStatus)
+    /// No process of the instance is left. Always after `exited`, once.
+    case emptied(instance: UInt64)
+    /// A kill, freeze or thaw was refused with this errno.
+    case failed(instance: UInt64, code: CInt)
+}
+
+public struct Welcome: Sendable {
+    /// systemd started the spawner; otherwise it ends when it has been alone for a minute.
+    public var isManaged: Bool
+    /// Why there are no cgroups; nil: there are.
+    public var degradation: String?
+    /// How many `instance` messages follow.
+    public var instanceCount: UInt32
+    /// The memfd of the state mapping, for ``SharedMemory/init(mapping:)``. New ones are zeroed.
+    public var state: FileDescriptor
+    /// The directory in which instances' cgroups are; nil without.
+    public var cgroup: FileDescriptor?
+}
+
+public struct InstanceRecord: Sendable {
+    public var instance: UInt64
+    public var app: String
+    public var pid: pid_t
+    /// Nil while its first process runs.
+    public var status: TerminationStatus?
+    /// No process of it is left.
+    public var isEmptied: Bool
+    /// The name of its cgroup in ``Welcome/cgroup``; nil without.
+    public var cgroupName: String?
+    /// Also valid when the process has ended and was reaped.
+    public var process: ProcessDescriptor
+    /// The daemon's end of the app channel, nonblocking, with SO_PASSCRED; nil if none was wanted.
+    public var channel: UnixSocket?
+}
+
+extension SpawnerMessage {
+    private enum Kind: UInt16 {
+        case welcome = 129
+        case instance, spawned, spawnFailed, exited, emptied, failed
+    }
+
+    func packet() -> Packet {
+        var writer = WireWriter()
+        var descriptors: [FileDescriptor] = []
+        let kind: Kind
+        switch self {
+        case .welcome(let welcome):
+            kind = .welcome
+            descriptors = welcome.encode(into: &writer)
+        case .instance(let record):
+            kind = .instance
+            descriptors = record.encode(into: &writer)
+        case .spawned(let record):
+            kind = .spawned
+            descriptors = record.encode(into: &writer)
+        case .spawnFailed(let instance, let error):
+            kind = .spawnFailed
+            writer.put(instance)
+            writer.put(error.stage.rawValue)
+            writer.put(error.code)
+        case .exited(let instance, let status):
+            kind = .exited
+            writer.put(instance)
+            writer.put(status)
+        case .emptied(let instance):
+            kind = .emptied
+            writer.put(instance)
+        case .failed(let instance, let code):
+            kind = .failed
+            writer.put(instance)
+            writer.put(code)
+        }
+        return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
+    }
+
+    init(_ packet: Packet) throws(WireError) {
+        guard let kind = Kind(rawValue: packet.type) else { throw .unknownType(packet.type) }
+        var reader = WireReader(packet.body[...])
+        var descriptors = packet.descriptors[...]
+        switch kind {
+        case .welcome: self = .welcome(try Welcome(&reader, &descriptors))
+        case .instance: self = .instance(try InstanceRecord(&reader, &descriptors))
+        case .spawned: self = .spawned(try InstanceRecord(&reader, &descriptors))
+        case .spawnFailed:
+            let instance: UInt64 = try reader.take()
+            guard let stage = SpawnError.Stage(rawValue: try reader.take()) else {
+                throw .badValue
+            }
+            let error = SpawnError(stage: stage, code: try reader.take())
+            self = .spawnFailed(instance: instance, error)
+        case .exited: self = .exited(instance: try reader.take(), try reader.takeStatus())
+        case .emptied: self = .emptied(instance: try reader.take())
+        case .failed: self = .failed(instance: try reader.take(), code: try reader.take())
+        }
+        try reader.finish()
+        if !descriptors.isEmpty { throw .badDescriptors }
+    }
+}
+
+extension Welcome {
+    fileprivate func encode(into writer: inout WireWriter) -> [FileDescriptor] {
+        writer.put(isManaged)
+        writer.put(degradation)
+        writer.put(instanceCount)
+        writer.put(cgroup != nil)
+        return [state] + (cgroup.map { [$0] } ?? [])
+    }
+
+    fileprivate init(
+        _ reader: inout WireReader, _ descriptors: inout ArraySlice<FileDescriptor>
+    ) throws(WireError) {
+        isManaged = try reader.takeBool()
+        degradation = try reader.takeOptionalString()
+        instanceCount = try reader.take()
+        guard let state = descriptors.popFirst() else { throw .badDescriptors }
+        self.state = state
+        if try reader.takeBool() {
+            guard let cgroup = descriptors.popFirst() else { throw .badDescriptors }
+            self.cgroup = cgroup
+        }
+    }
+}
+
+extension InstanceRecord {
+    fileprivate func encode(into writer: inout WireWriter) -> [FileDescriptor] {
+        writer.put(instance)
+        writer.put(app)
+        writer.put(pid)
+        writer.put(status != nil)
+        if let status { writer.put(status) }
+        writer.put(isEmptied)
+        writer.put(cgroupName)
+        writer.put(channel != nil)
+        return [process.descriptor] + (channel.map { [$0.descriptor] } ?? [])
+    }
+
+    fileprivate init(
+        _ reader: inout WireReader, _ descriptors: inout ArraySlice<FileDescriptor>
+    ) throws(WireError) {
+        instance = try reader.take()
+        app = try reader.takeString()
+        pid = try reader.take()
+        status = try reader.takeBool() ? try reader.takeStatus() : nil
+        isEmptied = try reader.takeBool()
+        cgroupName = try reader.takeOptionalString()
+        guard let process = descriptors.popFirst() else { throw .badDescriptors }
+        self.process = ProcessDescriptor(process)
+        if try reader.takeBool() {
+            guard let channel = descriptors.popFirst() else { throw .badDescriptors }
+            self.channel = UnixSocket(channel)
+        }
+    }
+}
+
+extension WireWriter {
+    mutating func put(_ status: TerminationStatus) {
+        switch status {
+        case .exited(let code):
+            put(0 as UInt8)
+            put(code)
+        case .signaled(let signal, let coreDumped):
+            put(coreDumped ? 2 : 1 as UInt8)
+            put(signal)
+        }
+    }
+}
+
+extension WireReader {
+    mutating func takeStatus() throws(WireError) -> TerminationStatus {
+        let kind: UInt8 = try take()
+        let value: CInt = try take()
+        switch kind {
+        case 0: return .exited(value)
+        case 1: return .signaled(value, coreDumped: false)
+        case 2: return .signaled(value, coreDumped: true)
+        default: throw .badValue
+        }
+    }
+}

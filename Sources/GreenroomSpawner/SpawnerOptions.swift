@@ -1,0 +1,78 @@
+internal import GreenroomLinux
+
+/// What the spawner's command line says.
+public struct SpawnerOptions: Sendable {
+    /// Where the socket `spawner` is made.
+    public var runtimeDirectory: String
+    /// A supervisor started it for itself, without systemd: it ends, with every instance, when no
+    /// supervisor was connected for a minute.
+    public var isPrivate = false
+    /// Behaves as on a host without cgroups.
+    public var avoidsCgroups = false
+    /// systemd executed it and delegated its cgroup.
+    public var isManaged: Bool
+
+    public init(runtimeDirectory: String) {
+        self.runtimeDirectory = runtimeDirectory
+        isManaged = ServiceNotification.isManaged
+    }
+
+    public var socketPath: String { runtimeDirectory + "/spawner" }
+
+    public static let usage = """
+        Usage: greenroom-spawner [--runtime-directory DIR] [--private] [--no-cgroups]
+
+        Parent of every app that Greenroom runs. Started by greenroom-apps.service, or by
+        greenroomd itself where there is no systemd.
+
+          --runtime-directory DIR  make the socket "spawner" there; initially
+                                   $GREENROOM_RUNTIME_DIRECTORY, or greenroom under
+                                   $XDG_RUNTIME_DIR, or for root under /run
+          --private                end, with every app, after a minute without greenroomd
+          --no-cgroups             behave as on a host without cgroup v2
+          --help                   show this
+
+        """
+
+    /// Reads the command line.
+    ///
+    /// - Parameters:
+    ///   - arguments: without the program's name.
+    ///   - environment: looks up a variable.
+    /// - Returns: nil where help is wanted.
+    public static func parse(
+        _ arguments: [String], isRoot: Bool, environment: (String) -> String?
+    ) throws(UsageError) -> SpawnerOptions? {
+        var directory =
+            environment("GREENROOM_RUNTIME_DIRECTORY")
+            ?? (isRoot
+                ? "/run/greenroom" : environment("XDG_RUNTIME_DIR").map { $0 + "/greenroom" })
+        var isPrivate = false
+        var avoidsCgroups = false
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--runtime-directory":
+                guard let value = rest.popFirst() else {
+                    throw UsageError(message: "--runtime-directory needs a directory")
+                }
+                directory = value
+            case "--private": isPrivate = true
+            case "--no-cgroups": avoidsCgroups = true
+            case "--help": return nil
+            default: throw UsageError(message: "\(argument) is not an option")
+            }
+        }
+        guard let directory, !directory.isEmpty else {
+            throw UsageError(message: "no runtime directory: give --runtime-directory DIR")
+        }
+        var options = SpawnerOptions(runtimeDirectory: directory)
+        options.isPrivate = isPrivate
+        options.avoidsCgroups = avoidsCgroups
+        return options
+    }
+
+    public struct UsageError: Error, Hashable, Sendable {
+        public let message: String
+    }
+}

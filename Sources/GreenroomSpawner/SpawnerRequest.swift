@@ -1,0 +1,78 @@
+internal import GreenroomLinux
+
+/// What a supervisor asks of the spawner.
+public enum SpawnerRequest: Sendable {
+    /// The first message of a connection; answered by `welcome` and the table.
+    ///
+    /// - `stateByteCount`: of the shared mapping, which the first hello ever creates; later ones get
+    ///   that one, whatever they ask for.
+    /// - `graceMilliseconds`: between SIGTERM and SIGKILL should the spawner be told to end.
+    case hello(stateByteCount: UInt32, graceMilliseconds: UInt32)
+    /// Answered by `spawned` or `spawnFailed`.
+    case spawn(SpawnSpecification)
+    /// SIGKILL to every process of the instance, frozen or not. `exited` and `emptied` follow.
+    case kill(instance: UInt64)
+    /// Stops every process: cgroup.freeze, or SIGSTOP without cgroups.
+    case freeze(instance: UInt64)
+    case thaw(instance: UInt64)
+    /// Forgets an instance: at once if no process of it is left, else when that is so (it is killed).
+    case release(instance: UInt64)
+    /// SIGTERM to all, SIGKILL after the grace, then the spawner ends.
+    case shutDown(graceMilliseconds: UInt32)
+}
+
+extension SpawnerRequest {
+    private enum Kind: UInt16 {
+        case hello = 1
+        case spawn, kill, freeze, thaw, release, shutDown
+    }
+
+    func packet() -> Packet {
+        var writer = WireWriter()
+        var descriptors: [FileDescriptor] = []
+        let kind: Kind
+        switch self {
+        case .hello(let stateByteCount, let graceMilliseconds):
+            kind = .hello
+            writer.put(stateByteCount)
+            writer.put(graceMilliseconds)
+        case .spawn(let specification):
+            kind = .spawn
+            specification.encode(into: &writer)
+            descriptors = specification.descriptors.map(\.descriptor)
+        case .kill(let instance):
+            kind = .kill
+            writer.put(instance)
+        case .freeze(let instance):
+            kind = .freeze
+            writer.put(instance)
+        case .thaw(let instance):
+            kind = .thaw
+            writer.put(instance)
+        case .release(let instance):
+            kind = .release
+            writer.put(instance)
+        case .shutDown(let graceMilliseconds):
+            kind = .shutDown
+            writer.put(graceMilliseconds)
+        }
+        return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
+    }
+
+    init(_ packet: Packet) throws(WireError) {
+        guard let kind = Kind(rawValue: packet.type) else { throw .unknownType(packet.type) }
+        if kind != .spawn, !packet.descriptors.isEmpty { throw .badDescriptors }
+        var reader = WireReader(packet.body[...])
+        switch kind {
+        case .hello:
+            self = .hello(stateByteCount: try reader.take(), graceMilliseconds: try reader.take())
+        case .spawn: self = .spawn(try SpawnSpecification(&reader, packet.descriptors))
+        case .kill: self = .kill(instance: try reader.take())
+        case .freeze: self = .freeze(instance: try reader.take())
+        case .thaw: self = .thaw(instance: try reader.take())
+        case .release: self = .release(instance: try reader.take())
+        case .shutDown: self = .shutDown(graceMilliseconds: try reader.take())
+        }
+        try reader.finish()
+    }
+}

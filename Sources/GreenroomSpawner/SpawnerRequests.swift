@@ -1,0 +1,100 @@
+internal import Glibc
+internal import GreenroomLinux
+
+extension Spawner {
+    func handle(_ packet: Packet) throws(ConnectionError) {
+        let request: SpawnerRequest
+        do { request = try SpawnerRequest(packet) } catch { throw .malformed(error) }
+        switch request {
+        case .hello(let stateByteCount, let graceMilliseconds):
+            self.graceMilliseconds = graceMilliseconds
+            do {
+                try welcome(stateByteCount: stateByteCount)
+            } catch { throw .system(error) }
+        case .spawn(let specification): spawn(specification)
+        case .kill(let number): act(on: number) { group throws(SystemError) in try group.kill() }
+        case .freeze(let number):
+            act(on: number) { group throws(SystemError) in try group.freeze() }
+        case .thaw(let number): act(on: number) { group throws(SystemError) in try group.thaw() }
+        case .release(let number): release(number)
+        case .shutDown(let graceMilliseconds): end(graceMilliseconds: graceMilliseconds)
+        }
+    }
+
+    private func welcome(stateByteCount: UInt32) throws(SystemError) {
+        let state: SharedMemory
+        if let existing = self.state {
+            state = existing
+        } else {
+            let byteCount = min(max(Int(stateByteCount), 1), SpawnerLimits.stateByteCount)
+            state = try SharedMemory.create(byteCount: byteCount, name: "greenroom-state")
+            self.state = state
+        }
+        supervisor?.saidHello = true
+        let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
+        tell(
+            .welcome(
+                Welcome(
+                    isManaged: options.isManaged, degradation: subtree.degradation,
+                    instanceCount: UInt32(kept.count), state: state.descriptor,
+                    cgroup: subtree.cgroup?.directory)))
+        for instance in kept { tell(.instance(instance.record)) }
+    }
+
+    private func spawn(_ specification: SpawnSpecification) {
+        let number = specification.instance
+        do throws(SpawnError) {
+            if instances[number] != nil { throw SpawnError(stage: .arguments, code: EEXIST) }
+            if ending != .no { throw SpawnError(stage: .arguments, code: ESHUTDOWN) }
+            if instances.count >= SpawnerLimits.instanceCount {
+                throw SpawnError(stage: .arguments, code: EAGAIN)
+            }
+            let started = try InstanceStart(
+                specification: specification, subtree: subtree, openFiles: openFiles
+            ).run()
+            let instance = Instance(
+                number: number, app: specification.app, pid: started.spawned.pid,
+                process: started.spawned.process, channel: started.channel, group: started.group,
+                watch: watchEmptiness(of: started.group))
+            instances[number] = instance
+            numbersByPid[instance.pid] = number
+            if let watch = instance.watch { numbersByWatch[watch] = number }
+            tell(.spawned(instance.record))
+        } catch {
+            tell(.spawnFailed(instance: number, error))
+        }
+    }
+
+    /// An instance that is not there, or has no process left, needs nothing done: requests and
+    /// exits cross on the way.
+    private func act(
+        on number: UInt64, _ deed: (ProcessGroup) throws(SystemError) -> Void
+    ) {
+        guard let instance = instances[number], !instance.isEmptied else { return }
+        do {
+            try deed(instance.group)
+        } catch {
+            tell(.failed(instance: number, code: error.code))
+        }
+    }
+
+    private func release(_ number: UInt64) {
+        guard let instance = instances[number] else { return }
+        instances[number]?.isReleased = true
+        if instance.isEmptied {
+            forget(instance)
+        } else {
+            act(on: number) { group throws(SystemError) in try group.kill() }
+        }
+    }
+
+    /// Without a watch the checks after each reaping still find out.
+    private func watchEmptiness(of group: ProcessGroup) -> CInt? {
+        switch group {
+        case .cgroup(let cgroup, _):
+            try? emptiness.watch(
+                "/proc/self/fd/\(cgroup.directory.rawValue)/cgroup.events", for: UInt32(IN_MODIFY))
+        case .session: nil
+        }
+    }
+}

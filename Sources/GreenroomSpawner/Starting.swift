@@ -1,0 +1,100 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// From a specification to a running instance.
+struct InstanceStart {
+    let specification: SpawnSpecification
+    let subtree: Subtree
+    /// The limit of open files that we had before we raised ours.
+    let openFiles: ResourceLimit
+
+    struct Started {
+        let spawned: Spawned
+        let channel: UnixSocket?
+        let group: ProcessGroup
+    }
+
+    func run() throws(SpawnError) -> Started {
+        var request = request
+        let null: FileDescriptor
+        do { null = try FileDescriptor.open("/dev/null", O_RDWR) } catch {
+            throw SpawnError(stage: .descriptors, code: error.code)
+        }
+        try place(null, in: &request)
+        let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
+        let cgroup = try makeCgroup()
+        request.cgroup = cgroup?.cgroup.directory
+        do {
+            let spawned = try request.spawn()
+            withExtendedLifetime((null, channel, specification)) {}
+            return Started(
+                spawned: spawned, channel: channel?.ours,
+                group: cgroup.map { .cgroup($0.cgroup, name: $0.name) }
+                    ?? .session(leader: spawned.pid))
+        } catch {
+            if let cgroup { _ = try? subtree.cgroup?.removeChild(cgroup.name) }
+            throw error
+        }
+    }
+
+    private var request: SpawnRequest {
+        var request = SpawnRequest(
+            path: specification.path, arguments: specification.arguments,
+            environment: specification.environment)
+        request.workingDirectory = specification.workingDirectory
+        request.fileModeMask = specification.fileModeMask
+        request.identity = specification.identity
+        request.noNewPrivileges = specification.noNewPrivileges
+        request.resourceLimits = specification.resourceLimits
+        if !request.resourceLimits.contains(where: { $0.resource == .openFiles }) {
+            request.resourceLimits.append(openFiles)
+        }
+        request.oomScoreAdjustment = specification.oomScoreAdjustment
+        return request
+    }
+
+    private func place(
+        _ null: FileDescriptor, in request: inout SpawnRequest
+    ) throws(SpawnError) {
+        request.descriptors = specification.descriptors.map {
+            .init($0.descriptor.rawValue, at: $0.target)
+        }
+        for target in CInt(0)...2
+        where !request.descriptors.contains(where: { $0.target == target }) {
+            request.descriptors.append(.init(null.rawValue, at: target))
+        }
+    }
+
+    /// The app's end lies at the top of its table, where no program expects to find room: programs
+    /// count from 3 as ever. It is a blocking socket there, the pause being a plain receive.
+    private func openChannel(
+        in request: inout SpawnRequest
+    ) throws(SpawnError) -> (ours: UnixSocket, apps: UnixSocket) {
+        do {
+            let (ours, apps) = try UnixSocket.pair(.seqpacket, nonblocking: false)
+            try ours.descriptor.setNonblocking(true)
+            try ours.setPassesCredentials(true)
+            let soft = request.resourceLimits.first { $0.resource == .openFiles }?.soft ?? 1024
+            let number = CInt(min(soft, 1024)) - 1
+            let inode = try apps.descriptor.identity().inode
+            request.descriptors.append(.init(apps.descriptor.rawValue, at: number))
+            request.environment.removeAll { $0.hasPrefix("GREENROOM_CHANNEL=") }
+            request.environment.append("GREENROOM_CHANNEL=\(number):\(inode)")
+            return (ours, apps)
+        } catch {
+            throw SpawnError(stage: .descriptors, code: error.code)
+        }
+    }
+
+    private func makeCgroup() throws(SpawnError) -> (cgroup: Cgroup, name: String)? {
+        guard let base = subtree.cgroup else { return nil }
+        let name = Subtree.name(app: specification.app, instance: specification.instance)
+        do {
+            // One that a dead spawner left behind is empty, or not ours to take.
+            try base.removeChild(name)
+            return (try base.createChild(name), name)
+        } catch {
+            throw SpawnError(stage: .cgroup, code: error.code)
+        }
+    }
+}

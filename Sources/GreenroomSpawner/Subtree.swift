@@ -1,0 +1,93 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The part of the cgroup tree in which instances live, or why there is none.
+enum Subtree {
+    case cgroup(Cgroup, path: String, isOurs: Bool)
+    case degraded(reason: String)
+
+    /// Under systemd this is the unit's own cgroup (Delegate=yes). Otherwise it is a new one below
+    /// ours, so that other spawners do not meet us there.
+    ///
+    /// - Parameter isManaged: systemd executed us.
+    static func prepare(isManaged: Bool) -> Subtree {
+        do {
+            guard let own = try CgroupLocation.own() else {
+                return .degraded(reason: "there is no cgroup v2 hierarchy; mount cgroup2")
+            }
+            guard unsafe access(own + "/cgroup.procs", W_OK) == 0 else {
+                return .degraded(
+                    reason: "\(own) is not ours to write; run under systemd with Delegate=yes")
+            }
+            return isManaged ? try delegated(own) : try below(own)
+        } catch {
+            return .degraded(reason: "\(error)")
+        }
+    }
+
+    /// Controllers that the supervisor uses. Enabling them makes the unit's cgroup an inner one,
+    /// which may hold no process: we move to a leaf. (A unit whose instances survive it could then
+    /// not be restarted: its main process has nowhere to start. Hence KillMode=control-group.)
+    private static func delegated(_ own: String) throws(SystemError) -> Subtree {
+        let base = try Cgroup(path: own)
+        let wanted = try base.controllers().filter { ["memory", "pids", "cpu"].contains($0) }
+        if !wanted.isEmpty {
+            let leaf = try existingOrNew("spawner", in: base)
+            try leaf.add(0)
+            try base.enable(wanted)
+        }
+        return .cgroup(base, path: own, isOurs: false)
+    }
+
+    private static func below(_ own: String) throws(SystemError) -> Subtree {
+        let name = "greenroom-\(getpid())"
+        let base = try existingOrNew(name, in: try Cgroup(path: own))
+        return .cgroup(base, path: own + "/" + name, isOurs: true)
+    }
+
+    private static func existingOrNew(
+        _ name: String, in parent: Cgroup
+    ) throws(SystemError) -> Cgroup {
+        do {
+            return try parent.createChild(name)
+        } catch {
+            guard error.code == EEXIST else { throw error }
+            return try parent.child(name)
+        }
+    }
+
+    var cgroup: Cgroup? {
+        switch self {
+        case .cgroup(let cgroup, _, _): cgroup
+        case .degraded: nil
+        }
+    }
+
+    var degradation: String? {
+        switch self {
+        case .cgroup: nil
+        case .degraded(let reason): reason
+        }
+    }
+
+    /// Removes what `prepare` made, once it is empty.
+    func remove() {
+        switch self {
+        case .cgroup(_, let path, isOurs: true): _ = unsafe rmdir(path)
+        case .cgroup(_, _, isOurs: false), .degraded: break
+        }
+    }
+
+    /// A cgroup's name: the app's for whoever looks at the tree, the instance's to be unique.
+    static func name(app: String, instance: UInt64) -> String {
+        let safe = app.utf8.prefix(180).map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                byte
+            default: UInt8(ascii: "_")
+            }
+        }
+        return "app-\(String(decoding: safe, as: UTF8.self))-\(instance)"
+    }
+}

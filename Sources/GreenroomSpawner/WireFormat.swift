@@ -1,0 +1,106 @@
+/// Why a packet is not one of ours. The connection it came by is of no more use.
+public enum WireError: Error, Hashable, Sendable {
+    case truncated
+    case trailingBytes
+    case badMagic
+    /// The other end speaks another version: restart it.
+    case badVersion(UInt16)
+    case unknownType(UInt16)
+    case badValue
+    case limitExceeded
+    case badDescriptors
+}
+
+/// Appends values, little-endian; strings and lists with their count before them.
+struct WireWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func put(_ value: some FixedWidthInteger) {
+        var rest = value
+        for _ in 0..<(value.bitWidth / 8) {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+
+    mutating func put(_ value: Bool) { put(value ? 1 as UInt8 : 0) }
+
+    mutating func put(_ value: String) {
+        put(UInt32(value.utf8.count))
+        bytes.append(contentsOf: value.utf8)
+    }
+
+    mutating func put(_ value: String?) {
+        put(value != nil)
+        if let value { put(value) }
+    }
+
+    mutating func put(_ values: [String]) {
+        put(UInt32(values.count))
+        for value in values { put(value) }
+    }
+}
+
+/// Reads what ``WireWriter`` wrote, and refuses everything else.
+struct WireReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func take<Value: FixedWidthInteger>(
+        _: Value.Type = Value.self
+    ) throws(WireError) -> Value {
+        let count = Value.bitWidth / 8
+        guard rest.count >= count else { throw .truncated }
+        var value: Value = 0
+        for (i, byte) in rest.prefix(count).enumerated() {
+            value |= Value(truncatingIfNeeded: UInt64(byte) << (8 * UInt64(i)))
+        }
+        rest = rest.dropFirst(count)
+        return value
+    }
+
+    mutating func takeBool() throws(WireError) -> Bool {
+        switch try take(UInt8.self) {
+        case 0: false
+        case 1: true
+        default: throw .badValue
+        }
+    }
+
+    mutating func takeString() throws(WireError) -> String {
+        let count = Int(try take(UInt32.self))
+        guard rest.count >= count else { throw .truncated }
+        guard let string = String(validating: rest.prefix(count), as: UTF8.self) else {
+            throw .badValue
+        }
+        rest = rest.dropFirst(count)
+        return string
+    }
+
+    mutating func takeOptionalString() throws(WireError) -> String? {
+        try takeBool() ? try takeString() : nil
+    }
+
+    mutating func takeStrings() throws(WireError) -> [String] {
+        try takeList(atMost: SpawnerLimits.stringCount) { reader throws(WireError) in
+            try reader.takeString()
+        }
+    }
+
+    mutating func takeList<Element>(
+        atMost limit: Int, _ element: (inout WireReader) throws(WireError) -> Element
+    ) throws(WireError) -> [Element] {
+        let count = Int(try take(UInt32.self))
+        guard count <= limit else { throw .limitExceeded }
+        // An element has at least one byte: no reservation on a stranger's word.
+        guard count <= rest.count else { throw .truncated }
+        var elements: [Element] = []
+        for _ in 0..<count { elements.append(try element(&self)) }
+        return elements
+    }
+
+    func finish() throws(WireError) {
+        if !rest.isEmpty { throw .trailingBytes }
+    }
+}

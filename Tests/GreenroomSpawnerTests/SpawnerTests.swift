@@ -1,0 +1,174 @@
+import Glibc
+import GreenroomLinux
+import GreenroomSpawner
+import Testing
+
+/// The real program and real children, with cgroups where the machine has them and without.
+@Suite struct SpawnerTests {
+    static let modes = [[], ["--no-cgroups"]] as [[String]]
+
+    @Test(arguments: modes)
+    func `an exit status arrives, then emptied`(_ options: [String]) throws {
+        let spawner = try SpawnerProcess(options)
+        let supervisor = try TestSupervisor(spawner)
+        let (welcome, table) = try supervisor.hello()
+        #expect(table.isEmpty)
+        #expect(welcome.degradation == nil ? options.isEmpty : welcome.cgroup == nil)
+        _ = try supervisor.spawn(.shell(1, "exit 37"))
+        #expect(try supervisor.exit(of: 1) == .exited(37))
+        try supervisor.emptied(1)
+        _ = try supervisor.spawn(.shell(2, "kill -KILL $$"))
+        #expect(try supervisor.exit(of: 2) == .signaled(SIGKILL, coreDumped: false))
+        try supervisor.emptied(2)
+    }
+
+    @Test(arguments: modes)
+    func `children die with the first process`(_ options: [String]) throws {
+        let spawner = try SpawnerProcess(options)
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let (reading, writing) = try FileDescriptor.pipe()
+        var specification = SpawnSpecification.shell(1, "sleep 1000 & sleep 1000 & exit 3")
+        specification.descriptors = [.init(writing, at: 1)]
+        _ = try supervisor.spawn(specification)
+        specification.descriptors = []
+        Glibc.close(writing.release())
+        #expect(try supervisor.exit(of: 1) == .exited(3))
+        try supervisor.emptied(1)
+        // At its end no child holds the pipe's other side any more.
+        #expect(try reading.waitUntilReadable(milliseconds: deadline))
+        #expect(try reading.readAll().isEmpty)
+    }
+
+    @Test(arguments: modes)
+    func `a frozen instance stands still, thaws and can be killed frozen`(
+        _ options: [String]
+    ) throws {
+        let spawner = try SpawnerProcess(options)
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let (reading, writing) = try FileDescriptor.pipe()
+        var specification = SpawnSpecification.shell(1, "while read line; do echo $line; done")
+        let (input, feed) = try FileDescriptor.pipe()
+        specification.descriptors = [.init(input, at: 0), .init(writing, at: 1)]
+        _ = try supervisor.spawn(specification)
+        try supervisor.connection.send(.freeze(instance: 1))
+        try supervisor.roundTrip()
+        try feed.writeText("thawed\n")
+        // No proof of standstill is possible without time; that it would run otherwise is known.
+        #expect(try !reading.waitUntilReadable(milliseconds: 100))
+        try supervisor.connection.send(.thaw(instance: 1))
+        #expect(try reading.waitUntilReadable(milliseconds: deadline))
+        try supervisor.connection.send(.freeze(instance: 1))
+        try supervisor.connection.send(.kill(instance: 1))
+        #expect(try supervisor.exit(of: 1) == .signaled(SIGKILL, coreDumped: false))
+        try supervisor.emptied(1)
+    }
+
+    @Test func `the app channel is at the top of the table and announced`() throws {
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let (reading, writing) = try FileDescriptor.pipe()
+        var specification = SpawnSpecification.shell(
+            1, "echo $GREENROOM_CHANNEL; readlink /proc/$$/fd/${GREENROOM_CHANNEL%:*}; ulimit -Sn")
+        specification.wantsChannel = true
+        specification.resourceLimits = [ResourceLimit(.openFiles, soft: 256, hard: 256)]
+        specification.descriptors = [.init(writing, at: 1)]
+        let record = try supervisor.spawn(specification)
+        specification.descriptors = []
+        Glibc.close(writing.release())
+        let lines = try reading.readAll().split(separator: "\n")
+        let parts = lines[0].split(separator: ":")
+        #expect(parts[0] == "255")
+        #expect(lines[1] == "socket:[\(parts[1])]")
+        #expect(lines[2] == "256")
+        let channel = try #require(record.channel)
+        #expect(try channel.descriptor.waitUntilReadable(milliseconds: deadline))
+        #expect(try channel.peerCredentials().pid == spawner.pid)
+    }
+
+    @Test func `a failing spawn names its stage and leaves nothing`() throws {
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let before = try openDescriptors(of: spawner.pid)
+        var specification = SpawnSpecification.shell(1, "")
+        specification.path = "/nonexistent"
+        specification.wantsChannel = true
+        #expect(throws: SpawnError(stage: .execute, code: ENOENT)) {
+            try supervisor.spawn(specification)
+        }
+        specification.path = "/bin/sh"
+        specification.workingDirectory = "/nonexistent"
+        #expect(throws: SpawnError(stage: .directory, code: ENOENT)) {
+            try supervisor.spawn(specification)
+        }
+        #expect(try openDescriptors(of: spawner.pid) == before)
+        _ = try supervisor.spawn(.shell(1, "read x"))
+        #expect(throws: SpawnError(stage: .arguments, code: EEXIST)) {
+            try supervisor.spawn(.shell(1, ""))
+        }
+    }
+
+    @Test func `an environment longer than a packet arrives`() throws {
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let (reading, writing) = try FileDescriptor.pipe()
+        var specification = SpawnSpecification.shell(1, "echo ${#LONG0} ${#LONG2}")
+        for i in 0..<3 {
+            specification.environment.append(
+                "LONG\(i)=" + String(repeating: "x", count: 100_000 + i))
+        }
+        specification.descriptors = [.init(writing, at: 1)]
+        _ = try supervisor.spawn(specification)
+        specification.descriptors = []
+        Glibc.close(writing.release())
+        #expect(try reading.readAll() == "100000 100002\n")
+    }
+
+    @Test(arguments: modes)
+    func `told to end, it ends its instances, the stubborn ones by force`(
+        _ options: [String]
+    ) throws {
+        let spawner = try SpawnerProcess(options)
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello(grace: 200)
+        let (reading, writing) = try FileDescriptor.pipe()
+        var stubborn = SpawnSpecification.shell(
+            1, "trap '' TERM; echo ready; while :; do sleep 1000; done")
+        stubborn.descriptors = [.init(writing, at: 1)]
+        _ = try supervisor.spawn(stubborn)
+        stubborn.descriptors = []
+        Glibc.close(writing.release())
+        #expect(try reading.waitUntilReadable(milliseconds: deadline))
+        _ = try supervisor.spawn(.shell(2, "sleep 1000"))
+        try supervisor.connection.send(.freeze(instance: 2))
+        try supervisor.roundTrip()
+        try spawner.process.send(signal: SIGTERM)
+        #expect(try supervisor.exit(of: 2) == .signaled(SIGTERM, coreDumped: false))
+        #expect(try supervisor.exit(of: 1) == .signaled(SIGKILL, coreDumped: false))
+        #expect(try spawner.wait() == .exited(0))
+        #expect(try reading.readAll() == "ready\n")
+    }
+}
+
+extension TestSupervisor {
+    /// Returns when the spawner has handled everything sent before: it answers in order.
+    func roundTrip() throws {
+        _ = try? spawn(
+            SpawnSpecification(
+                instance: .max, app: "", path: "", arguments: [""], environment: []))
+    }
+}
+
+func openDescriptors(of pid: pid_t) throws -> Int {
+    guard let directory = opendir("/proc/\(pid)/fd") else {
+        throw SystemError(code: errno, call: "opendir")
+    }
+    defer { closedir(directory) }
+    var count = 0
+    while readdir(directory) != nil { count += 1 }
+    return count
+}
