@@ -142,8 +142,9 @@ extension Lifecycle {
         forgetOldEnds()
     }
 
+    /// The latest end is always remembered: it must be saved before its processes are released.
     mutating func forgetOldEnds() {
-        while ended.count > max(0, policy.rememberedExits) {
+        while ended.count > max(1, policy.rememberedExits) {
             let id = ended.removeFirst()
             let instance = table.removeValue(forKey: id)!
             let app = instance.record.app

@@ -59,8 +59,8 @@ extension Lifecycle {
                 continue
             }
             let loser = isUsedBefore(id, holder) ? id : holder
-            fronts[group] = loser == id ? holder : id
             sendToBackground(loser)
+            fronts[group] = loser == id ? holder : id
         }
     }
 

@@ -24,6 +24,8 @@ struct Checker: Sendable {
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false
+    /// From the death of a supervisor in the middle of an event to `restored`.
+    var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
@@ -85,6 +87,7 @@ struct Checker: Sendable {
         owed = [:]
         launchedBy = [:]
         isShuttingDown = false
+        isRestoring = true
         pressure = .none
         states = saved.mapValues(\.state)
         for record in saved.values where record.state == .background {

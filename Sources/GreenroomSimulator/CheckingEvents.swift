@@ -26,8 +26,9 @@ extension Checker {
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .restored:
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured:
             break
+        case .restored: isRestoring = false
         }
     }
 
@@ -77,8 +78,9 @@ extension Checker {
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
         for id in touched { try checkTouched(id, nextDeadline) }
+        if isRestoring { return }
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
-        try require(endedCount <= policy.rememberedExits, "more ends remembered than allowed")
+        try require(endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
         if event == .deadlineReached {
             try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
         }

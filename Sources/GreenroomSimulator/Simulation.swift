@@ -61,7 +61,7 @@ struct Simulation: Sendable {
     mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
         for app in catalogue { try feed(.appInstalled(app)) }
         for stimulus in stimuli {
-            if isTracing { trace.append("* \(stimulus)") }
+            if isTracing { trace.append(shortened("* \(stimulus)")) }
             try apply(stimulus)
         }
         crashAt = nil
@@ -77,10 +77,10 @@ struct Simulation: Sendable {
 
     mutating func feed(_ event: Event) throws(Violation) {
         eventCount += 1
-        if isTracing { trace.append("  \(now.nanoseconds / 1_000_000) ms  \(event)") }
+        if isTracing { trace.append(shortened("  \(now.nanoseconds / 1_000_000) ms  \(event)")) }
         checker.note(event, at: now)
         let effects = core.handle(event, at: now)
-        if isTracing { trace += effects.map { "            → \($0)" } }
+        if isTracing { trace += effects.map { "            → \(words($0))" } }
         var isSaving = true
         for (index, effect) in effects.enumerated() {
             if crashAt == index { return try restart(isClean: false) }
