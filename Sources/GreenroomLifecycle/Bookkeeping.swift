@@ -92,6 +92,36 @@ struct App: Hashable, Sendable {
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
 }
 
+/// Who was launched under which name. A name belongs to its app: another app's launch under the
+/// same name is another launch.
+struct LaunchNames: Hashable, Sendable {
+    private struct Key: Hashable, Sendable {
+        var app: AppIdentifier
+        var name: LaunchIdentifier
+    }
+    private var instances: [Key: InstanceIdentifier] = [:]
+    /// For those who ask by name alone: the latest.
+    private var latest: [LaunchIdentifier: InstanceIdentifier] = [:]
+
+    subscript(name: LaunchIdentifier) -> InstanceIdentifier? { latest[name] }
+    subscript(app: AppIdentifier, name: LaunchIdentifier) -> InstanceIdentifier? {
+        instances[Key(app: app, name: name)]
+    }
+
+    mutating func add(_ name: LaunchIdentifier, of app: AppIdentifier, _ id: InstanceIdentifier) {
+        instances[Key(app: app, name: name)] = id
+        latest[name] = id
+    }
+
+    mutating func remove(
+        _ name: LaunchIdentifier, of app: AppIdentifier, _ id: InstanceIdentifier
+    ) {
+        let key = Key(app: app, name: name)
+        if instances[key] == id { instances[key] = nil }
+        if latest[name] == id { latest[name] = nil }
+    }
+}
+
 /// Where a request waits.
 enum WaitingPlace: Hashable, Sendable {
     case launch(InstanceIdentifier)

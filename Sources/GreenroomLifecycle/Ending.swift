@@ -148,8 +148,10 @@ extension Lifecycle {
             let id = ended.removeFirst()
             let instance = table.removeValue(forKey: id)!
             let app = instance.record.app
-            if let name = instance.record.launchIdentifier { forget(name, of: id) }
-            for served in instance.served { forget(served.launchIdentifier, of: id) }
+            let names = instance.served.map(\.launchIdentifier)
+            for name in names + [instance.record.launchIdentifier].compactMap({ $0 }) {
+                launches.remove(name, of: app, id)
+            }
             directory[app]!.members.remove(id)
             effects.append(.erase(id))
             if directory[app]!.isRemoved && directory[app]!.members.isEmpty {

@@ -60,14 +60,14 @@ extension Lifecycle {
     mutating func remember(
         _ id: InstanceIdentifier, _ name: LaunchIdentifier, _ outcome: LaunchOutcome
     ) {
-        launches[name] = id
+        launches.add(name, of: table[id]!.record.app, id)
         table[id]!.served.append(ServedLaunch(launchIdentifier: name, outcome: outcome))
         guard table[id]!.served.count > Self.servedLaunchLimit else { return }
         forget(table[id]!.served.removeFirst().launchIdentifier, of: id)
     }
 
     mutating func forget(_ name: LaunchIdentifier, of id: InstanceIdentifier) {
-        if launches[name] == id { launches[name] = nil }
+        launches.remove(name, of: table[id]!.record.app, id)
     }
 
     /// A paused instance was told to go and did not: the next one, then cold. Its own end is the

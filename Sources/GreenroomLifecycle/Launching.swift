@@ -9,7 +9,7 @@
 extension Lifecycle {
     mutating func launchRequested(_ request: RequestIdentifier, _ launch: LaunchRequest) {
         if isShuttingDown { return refuse(request, .shuttingDown) }
-        if let known = launches[launch.launchIdentifier], table[known]!.record.app == launch.app {
+        if let known = launches[launch.app, launch.launchIdentifier] {
             return repeatLaunch(request, launch, of: known)
         }
         guard let app = directory[launch.app], let description = app.description else {
@@ -96,7 +96,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         table[id]!.launch = pending
-        launches[pending.launch.launchIdentifier] = id
+        launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
     }
 

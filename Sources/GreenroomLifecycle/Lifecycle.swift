@@ -32,7 +32,7 @@ public struct Lifecycle: Hashable, Sendable {
 
     var table: [InstanceIdentifier: Instance] = [:]
     var directory: [AppIdentifier: App] = [:]
-    var launches: [LaunchIdentifier: InstanceIdentifier] = [:]
+    var launches = LaunchNames()
     var fronts: [String: InstanceIdentifier] = [:]
     /// The remembered ends, oldest first.
     var ended: [InstanceIdentifier] = []

@@ -32,8 +32,8 @@ extension Lifecycle {
         table[id] = Instance(record: record)
         enrol(record)
         if record.state != .notRunning { deadlines.set(.instance(id), at: record.deadline) }
-        if let name = record.launchIdentifier { launches[name] = max(launches[name] ?? id, id) }
-        guard record.launchIdentifier != nil else { return }
+        guard let name = record.launchIdentifier else { return }
+        launches.add(name, of: app, id)
         directory[app]!.lastLaunched = max(directory[app]!.lastLaunched, record.lastUsed)
     }
 

@@ -22,6 +22,7 @@ public struct Campaign: Sendable {
 
     public private(set) var eventCount = 0
     public private(set) var worldCount = 0
+    public private(set) var tally = Tally()
 
     public init() {}
 
@@ -35,6 +36,7 @@ public struct Campaign: Sendable {
             let violation = Self.outcome(of: &simulation, stimuli)
             eventCount += simulation.eventCount
             worldCount += 1
+            tally.add(simulation.checker.tally)
             if let violation { return Self.shrink(stimuli, violation, seed) }
             seed &+= 1
         } while eventCount < events

@@ -17,7 +17,7 @@ struct Checker: Sendable {
     var backgroundSince: [InstanceIdentifier: Instant] = [:]
     /// Requests that are owed an answer.
     var owed: [RequestIdentifier: Event] = [:]
-    var launchedBy: [RequestIdentifier: LaunchIdentifier] = [:]
+    var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
     /// Which instance a launch name was told to be served by.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
@@ -29,6 +29,7 @@ struct Checker: Sendable {
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
+    var tally = Tally()
     /// Prewarms of an app since somebody gave a reason for some.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
     var releases: [InstanceIdentifier: Int] = [:]
@@ -79,7 +80,8 @@ struct Checker: Sendable {
         if record.state == .notRunning { endedCount += sign } else { liveCount += sign }
         guard record.state == .prewarming || record.state == .prewarmed else { return }
         if record.state == .prewarming { prewarmingCount += sign }
-        prewarmedBytes = sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
+        prewarmedBytes =
+            sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
     }
 
     /// The books of a new supervisor: what was saved, and no client.

@@ -31,7 +31,9 @@ extension Checker {
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")
         case .freeze(let id):
-            try require(saved[id]?.state == .suspended, "froze \(id) unsaved")
+            // Its end may have been ordered in the same event.
+            let state = saved[id]?.state
+            try require(state == .suspended || state == .terminating, "froze \(id) unsaved")
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
@@ -70,7 +72,9 @@ extension Checker {
             crashLoopUntil[app].map { $0 <= now } ?? true, "prewarmed \(app) in a crash loop")
         churn[app, default: (now, 0)].count += 1
         let (since, count) = churn[app]!
-        let allowed = Int64(installed[app]!.prewarmCount + 2) * (4 + since.duration(to: now).components.seconds)
+        let allowed =
+            Int64(installed[app]!.prewarmCount + 2)
+            * (4 + since.duration(to: now).components.seconds)
         try require(Int64(count) <= allowed, "\(app) is prewarmed in a loop")
     }
 
@@ -101,9 +105,15 @@ extension Checker {
             try require(process!.hasStarted, "launched \(id), which has not started")
         }
         try require(saved[id]?.launchedAt != nil, "launched \(id) unsaved")
-        guard let name = launchedBy[request] else { return }
-        if outcome.isRepeated, let former = served[name] {
+        tally.note(outcome)
+        guard let launch = launchedBy[request] else { return }
+        // Whoever was launched under a name serves it for as long as it is remembered.
+        let name = launch.launchIdentifier
+        if let former = served[name], let record = saved[former], record.app == launch.app,
+            record.launchIdentifier == name
+        {
             try require(former == id, "launch \(name) served by \(former) and \(id)")
+            try require(outcome.isRepeated, "launch \(name) was served twice")
         }
         served[name] = id
     }
@@ -119,7 +129,8 @@ extension Checker {
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
             try require(isBounded, "back-off of \(app) is unbounded")
             retryAt[app] = until
-        case .launched, .exited, .crashLooped: break
+        case .exited(let record): tally.note(record)
+        case .launched, .crashLooped: break
         }
     }
 
@@ -171,7 +182,9 @@ extension Checker {
     private func requireNone(
         _ better: Set<ExecutionState>, before id: InstanceIdentifier
     ) throws(Violation) {
-        let skipped = states.first { better.contains($0.value) && saved[$0.key]?.isAttached == false }
+        let skipped = states.first {
+            better.contains($0.value) && saved[$0.key]?.isAttached == false
+        }
         try require(skipped == nil, "reclaimed \(id) before \(skipped!.key)")
     }
 }

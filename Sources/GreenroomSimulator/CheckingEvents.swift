@@ -11,7 +11,7 @@ extension Checker {
         case .loggedIn: churn = [:]
         case .launchRequested(let request, let launch):
             owed[request] = event
-            launchedBy[request] = launch.launchIdentifier
+            launchedBy[request] = launch
             churn[launch.app] = nil
         case .prewarmRequested(let request, let app, _):
             owed[request] = event
@@ -80,7 +80,8 @@ extension Checker {
         for id in touched { try checkTouched(id, nextDeadline) }
         if isRestoring { return }
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
-        try require(endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
+        try require(
+            endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
         if event == .deadlineReached {
             try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
         }

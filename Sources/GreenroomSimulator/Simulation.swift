@@ -140,6 +140,7 @@ struct Simulation: Sendable {
         let before = core
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
         checker.restart()
+        checker.tally.restarts += 1
         let records = checker.saved.values.sorted { $0.instance < $1.instance }
         let highest = world.processes.keys.max()?.rawValue ?? 0
         core = Lifecycle(

@@ -33,10 +33,10 @@ extension Stimulus {
         switch dice.below(100) {
         case 0..<22:
             return .launch(
-                app: pick, key: dice.percent(85) ? 0 : dice.below(3),
+                app: pick, key: dice.percent(94) ? 0 : dice.below(3),
                 inBackground: dice.percent(25), isAttached: dice.percent(15),
                 repeating: dice.percent(12) ? dice.below(1 << 20) : nil)
-        case 22..<27: return .prewarm(app: pick, key: dice.percent(85) ? 0 : dice.below(3))
+        case 22..<27: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
         case 27..<43:
             return .transition(
                 instance: pick, byApp: dice.percent(30), randomTransition(&dice))

@@ -23,6 +23,7 @@ import GreenroomSimulator
         let seconds = (clock.now - start) / .seconds(1)
         let rate = Int(Double(campaign.eventCount) / max(seconds, 0.001))
         print("\(campaign.eventCount) events in \(campaign.worldCount) worlds, \(rate) per second")
+        print("\(campaign.tally)")
         guard let failure else { return }
         print(failure)
         exit(1)
