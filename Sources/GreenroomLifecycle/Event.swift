@@ -41,9 +41,9 @@ public enum Transition: Hashable, Sendable {
 
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
-    /// Give back what nobody waits for.
+    /// Give back what nobody waits for: every prewarmed instance, then suspended ones.
     case warning
-    /// Give back everything but the foreground.
+    /// Give back everything but the foreground, in steps: prewarmed, suspended, background.
     case critical
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
@@ -82,6 +82,8 @@ public enum Event: Hashable, Sendable {
     /// Its channel ended or failed before it started.
     case channelLost(InstanceIdentifier)
     case becameReady(InstanceIdentifier)
+    /// The freezer has stopped every process of it.
+    case frozen(InstanceIdentifier)
     /// The freezer could not (or, degraded, SIGSTOP failed).
     case freezeFailed(InstanceIdentifier)
     /// Its main process ended.
@@ -93,6 +95,9 @@ public enum Event: Hashable, Sendable {
     case pressureChanged(MemoryPressure)
     /// `Lifecycle.nextDeadline` has come.
     case deadlineReached
+    /// After `Lifecycle.init(restoring:…)`, once every difference to the world has been reported:
+    /// what the last supervisor may have decided and not done is applied again.
+    case restored
     /// End every instance, with its grace.
     case shutdownRequested
 }

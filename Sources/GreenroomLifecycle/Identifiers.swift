@@ -45,7 +45,8 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// Saturates at both ends.
     public func advanced(by duration: Duration) -> Instant {
         let (seconds, attoseconds) = duration.components
-        let delta = Int64(clamping: Int128(seconds) * 1_000_000_000 + Int128(attoseconds) / 1_000_000_000)
+        let delta = Int64(
+            clamping: Int128(seconds) * 1_000_000_000 + Int128(attoseconds) / 1_000_000_000)
         if delta >= 0 {
             let (sum, overflow) = nanoseconds.addingReportingOverflow(UInt64(delta))
             return Instant(nanoseconds: overflow ? .max : sum)

@@ -39,6 +39,9 @@ public struct AppDescription: Hashable, Sendable {
     public var backgroundGrace: Duration?
     public var terminateGrace: Duration?
     public var prewarmTimeToLive: Duration?
+    /// The environment of its user's session: what its pool is filled with until a launch or a
+    /// prewarm brings another.
+    public var environmentKey: EnvironmentKey
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -46,7 +49,8 @@ public struct AppDescription: Hashable, Sendable {
         prewarmOccasion: PrewarmOccasion = .boot, isEligible: Bool = true,
         suspendsInBackground: Bool = false, readyCondition: ReadyCondition = .exec,
         launchDeadline: Duration? = nil, backgroundGrace: Duration? = nil,
-        terminateGrace: Duration? = nil, prewarmTimeToLive: Duration? = nil
+        terminateGrace: Duration? = nil, prewarmTimeToLive: Duration? = nil,
+        environmentKey: EnvironmentKey = EnvironmentKey(0)
     ) {
         self.identifier = identifier
         self.generation = generation
@@ -61,6 +65,7 @@ public struct AppDescription: Hashable, Sendable {
         self.backgroundGrace = backgroundGrace
         self.terminateGrace = terminateGrace
         self.prewarmTimeToLive = prewarmTimeToLive
+        self.environmentKey = environmentKey
     }
 }
 
@@ -76,6 +81,13 @@ public struct Policy: Hashable, Sendable {
     public var backgroundGrace: Duration = .seconds(10)
     /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
+    /// From ordering a freeze to believing it, where the freezer says neither yes nor no: a task
+    /// in an uninterruptible sleep is stopped the moment that it leaves it.
+    public var freezeDeadline: Duration = .seconds(2)
+    /// From SIGKILL to the next one, and for how long after the order to end they are repeated:
+    /// after a minute only the kernel can help (an uninterruptible sleep).
+    public var killRetry: Duration = .seconds(1)
+    public var killPersistence: Duration = .seconds(60)
     /// How long a paused instance is kept, with a jitter of ± 10 % (OpenWhisk).
     public var prewarmTimeToLive: Duration = .seconds(600)
     /// Paused instances together never exceed this many bytes.
@@ -90,6 +102,10 @@ public struct Policy: Hashable, Sendable {
     /// This many crashes within the window make a crash loop (Android).
     public var crashLoopCount: Int = 2
     public var crashLoopWindow: Duration = .seconds(120)
+    /// Between two steps of taking memory back while pressure lasts, so that the first can show.
+    public var reclaimInterval: Duration = .seconds(1)
+    /// How long an app whose paused instance was reclaimed is not prewarmed again.
+    public var reclaimPause: Duration = .seconds(30)
     /// Instances alive at once, and ended ones that are remembered.
     public var instanceLimit: Int = 2048
     public var rememberedExits: Int = 256

@@ -15,13 +15,16 @@ public struct InstanceRecord: Hashable, Sendable {
     public var launchIdentifier: LaunchIdentifier?
     public var launchKind: LaunchKind?
     public var coldReason: ColdReason?
+    /// When it began to run for its launch (was spawned cold, or passed its pause). An instance
+    /// that is launching without it is not decided yet.
     public var launchedAt: Instant?
     /// GO was sent or is about to be; STARTED has not been seen.
     public var isResuming: Bool
     public var inBackground: Bool
     public var isAttached: Bool
-    /// Paused at the freezer on a client's wish; or frozen automatically.
+    /// When a launch or a request last brought it forward.
     public var lastUsed: Instant
+    /// Its memory as last measured; while it is prewarming, what is set aside for it.
     public var byteCount: UInt64
     /// Why it is being ended, decided when the end was ordered.
     public var endReason: ExitReason?

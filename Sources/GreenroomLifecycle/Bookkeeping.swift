@@ -1,0 +1,131 @@
+/// One client's question about a launch that is not decided yet.
+struct LaunchWaiter: Hashable, Sendable {
+    var request: RequestIdentifier
+    /// The name it gave, which may differ from the launch's where it joined a running one.
+    var launchIdentifier: LaunchIdentifier
+    /// It named a launch that is under way already.
+    var isRepeated = false
+    /// It asked for an instance that somebody else had asked for before.
+    var isJoining = false
+}
+
+/// A launch between its request and its answer. It is not kept across a restart of the
+/// supervisor: its clients are gone with their connections.
+struct PendingLaunch: Hashable, Sendable {
+    /// Whose argv, environment and descriptors are used.
+    var request: RequestIdentifier
+    var launch: LaunchRequest
+    var waiters: [LaunchWaiter]
+    /// Paused instances tried so far.
+    var resumeAttempts = 0
+}
+
+/// A further launch that an instance served after its first.
+struct ServedLaunch: Hashable, Sendable {
+    var launchIdentifier: LaunchIdentifier
+    var outcome: LaunchOutcome
+}
+
+/// Who waits for the end of an instance, and for which words.
+struct EndWaiter: Hashable, Sendable {
+    var request: RequestIdentifier
+    /// It asked for the end itself, and is told only that it came.
+    var orderedIt: Bool
+}
+
+/// An instance: what is saved of it, and what lives only as long as the supervisor.
+struct Instance: Hashable, Sendable {
+    var record: InstanceRecord
+    var launch: PendingLaunch?
+    /// The latest further launches, at most `Lifecycle.servedLaunchLimit`.
+    var served: [ServedLaunch] = []
+    var endWaiters: [EndWaiter] = []
+    var freezeWaiters: [RequestIdentifier] = []
+    /// Changed since the last save.
+    var isDirty = false
+
+    /// It was asked to launch and is not known to run yet.
+    var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }
+}
+
+/// An app: its description while it is installed, what is saved of it, and its instances by place.
+struct App: Hashable, Sendable {
+    var record: AppRecord
+    /// Nil once it was removed, and after a restart until it is reported again.
+    var description: AppDescription?
+    var isRemoved = false
+    var isDirty = false
+    /// Paused, oldest first.
+    var pool: [InstanceIdentifier] = []
+    /// On their way to the pause.
+    var filling: [InstanceIdentifier] = []
+    /// Launched and not being ended, the attached ones apart: a launch never lands on those.
+    var running: Set<InstanceIdentifier> = []
+    var attached: Set<InstanceIdentifier> = []
+    /// All of the above, those being ended, and the remembered ends.
+    var members: Set<InstanceIdentifier> = []
+    var prewarmWaiters: [RequestIdentifier] = []
+    /// When it was last launched: what a paused instance of it is worth.
+    var lastLaunched = Instant(nanoseconds: 0)
+    /// Its pool was discarded as stale and has not been filled since.
+    var poolIsStale = false
+
+    init(record: AppRecord) { self.record = record }
+
+    /// How many paused instances are to be kept without being asked.
+    func wantedCount(sessions: Set<String>) -> Int {
+        guard let description, description.isEligible else { return 0 }
+        return isKept(description, sessions) ? max(0, description.prewarmCount) : 0
+    }
+
+    private func isKept(_ description: AppDescription, _ sessions: Set<String>) -> Bool {
+        switch description.prewarmOccasion {
+        case .boot: true
+        case .login:
+            record.isPoolWanted || description.foregroundGroup.map(sessions.contains) == true
+        case .demand: record.isPoolWanted
+        case .never: false
+        }
+    }
+
+    /// The environment that its paused instances are made with.
+    var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
+}
+
+/// Who was launched under which name. A name belongs to its app: another app's launch under the
+/// same name is another launch.
+struct LaunchNames: Hashable, Sendable {
+    private struct Key: Hashable, Sendable {
+        var app: AppIdentifier
+        var name: LaunchIdentifier
+    }
+    private var instances: [Key: InstanceIdentifier] = [:]
+    /// For those who ask by name alone: the latest.
+    private var latest: [LaunchIdentifier: InstanceIdentifier] = [:]
+
+    subscript(name: LaunchIdentifier) -> InstanceIdentifier? { latest[name] }
+    subscript(app: AppIdentifier, name: LaunchIdentifier) -> InstanceIdentifier? {
+        instances[Key(app: app, name: name)]
+    }
+
+    mutating func add(_ name: LaunchIdentifier, of app: AppIdentifier, _ id: InstanceIdentifier) {
+        instances[Key(app: app, name: name)] = id
+        latest[name] = id
+    }
+
+    mutating func remove(
+        _ name: LaunchIdentifier, of app: AppIdentifier, _ id: InstanceIdentifier
+    ) {
+        let key = Key(app: app, name: name)
+        if instances[key] == id { instances[key] = nil }
+        if latest[name] == id { latest[name] = nil }
+    }
+}
+
+/// Where a request waits.
+enum WaitingPlace: Hashable, Sendable {
+    case launch(InstanceIdentifier)
+    case prewarm(AppIdentifier)
+    case end(InstanceIdentifier)
+    case freeze(InstanceIdentifier)
+}

@@ -1,0 +1,88 @@
+/// Whose deadline it is. Each has at most one.
+enum DeadlineKey: Hashable, Sendable {
+    /// The deadline of the state that the instance is in.
+    case instance(InstanceIdentifier)
+    /// When its back-off or crash loop is over and its pool may be filled again.
+    case app(AppIdentifier)
+    /// The next step of taking memory back.
+    case pressure
+}
+
+/// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that
+/// setting, moving and removing one costs O(log n) and nothing stale is left behind.
+struct DeadlineQueue: Hashable, Sendable {
+    private struct Entry: Hashable, Sendable {
+        var instant: Instant
+        var key: DeadlineKey
+    }
+    private var heap: [Entry] = []
+    private var positions: [DeadlineKey: Int] = [:]
+
+    var soonest: Instant? { heap.first?.instant }
+    var count: Int { heap.count }
+
+    subscript(key: DeadlineKey) -> Instant? { positions[key].map { heap[$0].instant } }
+
+    mutating func set(_ key: DeadlineKey, at instant: Instant?) {
+        guard let instant else { return remove(key) }
+        if let position = positions[key] {
+            heap[position].instant = instant
+            restoreOrder(at: position)
+        } else {
+            heap.append(Entry(instant: instant, key: key))
+            positions[key] = heap.count - 1
+            raise(heap.count - 1)
+        }
+    }
+
+    mutating func remove(_ key: DeadlineKey) {
+        guard let position = positions.removeValue(forKey: key) else { return }
+        let last = heap.removeLast()
+        guard position < heap.count else { return }
+        heap[position] = last
+        positions[last.key] = position
+        restoreOrder(at: position)
+    }
+
+    /// Removes and returns the soonest key that has come.
+    mutating func popDue(at now: Instant) -> DeadlineKey? {
+        guard let first = heap.first, first.instant <= now else { return nil }
+        remove(first.key)
+        return first.key
+    }
+
+    private mutating func restoreOrder(at position: Int) {
+        raise(position)
+        sink(position)
+    }
+
+    private mutating func raise(_ start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].instant < heap[parent].instant else { return }
+            exchange(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var parent = start
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].instant < heap[least].instant {
+                least = child
+            }
+            guard least != parent else { return }
+            exchange(least, parent)
+            parent = least
+        }
+    }
+
+    private mutating func exchange(_ first: Int, _ second: Int) {
+        heap.swapAt(first, second)
+        positions[heap[first].key] = first
+        positions[heap[second].key] = second
+    }
+}

@@ -1,0 +1,168 @@
+// Endings. Two facts make an end final: the main process has ended, and no process is left.
+//
+//   prewarming, prewarmed, undecided → SIGKILL: nothing of them has run that could clean up
+//   suspended                        → thaw, then as the others
+//   the others                       → SIGTERM, after the grace SIGKILL
+//   force-quit, watchdog             → SIGKILL
+//   main ended, processes left       → SIGKILL to the rest
+//
+// SIGKILL is repeated (killRetry, for killPersistence), since a process may be uninterruptible.
+
+extension Lifecycle {
+    mutating func end(_ id: InstanceIdentifier, _ reason: ExitReason, gently: Bool) {
+        guard let instance = table[id], instance.record.state != .notRunning else { return }
+        guard instance.record.state != .terminating else { return harden(id, reason) }
+        let isGentle = gently && instance.record.state.isRunning && !instance.isUndecided
+        let refusal: Refusal = reason == .shutdown ? .shuttingDown : .ended(id, reason)
+        failLaunch(id, refusal)
+        answerFreeze(of: id, .refused(.ended(id, reason)))
+        if isGentle && instance.record.state == .suspended { effects.append(.thaw(id)) }
+        update(id) {
+            $0.lastState = instance.record.state
+            $0.endReason = reason
+            $0.isResuming = false
+        }
+        effects.append(isGentle ? .terminate(id) : .kill(id))
+        let patience = isGentle ? grace(of: instance.record.app) : policy.killRetry
+        move(id, to: .terminating, deadline: now.advanced(by: patience))
+    }
+
+    private func grace(of app: AppIdentifier) -> Duration {
+        directory[app]?.description?.terminateGrace ?? policy.terminateGrace
+    }
+
+    /// It is being ended already; a force-quit does not wait for the grace.
+    private mutating func harden(_ id: InstanceIdentifier, _ reason: ExitReason) {
+        guard reason == .forceQuit else { return }
+        effects.append(.kill(id))
+        update(id) { [now, policy] in
+            if $0.exitStatus == nil { $0.endReason = .forceQuit }
+            $0.deadline = now.advanced(by: policy.killRetry)
+        }
+    }
+
+    mutating func endingDeadlineReached(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        let elapsed = record.since.duration(to: now)
+        let isAsked = record.lastState?.isRunning == true && record.launchedAt != nil
+        let isOver = elapsed > grace(of: record.app) + policy.killPersistence
+        let next = now.advanced(by: max(policy.killRetry, .milliseconds(1)))
+        update(id) {
+            if $0.exitStatus == nil && isAsked && $0.endReason == .terminated {
+                $0.endReason = .terminateTimeout
+            }
+            $0.deadline = isOver ? nil : next
+        }
+        effects.append(.kill(id))
+    }
+
+    mutating func exited(_ id: InstanceIdentifier, _ status: ExitStatus) {
+        guard let instance = table[id], instance.record.exitStatus == nil,
+            instance.record.state != .notRunning
+        else { return }
+        let record = instance.record
+        let isFallingBack = instance.isUndecided && record.isResuming
+        let reason = record.endReason ?? exitReason(instance, status)
+        if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }
+        answerFreeze(of: id, .refused(.ended(id, reason)))
+        update(id) { [now] in
+            $0.exitStatus = status
+            $0.endedAt = now
+            $0.endReason = reason
+            $0.lastState = record.lastState ?? record.state
+        }
+        if record.endReason == nil { countExit(record, reason) }
+        if record.isEmpty { return finish(id) }
+        effects.append(.kill(id))
+        let deadline = now.advanced(by: policy.killRetry)
+        if record.state == .terminating {
+            update(id) { $0.deadline = deadline }
+        } else {
+            move(id, to: .terminating, deadline: deadline)
+        }
+    }
+
+    private func exitReason(_ instance: Instance, _ status: ExitStatus) -> ExitReason {
+        if instance.record.state.isPrewarm { return .prewarmFailed }
+        if instance.isUndecided && instance.record.isResuming { return .resumeFailed }
+        switch status {
+        case .exited: return .exitedSelf
+        case .signaled: return .crashed
+        case .unknown: return .unknown
+        }
+    }
+
+    /// What an end that nobody ordered says about its app.
+    private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
+        if record.state.isPrewarm { return prewarmFailed(record.app, .prewarmFailed) }
+        if reason == .crashed { crashed(record.app) }
+        if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
+    }
+
+    mutating func emptied(_ id: InstanceIdentifier) {
+        guard let record = table[id]?.record, record.state != .notRunning else {
+            return effects.append(.release(id))
+        }
+        guard !record.isEmpty else { return }
+        update(id) { $0.isEmpty = true }
+        if record.exitStatus != nil { finish(id) }
+    }
+
+    mutating func spawnFailed(_ id: InstanceIdentifier, _ failure: SpawnFailure) {
+        guard let instance = table[id], instance.record.state != .notRunning,
+            instance.record.exitStatus == nil
+        else { return }
+        let record = instance.record
+        let refusal = Refusal.spawnFailed(record.app, failure)
+        failLaunch(id, refusal)
+        update(id) { [now] in
+            $0.endReason = $0.endReason ?? .spawnFailed
+            $0.lastState = $0.lastState ?? record.state
+            $0.endedAt = now
+            $0.isResuming = false
+        }
+        if record.state.isPrewarm { prewarmFailed(record.app, .spawnFailed, refusal) }
+        if record.state == .launching { launchFailed(record.app) }
+        finish(id)
+    }
+
+    /// The end is final: tell whoever waits, forget the processes, keep the record for a while.
+    private mutating func finish(_ id: InstanceIdentifier) {
+        update(id) { $0.isEmpty = true }
+        move(id, to: .notRunning)
+        let record = table[id]!.record
+        let waiters = table[id]!.endWaiters
+        table[id]!.endWaiters = []
+        for waiter in waiters {
+            answer(waiter.request, waiter.orderedIt ? .done(id, .notRunning) : .exited(record))
+        }
+        note(.exited(record))
+        effects.append(.release(id))
+        ended.append(id)
+        forgetOldEnds()
+    }
+
+    /// The latest end is always remembered: it must be saved before its processes are released.
+    mutating func forgetOldEnds() {
+        while ended.count > max(1, policy.rememberedExits) {
+            let id = ended.removeFirst()
+            let instance = table.removeValue(forKey: id)!
+            let app = instance.record.app
+            let names = instance.served.map(\.launchIdentifier)
+            for name in names + [instance.record.launchIdentifier].compactMap({ $0 }) {
+                launches.remove(name, of: app, id)
+            }
+            directory[app]!.members.remove(id)
+            effects.append(.erase(id))
+            if directory[app]!.isRemoved && directory[app]!.members.isEmpty {
+                directory[app] = nil
+            }
+        }
+    }
+
+    mutating func shutdownRequested() {
+        isShuttingDown = true
+        for app in directory.keys.sorted() { refusePrewarms(of: app, .shuttingDown) }
+        for id in table.keys.sorted() { end(id, .shutdown, gently: true) }
+    }
+}

@@ -1,0 +1,71 @@
+// Foreground groups. At most one instance of a group is in front (inactive or active); the one
+// before it goes active → inactive → background first. Apps without a group, and attached
+// instances, displace nobody and are displaced by nobody.
+
+extension Lifecycle {
+    /// Brings a running instance to the front. A suspended one must have been thawed.
+    mutating func activate(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        if !record.isAttached, let group = group(of: record.app), let previous = fronts[group],
+            previous != id
+        {
+            sendToBackground(previous)
+        }
+        if record.state != .active {
+            if record.state != .inactive { move(id, to: .inactive) }
+            move(id, to: .active)
+        }
+        update(id) { [now] in
+            $0.inBackground = false
+            $0.lastUsed = now
+        }
+    }
+
+    /// Takes a running instance to the background; the grace before its suspension begins.
+    mutating func sendToBackground(_ id: InstanceIdentifier) {
+        if table[id]!.record.state == .active { move(id, to: .inactive) }
+        update(id) { $0.inBackground = true }
+        move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
+    }
+
+    /// When an instance in the background is frozen by itself; nil for never.
+    func suspensionDeadline(of record: InstanceRecord) -> Instant? {
+        guard !record.isAttached, let description = directory[record.app]?.description,
+            description.suspendsInBackground
+        else { return nil }
+        return now.advanced(by: description.backgroundGrace ?? policy.backgroundGrace)
+    }
+
+    func group(of app: AppIdentifier) -> String? { directory[app]?.description?.foregroundGroup }
+
+    mutating func takeFront(_ record: InstanceRecord) {
+        guard record.state.isForeground, let group = group(of: record.app) else { return }
+        fronts[group] = record.instance
+    }
+
+    mutating func leaveFront(_ record: InstanceRecord) {
+        guard let group = group(of: record.app), fronts[group] == record.instance else { return }
+        fronts[group] = nil
+    }
+
+    /// The app's group is new, or new to us: what stands in front of it is decided again, the
+    /// latest used first.
+    mutating func contestFront(of app: AppIdentifier) {
+        guard let group = group(of: app) else { return }
+        let candidates = directory[app]!.running.filter { table[$0]!.record.state.isForeground }
+        for id in candidates.sorted() {
+            guard let holder = fronts[group], holder != id else {
+                fronts[group] = id
+                continue
+            }
+            let loser = isUsedBefore(id, holder) ? id : holder
+            sendToBackground(loser)
+            fronts[group] = loser == id ? holder : id
+        }
+    }
+
+    func isUsedBefore(_ one: InstanceIdentifier, _ other: InstanceIdentifier) -> Bool {
+        let (first, second) = (table[one]!.record, table[other]!.record)
+        return (first.lastUsed, first.instance) < (second.lastUsed, second.instance)
+    }
+}

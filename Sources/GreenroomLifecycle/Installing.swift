@@ -1,0 +1,96 @@
+// What the administrator changes: manifests, policy, sessions.
+
+extension Lifecycle {
+    mutating func appInstalled(_ description: AppDescription) {
+        let app = description.identifier
+        if directory[app] == nil || directory[app]!.isRemoved { adopt(app) }
+        let old = directory[app]!.description
+        for id in directory[app]!.running { leaveFront(table[id]!.record) }
+        directory[app]!.description = description
+        contestFront(of: app)
+        if let old, old.generation != description.generation { giveNewChance(app) }
+        if let old, old.environmentKey != description.environmentKey {
+            adoptKey(description.environmentKey, of: app, isWanted: true)
+        }
+        discardUnwanted(description)
+        reviseSuspension(description)
+        wantRefill(of: app)
+    }
+
+    private mutating func adopt(_ app: AppIdentifier) {
+        var entry = directory[app] ?? App(record: AppRecord(app: app))
+        entry.record = AppRecord(app: app)
+        entry.isRemoved = false
+        directory[app] = entry
+        updateApp(app) { _ in }
+    }
+
+    /// A new build may have mended what failed.
+    private mutating func giveNewChance(_ app: AppIdentifier) {
+        updateApp(app) {
+            $0.prewarmFailures = 0
+            $0.prewarmRetryAt = nil
+            $0.launchFailures = 0
+            $0.launchRetryAt = nil
+            $0.crashes = []
+            $0.crashLoopUntil = nil
+        }
+    }
+
+    /// Paused instances of another generation, or beyond the count. One that a client asked for
+    /// may stay where none is kept.
+    private mutating func discardUnwanted(_ description: AppDescription) {
+        let app = description.identifier
+        for id in directory[app]!.pool + directory[app]!.filling {
+            if table[id]!.record.generation != description.generation {
+                discardStale(id)
+            } else if !description.isEligible {
+                end(id, .poolTrimmed, gently: false)
+            }
+        }
+        if !description.isEligible { refusePrewarms(of: app, .ineligible(app)) }
+        let members = directory[app]!.pool + directory[app]!.filling
+        for id in members.dropFirst(max(1, description.prewarmCount)) {
+            end(id, .poolTrimmed, gently: false)
+        }
+    }
+
+    private mutating func reviseSuspension(_ description: AppDescription) {
+        let members = directory[description.identifier]!.running
+        for id in members.sorted() where table[id]!.record.state == .background {
+            let isTimed = table[id]!.record.deadline != nil
+            guard isTimed != description.suspendsInBackground else { continue }
+            let deadline = suspensionDeadline(of: table[id]!.record)
+            update(id) { $0.deadline = deadline }
+        }
+    }
+
+    mutating func appRemoved(_ app: AppIdentifier) {
+        guard let entry = directory[app], !entry.isRemoved else { return }
+        for id in entry.running { leaveFront(table[id]!.record) }
+        directory[app]!.description = nil
+        directory[app]!.isRemoved = true
+        deadlines.remove(.app(app))
+        refusePrewarms(of: app, .noSuchApp(app))
+        for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
+        for id in entry.running.sorted() where table[id]!.record.state == .background {
+            update(id) { $0.deadline = nil }
+        }
+        effects.append(.eraseApp(app))
+        if directory[app]!.members.isEmpty { directory[app] = nil }
+    }
+
+    mutating func loggedIn(_ group: String) {
+        guard sessions.insert(group).inserted else { return }
+        let waiting = directory.values.filter {
+            $0.description?.foregroundGroup == group && $0.description?.prewarmOccasion == .login
+        }
+        for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
+    }
+
+    mutating func policyChanged(_ policy: Policy) {
+        self.policy = policy
+        holdBudget()
+        forgetOldEnds()
+    }
+}

@@ -1,0 +1,129 @@
+// What becomes of launches that do not simply start: repeated names, apps that run already,
+// paused instances that do not start, and failures.
+
+extension Lifecycle {
+    mutating func repeatLaunch(
+        _ request: RequestIdentifier, _ launch: LaunchRequest, of id: InstanceIdentifier
+    ) {
+        let instance = table[id]!
+        if instance.isUndecided {
+            return wait(request, launch, for: id, isRepeated: true)
+        }
+        let served = instance.served.first { $0.launchIdentifier == launch.launchIdentifier }
+        var outcome =
+            served?.outcome
+            ?? LaunchOutcome(
+                instance: id, kind: instance.record.launchKind!,
+                coldReason: instance.record.coldReason)
+        outcome.isRepeated = true
+        answer(request, .launched(outcome))
+    }
+
+    /// A single-instance app runs: it serves this launch too.
+    mutating func join(
+        _ request: RequestIdentifier, _ launch: LaunchRequest, _ id: InstanceIdentifier
+    ) {
+        directory[launch.app]!.lastLaunched = now
+        if table[id]!.record.state == .launching {
+            if !launch.inBackground { update(id) { $0.inBackground = false } }
+            if !launch.inBackground { table[id]!.launch?.launch.inBackground = false }
+            if table[id]!.isUndecided {
+                return wait(request, launch, for: id, isRepeated: false)
+            }
+        }
+        let wasSuspended = table[id]!.record.state == .suspended
+        if wasSuspended { thaw(id) }
+        let outcome = LaunchOutcome(instance: id, kind: wasSuspended ? .resume : .foreground)
+        answer(request, .launched(outcome))
+        remember(id, launch.launchIdentifier, outcome)
+        note(.launched(request, launch.launchIdentifier, launch.app, outcome))
+        update(id) { [now] in $0.lastUsed = now }
+        if !launch.inBackground && table[id]!.record.state != .launching { activate(id) }
+    }
+
+    private mutating func wait(
+        _ request: RequestIdentifier, _ launch: LaunchRequest, for id: InstanceIdentifier,
+        isRepeated: Bool
+    ) {
+        let waiter = LaunchWaiter(
+            request: request, launchIdentifier: launch.launchIdentifier, isRepeated: isRepeated,
+            isJoining: !isRepeated)
+        if table[id]!.launch == nil {
+            // Under way since before the supervisor's restart.
+            table[id]!.launch = PendingLaunch(request: request, launch: launch, waiters: [])
+        }
+        table[id]!.launch!.waiters.append(waiter)
+        requests[request] = .launch(id)
+    }
+
+    /// Remembers a further launch of an instance under its own name.
+    mutating func remember(
+        _ id: InstanceIdentifier, _ name: LaunchIdentifier, _ outcome: LaunchOutcome
+    ) {
+        launches.add(name, of: table[id]!.record.app, id)
+        table[id]!.served.append(ServedLaunch(launchIdentifier: name, outcome: outcome))
+        guard table[id]!.served.count > Self.servedLaunchLimit else { return }
+        forget(table[id]!.served.removeFirst().launchIdentifier, of: id)
+    }
+
+    mutating func forget(_ name: LaunchIdentifier, of id: InstanceIdentifier) {
+        launches.remove(name, of: table[id]!.record.app, id)
+    }
+
+    /// A paused instance was told to go and did not: the next one, then cold. Its own end is the
+    /// caller's business.
+    mutating func relaunch(insteadOf id: InstanceIdentifier) {
+        let pending = table[id]!.launch
+        let record = table[id]!.record
+        if let name = record.launchIdentifier { forget(name, of: id) }
+        table[id]!.launch = nil
+        update(id) {
+            $0.isResuming = false
+            $0.launchIdentifier = nil
+            $0.launchKind = nil
+        }
+        prewarmFailed(record.app, .resumeFailed)
+        guard var pending, let first = pending.waiters.first else {
+            return wantRefill(of: record.app)
+        }
+        if isShuttingDown { return refuseAll(pending, .shuttingDown) }
+        pending.request = first.request
+        begin(pending, after: .resumeFailed)
+    }
+
+    mutating func resumeFailed(_ id: InstanceIdentifier) {
+        relaunch(insteadOf: id)
+        end(id, .resumeFailed, gently: false)
+    }
+
+    /// The launch of an undecided instance comes to nothing; its name is free again.
+    mutating func failLaunch(_ id: InstanceIdentifier, _ refusal: Refusal) {
+        guard table[id]!.isUndecided else { return }
+        if let name = table[id]!.record.launchIdentifier { forget(name, of: id) }
+        update(id) { $0.launchIdentifier = nil }
+        if let pending = table[id]!.launch {
+            table[id]!.launch = nil
+            refuseAll(pending, refusal)
+        }
+        wantRefill(of: table[id]!.record.app)
+    }
+
+    mutating func refuseAll(_ pending: PendingLaunch, _ refusal: Refusal) {
+        for waiter in pending.waiters { refuse(waiter.request, refusal) }
+    }
+
+    /// Why a launch with this environment would be cold now; nil if a paused instance is ready.
+    public func coldReason(for app: AppIdentifier, key: EnvironmentKey) -> ColdReason? {
+        guard let app = directory[app], let description = app.description else { return .noneReady }
+        if usablePrewarm(app.record.app, key) != nil { return nil }
+        if !description.isEligible { return .ineligible }
+        let isDisabled = description.prewarmOccasion == .never || description.prewarmCount <= 0
+        if isDisabled && app.pool.isEmpty && app.filling.isEmpty { return .prewarmingDisabled }
+        let others = (app.pool + app.filling).map { table[$0]!.record }
+        if others.contains(where: { $0.environmentKey != key }) { return .environmentMismatch }
+        if app.poolIsStale { return .stale }
+        if let until = app.record.prewarmRetryAt, until > now { return .backOff }
+        if let until = app.record.crashLoopUntil, until > now { return .backOff }
+        return .noneReady
+    }
+}

@@ -1,0 +1,174 @@
+// Launches. In this order:
+//   1. a name already used       → the recorded outcome, or the answer of the one under way
+//   2. a single-instance app runs → it comes to the front (kind foreground, or resume if frozen)
+//   3. a usable paused instance   → resume, oldest first; on failure once more; then
+//   4. cold.
+// The answer is given when the program is known to run: `started` or `spawned`. Nothing here
+// grows with the number of apps or instances.
+
+extension Lifecycle {
+    mutating func launchRequested(_ request: RequestIdentifier, _ launch: LaunchRequest) {
+        if isShuttingDown { return refuse(request, .shuttingDown) }
+        if let known = launches[launch.app, launch.launchIdentifier] {
+            return repeatLaunch(request, launch, of: known)
+        }
+        guard let app = directory[launch.app], let description = app.description else {
+            return refuse(request, .noSuchApp(launch.app))
+        }
+        if description.isSingleInstance, !launch.isAttached,
+            let running = app.running.max(by: isUsedBefore)
+        {
+            return join(request, launch, running)
+        }
+        // A user's wish is always tried; what nobody waits for is not.
+        if launch.inBackground, !launch.isAttached, let refusal = launchRefusal(app.record) {
+            return refuse(request, refusal)
+        }
+        directory[launch.app]!.lastLaunched = now
+        let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
+        begin(PendingLaunch(request: request, launch: launch, waiters: [waiter]), after: nil)
+    }
+
+    private func launchRefusal(_ app: AppRecord) -> Refusal? {
+        if let until = app.crashLoopUntil, until > now { return .crashLoop(app.app, until: until) }
+        if let until = app.launchRetryAt, until > now { return .backOff(app.app, until: until) }
+        return nil
+    }
+
+    /// Serves a launch from the pool, or cold. `failure` is why the last attempt came to nothing.
+    mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
+        let launch = pending.launch
+        let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
+        if pending.resumeAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
+            resume(id, pending)
+        } else {
+            launchCold(pending, reason ?? .noneReady)
+        }
+        adoptKey(launch.environmentKey, of: launch.app, isWanted: false)
+    }
+
+    func usablePrewarm(_ app: AppIdentifier, _ key: EnvironmentKey) -> InstanceIdentifier? {
+        guard let app = directory[app], let description = app.description else { return nil }
+        return app.pool.first {
+            let record = table[$0]!.record
+            return record.environmentKey == key && record.generation == description.generation
+        }
+    }
+
+    private mutating func resume(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
+        var pending = pending
+        pending.resumeAttempts += 1
+        update(id) {
+            $0.isResuming = true
+            $0.launchKind = .prewarmed
+        }
+        assign(pending, to: id)
+        move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
+        effects.append(.resume(id, pending.request))
+    }
+
+    private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
+        let launch = pending.launch
+        guard let description = directory[launch.app]?.description else {
+            return refuseAll(pending, .noSuchApp(launch.app))
+        }
+        guard liveCount < policy.instanceLimit else {
+            return refuseAll(pending, .tooManyInstances(limit: policy.instanceLimit))
+        }
+        let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
+        let id = create(
+            launch.app, key: launch.environmentKey, state: .launching, deadline: deadline
+        ) {
+            $0.launchKind = .cold
+            $0.coldReason = reason
+            $0.inBackground = launch.inBackground
+            $0.isAttached = launch.isAttached
+        }
+        assign(pending, to: id)
+        effects.append(.spawn(id, launch.app, .launch(pending.request)))
+    }
+
+    private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
+        update(id) { [now] in
+            $0.launchIdentifier = pending.launch.launchIdentifier
+            $0.inBackground = pending.launch.inBackground
+            $0.isAttached = pending.launch.isAttached
+            $0.lastUsed = now
+        }
+        table[id]!.launch = pending
+        launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
+        for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
+    }
+
+    mutating func spawned(_ id: InstanceIdentifier) {
+        guard let instance = table[id] else { return effects.append(.kill(id)) }
+        if let priority = priority(in: instance.record.state, instance.record) {
+            effects.append(.applyPriority(id, priority))
+        }
+        if instance.isUndecided && !instance.record.isResuming { beganRunning(id) }
+    }
+
+    mutating func started(_ id: InstanceIdentifier) {
+        guard let instance = table[id] else { return effects.append(.kill(id)) }
+        guard instance.isUndecided, instance.record.isResuming else { return }
+        if let app = directory[instance.record.app], app.record.prewarmFailures > 0 {
+            updateApp(app.record.app) {
+                $0.prewarmFailures = 0
+                $0.prewarmRetryAt = nil
+            }
+        }
+        beganRunning(id)
+    }
+
+    /// The launch is decided: answer first, then readiness and refill.
+    private mutating func beganRunning(_ id: InstanceIdentifier) {
+        update(id) { [now] in
+            $0.isResuming = false
+            $0.launchedAt = now
+        }
+        let record = table[id]!.record
+        settle(id)
+        wantRefill(of: record.app)
+        let description = directory[record.app]!.description
+        switch description?.readyCondition ?? .exec {
+        case .exec: becameReady(id)
+        case .notify, .firstOutput:
+            let deadline = description?.launchDeadline ?? policy.launchDeadline
+            update(id) { $0.deadline = $0.since.advanced(by: deadline) }
+        }
+    }
+
+    private mutating func settle(_ id: InstanceIdentifier) {
+        guard let pending = table[id]!.launch else { return }
+        table[id]!.launch = nil
+        let record = table[id]!.record
+        let outcome = LaunchOutcome(
+            instance: id, kind: record.launchKind!, coldReason: record.coldReason)
+        for waiter in pending.waiters {
+            var own = outcome
+            own.isRepeated = waiter.isRepeated
+            if waiter.isJoining { own = LaunchOutcome(instance: id, kind: .foreground) }
+            answer(waiter.request, .launched(own))
+            if waiter.isJoining { remember(id, waiter.launchIdentifier, own) }
+        }
+        note(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
+    }
+
+    /// A program that is ready is running, so this also decides a launch whose `started` or
+    /// `spawned` is still on its way.
+    mutating func becameReady(_ id: InstanceIdentifier) {
+        guard let instance = table[id], instance.record.state == .launching else { return }
+        if instance.isUndecided {
+            beganRunning(id)
+            guard table[id]!.record.state == .launching else { return }
+        }
+        let app = instance.record.app
+        if directory[app]!.record.launchFailures > 0 {
+            updateApp(app) {
+                $0.launchFailures = 0
+                $0.launchRetryAt = nil
+            }
+        }
+        if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
+    }
+}

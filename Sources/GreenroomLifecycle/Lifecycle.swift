@@ -1,0 +1,137 @@
+/// The life of every app and instance, as a value: events in, effects out, no clock, no
+/// descriptor, no `await`. The same seed and the same events give the same effects.
+///
+/// **Priorities of the deciders**, highest first:
+/// 1. *Ending* (`Ending`): what ends or is being ended never does anything else.
+/// 2. *Shutdown*: ends everything and refuses every launch.
+/// 3. *Launching* (`Launching`): a user's wish is always tried, whatever back-off says.
+/// 4. *Foreground* (`Foreground`): one in front per group.
+/// 5. *Reclaiming* (`Reclaiming`): prewarmed, suspended, background; never what is in front.
+/// 6. *Suspending* (`Suspending`): after the background grace.
+/// 7. *Prewarming* (`Prewarming`): last, and only while nothing above objects.
+///
+/// **Effects** of one event: first every save, so that the runtime state is true before anything
+/// is done about it; then the rest in the order of decision; refilling the pools comes last.
+public struct Lifecycle: Hashable, Sendable {
+    /// Further launches remembered per instance: more than a person starts while one client
+    /// reconnects.
+    static let servedLaunchLimit = 8
+    /// Apps looked at for a refill after a launch, whose cost must not grow with their number.
+    /// Every other event looks at all that wait.
+    static let refillsAfterLaunch = 4
+
+    public internal(set) var policy: Policy
+    /// The identifier that the next instance will get.
+    public internal(set) var nextInstance: InstanceIdentifier
+    public internal(set) var pressure = MemoryPressure.none
+    public internal(set) var isShuttingDown = false
+    /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget.
+    public internal(set) var prewarmedBytes: UInt64 = 0
+    /// Instances with a process.
+    public internal(set) var liveCount = 0
+
+    var table: [InstanceIdentifier: Instance] = [:]
+    var directory: [AppIdentifier: App] = [:]
+    var launches = LaunchNames()
+    var fronts: [String: InstanceIdentifier] = [:]
+    /// The remembered ends, oldest first.
+    var ended: [InstanceIdentifier] = []
+    var requests: [RequestIdentifier: WaitingPlace] = [:]
+    var deadlines = DeadlineQueue()
+    var refills = RefillQueue()
+    var fillingCount = 0
+    /// Foreground groups whose user has a session.
+    var sessions: Set<String> = []
+    var jitter: Jitter
+
+    // Of the event being handled.
+    var now = Instant(nanoseconds: 0)
+    var effects: [Effect] = []
+    var dirtyInstances: [InstanceIdentifier] = []
+    var dirtyApps: [AppIdentifier] = []
+
+    public init(policy: Policy, seed: UInt64) {
+        self.policy = policy
+        self.nextInstance = InstanceIdentifier(1)
+        self.jitter = Jitter(seed: seed)
+    }
+
+    /// When `Event.deadlineReached` is due; nil while nothing is pending.
+    public var nextDeadline: Instant? { deadlines.soonest }
+
+    /// Decides what follows from `event`. `now` never goes back; an earlier one counts as the
+    /// latest known. Events about unknown or ended instances are harmless.
+    public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+        self.now = max(now, self.now)
+        decide(event)
+        refill(isAfterLaunch: event.belongsToLaunch)
+        return takeEffects()
+    }
+
+    private mutating func decide(_ event: Event) {
+        switch event {
+        case .policyChanged(let policy): policyChanged(policy)
+        case .appInstalled(let description): appInstalled(description)
+        case .appRemoved(let app): appRemoved(app)
+        case .loggedIn(let group): loggedIn(group)
+        case .launchRequested(let request, let launch): launchRequested(request, launch)
+        case .prewarmRequested(let request, let app, let key): prewarmRequested(request, app, key)
+        case .transitionRequested(let request, let target, let transition):
+            transitionRequested(request, target, transition)
+        case .exitAwaited(let request, let target): exitAwaited(request, target)
+        case .launchExitAwaited(let request, let launch): launchExitAwaited(request, launch)
+        case .requestAbandoned(let request): abandon(request)
+        case .spawned(let id): spawned(id)
+        case .spawnFailed(let id, let failure): spawnFailed(id, failure)
+        case .paused(let id, let byteCount): paused(id, byteCount: byteCount)
+        case .started(let id): started(id)
+        case .channelLost(let id): channelLost(id)
+        case .becameReady(let id): becameReady(id)
+        case .frozen(let id): wasFrozen(id)
+        case .freezeFailed(let id): freezeFailed(id)
+        case .exited(let id, let status): exited(id, status)
+        case .emptied(let id): emptied(id)
+        case .becameStale(let id): becameStale(id)
+        case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)
+        case .pressureChanged(let pressure): pressureChanged(pressure)
+        case .deadlineReached: deadlineReached()
+        case .restored: reapply()
+        case .shutdownRequested: shutdownRequested()
+        }
+    }
+
+    private mutating func takeEffects() -> [Effect] {
+        var result: [Effect] = []
+        result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
+        for id in dirtyInstances where table[id] != nil {
+            table[id]!.isDirty = false
+            result.append(.save(table[id]!.record))
+        }
+        for app in dirtyApps where directory[app]?.isDirty == true {
+            directory[app]!.isDirty = false
+            if !directory[app]!.isRemoved { result.append(.saveApp(directory[app]!.record)) }
+        }
+        result += effects
+        dirtyInstances.removeAll(keepingCapacity: true)
+        dirtyApps.removeAll(keepingCapacity: true)
+        effects.removeAll(keepingCapacity: true)
+        return result
+    }
+
+    mutating func note(_ record: Record) { effects.append(.record(record)) }
+}
+
+extension Event {
+    /// On the path of a launch, where no work may grow with the number of apps.
+    fileprivate var belongsToLaunch: Bool {
+        switch self {
+        case .launchRequested, .started, .spawned: true
+        case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
+            .transitionRequested, .exitAwaited, .launchExitAwaited, .requestAbandoned,
+            .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
+            .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
+            .restored, .shutdownRequested:
+            false
+        }
+    }
+}

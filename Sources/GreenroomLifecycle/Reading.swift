@@ -1,0 +1,28 @@
+extension Lifecycle {
+    /// Every instance, the remembered ends included, by identifier. Costs O(n log n).
+    public var instances: [InstanceRecord] {
+        table.values.map(\.record).sorted { $0.instance < $1.instance }
+    }
+
+    public func instance(_ id: InstanceIdentifier) -> InstanceRecord? { table[id]?.record }
+
+    /// The instances of one app, the remembered ends included, by identifier.
+    public func instances(of app: AppIdentifier) -> [InstanceRecord] {
+        (directory[app]?.members.sorted() ?? []).compactMap { table[$0]?.record }
+    }
+
+    /// What is saved of every app, by identifier; apps that are gone are left out.
+    public var apps: [AppRecord] {
+        directory.values.filter { !$0.isRemoved }.map(\.record).sorted { $0.app < $1.app }
+    }
+
+    public func app(_ app: AppIdentifier) -> AppRecord? { directory[app]?.record }
+
+    /// Nil for an app that is not installed.
+    public func description(of app: AppIdentifier) -> AppDescription? {
+        directory[app]?.description
+    }
+
+    /// The instance in front of a foreground group.
+    public func foreground(of group: String) -> InstanceIdentifier? { fronts[group] }
+}

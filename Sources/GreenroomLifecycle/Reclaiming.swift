@@ -1,0 +1,69 @@
+// Taking memory back, in this order and never beyond what the pressure allows:
+//   1. prewarmed and prewarming: expired, then least valuable        (warning and critical)
+//   2. suspended: largest, then least recently used                  (warning: one a step)
+//   3. background: largest, then least recently used, SIGTERM first  (critical: one a step)
+// Never launching, inactive, active or attached. A step is taken when the pressure is reported,
+// when memory is measured under pressure, and every `reclaimInterval` while anything is left.
+
+extension Lifecycle {
+    mutating func pressureChanged(_ pressure: MemoryPressure) {
+        self.pressure = pressure
+        guard pressure >= .warning else { return deadlines.remove(.pressure) }
+        for app in directory.keys.sorted() { refusePrewarms(of: app, .overBudget(app)) }
+        reclaim()
+    }
+
+    mutating func reclaim() {
+        guard pressure >= .warning, !isShuttingDown else { return deadlines.remove(.pressure) }
+        let prewarms = prewarmsByValue(including: [.prewarming, .prewarmed])
+        let suspended = largestFirst(.suspended)
+        for id in prewarms { reclaim(id) }
+        switch pressure {
+        case .none: break
+        case .warning: if prewarms.isEmpty, let first = suspended.first { reclaim(first) }
+        case .critical:
+            for id in suspended { reclaim(id) }
+            if prewarms.isEmpty && suspended.isEmpty, let first = largestFirst(.background).first {
+                reclaim(first)
+            }
+        }
+        let isMore =
+            !largestFirst(.suspended).isEmpty
+            || (pressure == .critical && !largestFirst(.background).isEmpty)
+        let step = max(policy.reclaimInterval, .milliseconds(1))
+        deadlines.set(.pressure, at: isMore ? now.advanced(by: step) : nil)
+    }
+
+    private func largestFirst(_ state: ExecutionState) -> [InstanceIdentifier] {
+        let records = table.values.map(\.record).filter { $0.state == state && !$0.isAttached }
+        return records.sorted { first, second in
+            if first.byteCount != second.byteCount { return first.byteCount > second.byteCount }
+            return (first.lastUsed, first.instance) < (second.lastUsed, second.instance)
+        }.map(\.instance)
+    }
+
+    private mutating func reclaim(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        note(.reclaimed(id, record.app, byteCount: record.byteCount, pressure))
+        if record.state.isPrewarm {
+            // Not prewarmed again at once when the pressure falls: it would rise again.
+            let pause = now.advanced(by: policy.reclaimPause)
+            updateApp(record.app) { $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause) }
+        }
+        // A suspended app is killed without a callback (UIKit); a running one is asked.
+        end(id, .reclaimed, gently: record.state == .background)
+    }
+
+    mutating func memoryMeasured(_ id: InstanceIdentifier, byteCount: UInt64) {
+        guard let record = table[id]?.record, record.state != .notRunning else { return }
+        // What is set aside for one on its way stays until it is paused.
+        if record.state != .prewarming && record.byteCount != byteCount {
+            resize(id, to: byteCount)
+        }
+        if record.state == .prewarmed {
+            updateApp(record.app) { $0.measuredByteCount = byteCount }
+            holdBudget()
+        }
+        if pressure >= .warning { reclaim() }
+    }
+}

@@ -1,0 +1,122 @@
+// What clients ask of running instances. Every request is answered exactly once, unless its
+// client has gone before: `requests` knows where each one waits.
+
+extension Lifecycle {
+    mutating func answer(_ request: RequestIdentifier, _ answer: Answer) {
+        requests[request] = nil
+        effects.append(.answer(request, answer))
+    }
+
+    mutating func refuse(_ request: RequestIdentifier, _ refusal: Refusal) {
+        answer(request, .refused(refusal))
+    }
+
+    mutating func abandon(_ request: RequestIdentifier) {
+        switch requests.removeValue(forKey: request) {
+        case .launch(let id): table[id]?.launch?.waiters.removeAll { $0.request == request }
+        case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
+        case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
+        case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
+        case nil: break
+        }
+    }
+
+    mutating func transitionRequested(
+        _ request: RequestIdentifier, _ target: Target, _ transition: Transition
+    ) {
+        guard let id = resolve(target), table[id]!.record.state != .notRunning else {
+            return refuse(request, .notRunning(target))
+        }
+        let state = table[id]!.record.state
+        switch transition {
+        case .terminate, .forceQuit:
+            wait(request, forEndOf: id, orderedIt: true)
+            let isForced = transition == .forceQuit
+            end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
+        case .foreground, .background, .suspend, .resume:
+            guard state.isRunning, state != .launching || transition != .suspend else {
+                return refuse(request, .illegalTransition(id, from: state, transition))
+            }
+            apply(transition, to: id, request)
+        }
+    }
+
+    private mutating func apply(
+        _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
+    ) {
+        if transition == .suspend { return suspendOnRequest(id, request) }
+        if table[id]!.record.state == .launching {
+            // It goes there once it is ready.
+            if transition != .resume {
+                update(id) { $0.inBackground = transition == .background }
+                table[id]!.launch?.launch.inBackground = transition == .background
+            }
+        } else {
+            if table[id]!.record.state == .suspended { thaw(id) }
+            if transition == .foreground { activate(id) }
+            if transition == .background && table[id]!.record.state != .background {
+                sendToBackground(id)
+            }
+        }
+        update(id) { [now] in $0.lastUsed = now }
+        answer(request, .done(id, table[id]!.record.state))
+    }
+
+    private mutating func suspendOnRequest(
+        _ id: InstanceIdentifier, _ request: RequestIdentifier
+    ) {
+        if table[id]!.record.state.isForeground { sendToBackground(id) }
+        if table[id]!.record.state == .background { suspend(id) }
+        // Without a deadline the freezer has spoken already.
+        guard table[id]!.record.deadline != nil else {
+            return answer(request, .done(id, .suspended))
+        }
+        table[id]!.freezeWaiters.append(request)
+        requests[request] = .freeze(id)
+    }
+
+    /// An app means its most recently used running instance.
+    private func resolve(_ target: Target) -> InstanceIdentifier? {
+        switch target {
+        case .instance(let id): table[id] == nil ? nil : id
+        case .app(let app):
+            directory[app].flatMap { $0.running.union($0.attached).max(by: isUsedBefore) }
+        }
+    }
+
+    private mutating func wait(
+        _ request: RequestIdentifier, forEndOf id: InstanceIdentifier, orderedIt: Bool
+    ) {
+        table[id]!.endWaiters.append(EndWaiter(request: request, orderedIt: orderedIt))
+        requests[request] = .end(id)
+    }
+
+    mutating func exitAwaited(_ request: RequestIdentifier, _ target: Target) {
+        guard let id = resolve(target) ?? latestEnd(target) else {
+            return refuse(request, .notRunning(target))
+        }
+        awaitExit(of: id, request)
+    }
+
+    /// Of an app that runs no more: the one being ended, or the end that came last.
+    private func latestEnd(_ target: Target) -> InstanceIdentifier? {
+        guard case .app(let app) = target, let members = directory[app]?.members else { return nil }
+        let launched = members.filter { table[$0]!.record.launchedAt != nil }
+        return launched.max {
+            let (first, second) = (table[$0]!.record, table[$1]!.record)
+            let never = Instant(nanoseconds: .max)
+            return (first.endedAt ?? never, $0) < (second.endedAt ?? never, $1)
+        }
+    }
+
+    mutating func launchExitAwaited(_ request: RequestIdentifier, _ launch: LaunchIdentifier) {
+        guard let id = launches[launch] else { return refuse(request, .noSuchLaunch(launch)) }
+        awaitExit(of: id, request)
+    }
+
+    private mutating func awaitExit(of id: InstanceIdentifier, _ request: RequestIdentifier) {
+        let record = table[id]!.record
+        if record.state == .notRunning { return answer(request, .exited(record)) }
+        wait(request, forEndOf: id, orderedIt: false)
+    }
+}

@@ -1,0 +1,78 @@
+// Coming back after the supervisor died. The saved records give the same instances, apps, pools,
+// foreground and deadlines; questions of clients are gone with their connections. What the dead
+// one had saved but perhaps not done is done (again) on `restored`: each act is idempotent.
+
+extension Lifecycle {
+    /// The state that the saved records describe, at `now`. Afterwards the shell sends
+    /// `appInstalled` for every manifest, `loggedIn` and `pressureChanged` where they hold, every
+    /// difference between the records and the world as events, and last `restored`.
+    public init(
+        restoring instances: [InstanceRecord], apps: [AppRecord],
+        nextInstance: InstanceIdentifier, policy: Policy, seed: UInt64, at now: Instant
+    ) {
+        self.init(policy: policy, seed: seed)
+        self.now = now
+        let highest = instances.map(\.instance.rawValue).max() ?? 0
+        self.nextInstance = max(nextInstance, InstanceIdentifier(highest + 1))
+        for app in apps { directory[app.app] = App(record: app) }
+        // In the order of entering their states, which is the order of the pools.
+        for record in instances.sorted(by: { ($0.since, $0.instance) < ($1.since, $1.instance) }) {
+            restore(record)
+        }
+        let ends = instances.filter { $0.state == .notRunning }
+        ended = ends.sorted { ($0.since, $0.instance) < ($1.since, $1.instance) }.map(\.instance)
+    }
+
+    private mutating func restore(_ record: InstanceRecord) {
+        let (id, app) = (record.instance, record.app)
+        if directory[app] == nil {
+            directory[app] = App(record: AppRecord(app: app))
+            directory[app]!.isRemoved = true
+        }
+        table[id] = Instance(record: record)
+        enrol(record)
+        if record.state != .notRunning { deadlines.set(.instance(id), at: record.deadline) }
+        guard let name = record.launchIdentifier else { return }
+        launches.add(name, of: app, id)
+        directory[app]!.lastLaunched = max(directory[app]!.lastLaunched, record.lastUsed)
+    }
+
+    /// Does again what follows from the records.
+    mutating func reapply() {
+        for app in directory.keys.sorted() where directory[app]!.description == nil {
+            appRemoved(app)
+        }
+        for id in table.keys.sorted() {
+            let record = table[id]!.record
+            switch record.state {
+            case .suspended: effects.append(.freeze(id))
+            case .launching where record.isResuming: resumeFailed(id)
+            case .launching, .inactive, .active, .background: effects.append(.thaw(id))
+            case .terminating: reapplyEnd(record)
+            case .prewarming, .prewarmed, .notRunning: break
+            }
+            if let priority = priority(in: record.state, record) {
+                effects.append(.applyPriority(id, priority))
+            }
+        }
+        holdBudget()
+        forgetOldEnds()
+    }
+
+    /// A grace that still runs belongs to a gentle end, where SIGTERM may not have been sent.
+    private mutating func reapplyEnd(_ record: InstanceRecord) {
+        let isGentle: Bool =
+            switch record.endReason {
+            case .terminated, .shutdown: record.launchedAt != nil
+            case .reclaimed: record.lastState == .background
+            case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
+                .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
+                .spawnFailed, .unknown, nil:
+                false
+            }
+        guard isGentle, record.exitStatus == nil, let deadline = record.deadline, deadline > now
+        else { return effects.append(.kill(record.instance)) }
+        effects.append(.thaw(record.instance))
+        effects.append(.terminate(record.instance))
+    }
+}

@@ -1,0 +1,39 @@
+// Suspension. An instance is frozen by itself once its background grace has passed, or at once
+// when a client says so; both ways lead through the background. It counts as suspended from the
+// order on, and goes back to the background where the freezer could not.
+
+extension Lifecycle {
+    mutating func suspend(_ id: InstanceIdentifier) {
+        move(id, to: .suspended, deadline: now.advanced(by: policy.freezeDeadline))
+        effects.append(.freeze(id))
+    }
+
+    /// Thaws a suspended instance into the background.
+    mutating func thaw(_ id: InstanceIdentifier) {
+        effects.append(.thaw(id))
+        answerFreeze(of: id, .done(id, .background))
+        update(id) { $0.inBackground = true }
+        move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
+    }
+
+    /// The freezer's word, or as good as: it has not said no in time.
+    mutating func wasFrozen(_ id: InstanceIdentifier) {
+        guard table[id]?.record.state == .suspended else { return }
+        if table[id]!.record.deadline != nil { update(id) { $0.deadline = nil } }
+        answerFreeze(of: id, .done(id, .suspended))
+    }
+
+    mutating func freezeFailed(_ id: InstanceIdentifier) {
+        guard table[id]?.record.state == .suspended else { return }
+        answerFreeze(of: id, .refused(.freezeFailed(id)))
+        thaw(id)
+    }
+
+    /// Answers who asked for the suspension. A thaw ordered meanwhile tells them where it led.
+    mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
+        let waiters = table[id]!.freezeWaiters
+        guard !waiters.isEmpty else { return }
+        table[id]!.freezeWaiters = []
+        for request in waiters { self.answer(request, answer) }
+    }
+}

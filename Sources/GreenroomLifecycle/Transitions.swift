@@ -1,0 +1,184 @@
+// The states and the legal ways between them.
+//
+//   (new)       → prewarming, launching
+//   prewarming  → prewarmed
+//   prewarmed   → launching
+//   launching   → inactive, background
+//   inactive    → active, background
+//   active      → inactive
+//   background  → inactive, suspended
+//   suspended   → background
+//   each of these → terminating, notRunning
+//   terminating → notRunning
+//   notRunning  → (none: an instance never comes back)
+//
+// `notRunning` is entered only once the main process has ended and no process is left. Every
+// change goes through `move`, which also keeps the indices, so that they cannot disagree.
+
+extension ExecutionState {
+    /// The states that may follow this one.
+    public var successors: [ExecutionState] {
+        switch self {
+        case .notRunning: []
+        case .prewarming: [.prewarmed, .terminating, .notRunning]
+        case .prewarmed: [.launching, .terminating, .notRunning]
+        case .launching: [.inactive, .background, .terminating, .notRunning]
+        case .inactive: [.active, .background, .terminating, .notRunning]
+        case .active: [.inactive, .terminating, .notRunning]
+        case .background: [.inactive, .suspended, .terminating, .notRunning]
+        case .suspended: [.background, .terminating, .notRunning]
+        case .terminating: [.notRunning]
+        }
+    }
+
+    /// In front, or on the way in or out.
+    public var isForeground: Bool { self == .active || self == .inactive }
+
+    /// Prewarmed, or on the way there: it counts against the budget.
+    public var isPrewarm: Bool { self == .prewarming || self == .prewarmed }
+
+    /// It was launched and is not being ended.
+    public var isRunning: Bool {
+        switch self {
+        case .launching, .inactive, .active, .background, .suspended: true
+        case .notRunning, .prewarming, .prewarmed, .terminating: false
+        }
+    }
+}
+
+extension Lifecycle {
+    /// Changes the state. An illegal change is a bug of the core and traps.
+    mutating func move(
+        _ id: InstanceIdentifier, to state: ExecutionState, deadline: Instant? = nil
+    ) {
+        let old = table[id]!.record
+        precondition(
+            old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
+        withdraw(old)
+        update(id) { [now] in
+            $0.state = state
+            $0.since = now
+            $0.deadline = deadline
+        }
+        enrol(table[id]!.record)
+        note(.stateChanged(id, old.app, from: old.state, to: state))
+        if let priority = priority(in: state, table[id]!.record),
+            priority != self.priority(in: old.state, old)
+        {
+            effects.append(.applyPriority(id, priority))
+        }
+        if old.state.isPrewarm && !state.isPrewarm && state != .launching {
+            wantRefill(of: old.app)
+        }
+    }
+
+    /// Nil where the priority stays what it was.
+    func priority(in state: ExecutionState, _ record: InstanceRecord) -> Priority? {
+        switch state {
+        case .prewarming, .prewarmed: .prewarmed
+        case .launching: record.inBackground ? .background : .foreground
+        case .inactive, .active: .foreground
+        case .background: .background
+        case .suspended: .suspended
+        case .terminating, .notRunning: nil
+        }
+    }
+
+    /// Makes an instance in its first state.
+    mutating func create(
+        _ app: AppIdentifier, key: EnvironmentKey, state: ExecutionState, deadline: Instant,
+        _ configure: (inout InstanceRecord) -> Void
+    ) -> InstanceIdentifier {
+        let id = nextInstance
+        nextInstance = InstanceIdentifier(id.rawValue + 1)
+        var record = InstanceRecord(
+            instance: id, app: app, generation: directory[app]!.description!.generation,
+            environmentKey: key, state: state, since: now)
+        configure(&record)
+        table[id] = Instance(record: record)
+        update(id) { $0.deadline = deadline }
+        enrol(record)
+        note(.stateChanged(id, app, from: .notRunning, to: state))
+        return id
+    }
+
+    /// Changes a record: it will be saved before the effects of this event, and its deadline is
+    /// kept. The state changes only in `move`.
+    mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
+        let before = table[id]!.record.deadline
+        change(&table[id]!.record)
+        var after = table[id]!.record.deadline
+        if after != before || deadlines[.instance(id)] != after {
+            // A deadline of no length still comes with an event of its own, or it could loop.
+            if let deadline = after, deadline <= now {
+                after = Instant(nanoseconds: now.nanoseconds + 1)
+                table[id]!.record.deadline = after
+            }
+            deadlines.set(.instance(id), at: after)
+        }
+        guard !table[id]!.isDirty else { return }
+        table[id]!.isDirty = true
+        dirtyInstances.append(id)
+    }
+
+    mutating func updateApp(_ app: AppIdentifier, _ change: (inout AppRecord) -> Void) {
+        guard directory[app] != nil else { return }
+        change(&directory[app]!.record)
+        guard !directory[app]!.isDirty, !directory[app]!.isRemoved else { return }
+        directory[app]!.isDirty = true
+        dirtyApps.append(app)
+    }
+
+    /// Changes what a prewarmed instance counts against the budget, or another merely holds.
+    mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
+        let record = table[id]!.record
+        if record.state.isPrewarm {
+            prewarmedBytes = prewarmedBytes - record.byteCount + byteCount
+        }
+        update(id) { $0.byteCount = byteCount }
+    }
+
+    /// Puts an instance into the indices of its state.
+    mutating func enrol(_ record: InstanceRecord) {
+        let id = record.instance
+        directory[record.app]!.members.insert(id)
+        if record.state != .notRunning { liveCount += 1 }
+        switch record.state {
+        case .prewarming:
+            directory[record.app]!.filling.append(id)
+            fillingCount += 1
+            prewarmedBytes += record.byteCount
+        case .prewarmed:
+            directory[record.app]!.pool.append(id)
+            prewarmedBytes += record.byteCount
+        case .launching, .inactive, .active, .background, .suspended:
+            if record.isAttached {
+                directory[record.app]!.attached.insert(id)
+            } else {
+                directory[record.app]!.running.insert(id)
+                takeFront(record)
+            }
+        case .terminating, .notRunning: break
+        }
+    }
+
+    /// Takes it out of them again.
+    mutating func withdraw(_ record: InstanceRecord) {
+        let id = record.instance
+        if record.state != .notRunning { liveCount -= 1 }
+        switch record.state {
+        case .prewarming:
+            directory[record.app]!.filling.removeAll { $0 == id }
+            fillingCount -= 1
+            prewarmedBytes -= record.byteCount
+        case .prewarmed:
+            directory[record.app]!.pool.removeAll { $0 == id }
+            prewarmedBytes -= record.byteCount
+        case .launching, .inactive, .active, .background, .suspended:
+            directory[record.app]!.attached.remove(id)
+            directory[record.app]!.running.remove(id)
+            leaveFront(record)
+        case .terminating, .notRunning: break
+        }
+    }
+}

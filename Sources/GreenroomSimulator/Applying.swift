@@ -1,0 +1,132 @@
+import GreenroomLifecycle
+
+extension Simulation {
+    mutating func apply(_ stimulus: Stimulus) throws(Violation) {
+        switch stimulus {
+        case .launch(let app, let key, let inBackground, let isAttached, let repeating):
+            try feed(
+                .launchRequested(
+                    nextRequest(),
+                    LaunchRequest(
+                        app: identifier(app), launchIdentifier: name(repeating),
+                        environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
+                        isAttached: isAttached)))
+        case .prewarm(let app, let key):
+            let key = EnvironmentKey(UInt64(key))
+            try feed(.prewarmRequested(nextRequest(), identifier(app), key))
+        case .transition(let pick, let byApp, let transition):
+            guard let target = target(pick, byApp) else { return }
+            try feed(.transitionRequested(nextRequest(), target, transition))
+        case .awaitExit(let pick, let byApp):
+            guard let target = target(pick, byApp) else { return }
+            try feed(.exitAwaited(nextRequest(), target))
+        case .awaitLaunch(let pick):
+            guard !names.isEmpty else { return }
+            try feed(.launchExitAwaited(nextRequest(), names[pick % names.count]))
+        case .abandon(let pick):
+            guard requestCount > 0 else { return }
+            let recent = requestCount - UInt64(pick) % min(requestCount, 6)
+            try feed(.requestAbandoned(RequestIdentifier(recent)))
+        case .install(let app, let variation): try install(app, variation)
+        case .remove(let app): try feed(.appRemoved(identifier(app)))
+        case .logIn(let group):
+            sessions.insert("seat\(group)")
+            try feed(.loggedIn(foregroundGroup: "seat\(group)"))
+        case .changePolicy(let variation): try changePolicy(variation)
+        case .press(let level): try feed(.pressureChanged(level))
+        case .wait(let duration): try wait(duration)
+        case .crashSupervisor(let effect): crashAt = effect
+        case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
+            try applyToInstance(stimulus)
+        }
+    }
+
+    private mutating func applyToInstance(_ stimulus: Stimulus) throws(Violation) {
+        switch stimulus {
+        case .makeStale(let pick):
+            if let id = live(pick) { try feed(.becameStale(id)) }
+        case .measure(let pick, let megabytes):
+            guard let id = live(pick) else { return }
+            try feed(.memoryMeasured(id, byteCount: UInt64(megabytes) << 20))
+        case .crash(let pick):
+            guard let id = live(pick) else { return }
+            try happen(.exited(id, .signaled(11, coreDumped: true)))
+        case .exit(let pick):
+            guard let id = live(pick) else { return }
+            try happen(.exited(id, .exited(UInt8(pick % 3))))
+        case .loseChannel(let pick):
+            if let id = live(pick) { try happen(.channelLost(id)) }
+        case .repeatFact(let pick): try repeatFact(pick)
+        case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
+            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor:
+            break
+        }
+    }
+
+    private mutating func happen(_ event: Event) throws(Violation) {
+        if let event = world.realize(event, at: now) { try feed(event) }
+    }
+
+    private mutating func repeatFact(_ pick: Int) throws(Violation) {
+        guard let id = live(pick), let process = world.processes[id] else { return }
+        if process.isSpawned { try feed(.spawned(id)) }
+        if process.hasStarted { try feed(.started(id)) }
+        if let status = process.exitStatus { try feed(.exited(id, status)) }
+        if process.isEmpty { try feed(.emptied(id)) }
+    }
+
+    private mutating func install(_ pick: Int, _ variation: Int) throws(Violation) {
+        var dice = Dice(seed: UInt64(variation))
+        let index = pick % catalogue.count
+        if dice.percent(70) {
+            Self.vary(&catalogue[index], &dice)
+            catalogue[index].generation += 1
+        }
+        try feed(.appInstalled(catalogue[index]))
+    }
+
+    private mutating func changePolicy(_ variation: Int) throws(Violation) {
+        var dice = Dice(seed: UInt64(variation))
+        var policy = checker.policy
+        policy.prewarmByteBudget = UInt64(1 + dice.below(12)) * (16 << 20)
+        policy.concurrentPrewarms = 1 + dice.below(3)
+        policy.rememberedExits = dice.below(30)
+        try feed(.policyChanged(policy))
+    }
+
+    // MARK: What the numbers of a stimulus name
+
+    /// Now and then an app that was never installed.
+    private func identifier(_ pick: Int) -> AppIdentifier {
+        if pick % 50 == 49 { return AppIdentifier("org.example.unknown") }
+        return catalogue[pick % catalogue.count].identifier
+    }
+
+    private func live(_ pick: Int) -> InstanceIdentifier? {
+        let ids = checker.saved.values.filter { $0.state != .notRunning }.map(\.instance).sorted()
+        return ids.isEmpty ? nil : ids[pick % ids.count]
+    }
+
+    private func target(_ pick: Int, _ byApp: Bool) -> Target? {
+        if byApp { return .app(identifier(pick)) }
+        if pick % 20 == 19 {
+            let ended = checker.saved.keys.sorted()
+            return ended.isEmpty ? nil : .instance(ended[pick % ended.count])
+        }
+        return live(pick).map { .instance($0) }
+    }
+
+    private mutating func nextRequest() -> RequestIdentifier {
+        requestCount += 1
+        return RequestIdentifier(requestCount)
+    }
+
+    /// A new name, or one of the latest again.
+    private mutating func name(_ repeating: Int?) -> LaunchIdentifier {
+        if let repeating, !names.isEmpty {
+            return names[names.count - 1 - repeating % min(names.count, 10)]
+        }
+        names.append(LaunchIdentifier("launch-\(names.count)"))
+        return names[names.count - 1]
+    }
+}

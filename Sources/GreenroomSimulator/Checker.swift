@@ -1,0 +1,107 @@
+import GreenroomLifecycle
+
+/// What is wrong, in words.
+struct Violation: Error, Sendable {
+    let words: String
+    init(_ words: String) { self.words = words }
+}
+
+/// The invariants of the design, checked after every step against books of its own: what the
+/// core has said (effects) and what the world knows, never what the core believes.
+struct Checker: Sendable {
+    /// The runtime state as the shell would have it.
+    var saved: [InstanceIdentifier: InstanceRecord] = [:]
+    var savedApps: [AppIdentifier: AppRecord] = [:]
+    /// States as announced.
+    var states: [InstanceIdentifier: ExecutionState] = [:]
+    var backgroundSince: [InstanceIdentifier: Instant] = [:]
+    /// Requests that are owed an answer.
+    var owed: [RequestIdentifier: Event] = [:]
+    var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
+    /// Which instance a launch name was told to be served by.
+    var served: [LaunchIdentifier: InstanceIdentifier] = [:]
+    var installed: [AppIdentifier: AppDescription] = [:]
+    var policy: Policy
+    var pressure = MemoryPressure.none
+    var isShuttingDown = false
+    /// From the death of a supervisor in the middle of an event to `restored`.
+    var isRestoring = false
+    var retryAt: [AppIdentifier: Instant] = [:]
+    var crashes: [AppIdentifier: [Instant]] = [:]
+    var crashLoopUntil: [AppIdentifier: Instant] = [:]
+    var tally = Tally()
+    /// Prewarms of an app since somebody gave a reason for some.
+    var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
+    var releases: [InstanceIdentifier: Int] = [:]
+    var prewarmedBytes: UInt64 = 0
+    var prewarmingCount = 0
+    var liveCount = 0
+    var endedCount = 0
+    /// Every reclaim of which there is a record.
+    var reclaimed: Set<InstanceIdentifier> = []
+    /// By the event being handled.
+    var touched: Set<InstanceIdentifier> = []
+
+    init(policy: Policy) { self.policy = policy }
+
+    func require(_ condition: Bool, _ words: @autoclosure () -> String) throws(Violation) {
+        if !condition { throw Violation(words()) }
+    }
+
+    // MARK: Saving
+
+    mutating func save(_ record: InstanceRecord) throws(Violation) {
+        if let old = saved[record.instance] { count(old, -1) }
+        saved[record.instance] = record
+        count(record, 1)
+        touched.insert(record.instance)
+        try require(
+            !record.isResuming || record.state == .launching, "resuming but not launching")
+        try require(
+            (record.state == .notRunning) == (record.isEmpty && record.endedAt != nil)
+                || record.state == .terminating || record.endedAt == nil,
+            "\(record.instance) is \(record.state) against its end")
+        try require(
+            record.state != .terminating || record.endReason != nil,
+            "\(record.instance) ends without a reason")
+    }
+
+    mutating func erase(_ id: InstanceIdentifier) throws(Violation) {
+        guard let record = saved.removeValue(forKey: id) else {
+            throw Violation("erased \(id), which was not saved")
+        }
+        try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
+        count(record, -1)
+        states[id] = nil
+        backgroundSince[id] = nil
+    }
+
+    private mutating func count(_ record: InstanceRecord, _ sign: Int) {
+        if record.state == .notRunning { endedCount += sign } else { liveCount += sign }
+        guard record.state == .prewarming || record.state == .prewarmed else { return }
+        if record.state == .prewarming { prewarmingCount += sign }
+        prewarmedBytes =
+            sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
+    }
+
+    /// The books of a new supervisor: what was saved, and no client.
+    mutating func restart() {
+        owed = [:]
+        launchedBy = [:]
+        isShuttingDown = false
+        isRestoring = true
+        pressure = .none
+        states = saved.mapValues(\.state)
+        for record in saved.values where record.state == .background {
+            backgroundSince[record.instance] = record.since
+        }
+        // A failure whose record was noted but not saved is forgotten.
+        retryAt = savedApps.compactMapValues(\.prewarmRetryAt)
+        crashLoopUntil = savedApps.compactMapValues(\.crashLoopUntil)
+        crashes = savedApps.mapValues(\.crashes)
+        churn = [:]
+        for record in saved.values where record.endReason == .reclaimed {
+            reclaimed.insert(record.instance)
+        }
+    }
+}

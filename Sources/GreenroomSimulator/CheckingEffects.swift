@@ -1,0 +1,190 @@
+import GreenroomLifecycle
+
+// The design's table of transitions, written a second time on purpose.
+private let legal: [ExecutionState: Set<ExecutionState>] = [
+    .prewarming: [.prewarmed, .terminating, .notRunning],
+    .prewarmed: [.launching, .terminating, .notRunning],
+    .launching: [.inactive, .background, .terminating, .notRunning],
+    .inactive: [.active, .background, .terminating, .notRunning],
+    .active: [.inactive, .terminating, .notRunning],
+    .background: [.inactive, .suspended, .terminating, .notRunning],
+    .suspended: [.background, .terminating, .notRunning],
+    .terminating: [.notRunning],
+    .notRunning: [],
+]
+
+extension Checker {
+    /// Before each effect is performed.
+    mutating func check(
+        _ effect: Effect, of event: Event, in world: World, at now: Instant
+    ) throws(Violation) {
+        switch effect {
+        case .save(let record): try save(record)
+        case .erase(let id): try erase(id)
+        case .saveApp(let record): savedApps[record.app] = record
+        case .eraseApp(let app): savedApps[app] = nil
+        case .spawn(let id, let app, let purpose):
+            try checkSpawn(id, app, purpose, event, world, now)
+        case .resume(let id, _):
+            try require(saved[id]?.isResuming == true, "resumed \(id) without the intent saved")
+            let process = world.processes[id]
+            try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
+            try require(process?.wasToldToGo == false, "resumed \(id) twice")
+        case .freeze(let id):
+            // Its end may have been ordered in the same event.
+            let state = saved[id]?.state
+            try require(state == .suspended || state == .terminating, "froze \(id) unsaved")
+        case .thaw(let id):
+            try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
+        case .terminate(let id), .kill(let id):
+            let isEnding = saved[id].map { $0.state == .terminating || $0.state == .notRunning }
+            try require(isEnding ?? true, "ended \(id) in \(saved[id]!.state)")
+        case .release(let id):
+            try require(world.processes[id]?.isEmpty ?? true, "released \(id) with processes")
+            try require(saved[id].map { $0.state == .notRunning } ?? true, "released live \(id)")
+        case .applyPriority: break
+        case .answer(let request, let answer): try checkAnswer(request, answer, world)
+        case .record(let record): try checkRecord(record, event, now)
+        }
+    }
+
+    private mutating func checkSpawn(
+        _ id: InstanceIdentifier, _ app: AppIdentifier, _ purpose: SpawnPurpose, _ event: Event,
+        _ world: World, _ now: Instant
+    ) throws(Violation) {
+        try require(world.processes[id] == nil, "spawned \(id) twice")
+        try require(saved[id] != nil, "spawned \(id) unsaved")
+        try require(!isShuttingDown, "spawned \(id) while shutting down")
+        try require(liveCount <= policy.instanceLimit, "more instances than allowed")
+        guard case .prewarm = purpose else {
+            if case .launchRequested(_, let launch) = event, launch.inBackground,
+                !launch.isAttached, let until = crashLoopUntil[app]
+            {
+                try require(until <= now, "background launch of \(app) in a crash loop")
+            }
+            return
+        }
+        try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
+        try require(pressure == .none, "prewarmed under pressure")
+        try require(prewarmingCount <= policy.concurrentPrewarms, "too many prewarms at once")
+        try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
+        try require(
+            crashLoopUntil[app].map { $0 <= now } ?? true, "prewarmed \(app) in a crash loop")
+        churn[app, default: (now, 0)].count += 1
+        let (since, count) = churn[app]!
+        let allowed =
+            Int64(installed[app]!.prewarmCount + 2)
+            * (4 + since.duration(to: now).components.seconds)
+        try require(Int64(count) <= allowed, "\(app) is prewarmed in a loop")
+    }
+
+    private mutating func checkAnswer(
+        _ request: RequestIdentifier, _ answer: Answer, _ world: World
+    ) throws(Violation) {
+        try require(owed.removeValue(forKey: request) != nil, "answered \(request) unasked")
+        switch answer {
+        case .launched(let outcome): try checkLaunched(request, outcome, world)
+        case .prewarmed(let id):
+            try require(saved[id]?.state == .prewarmed, "\(id) is said to be prewarmed")
+        case .done(let id, let state):
+            try require(state == .notRunning || saved[id] != nil, "done with unknown \(id)")
+        case .exited(let record):
+            try require(
+                record.state == .notRunning && record.isEmpty, "said to have ended before it did")
+        case .refused: break
+        }
+    }
+
+    private mutating func checkLaunched(
+        _ request: RequestIdentifier, _ outcome: LaunchOutcome, _ world: World
+    ) throws(Violation) {
+        let id = outcome.instance
+        let process = world.processes[id]
+        try require(process?.isSpawned == true, "launched \(id), which was never spawned")
+        if outcome.kind == .prewarmed {
+            try require(process!.hasStarted, "launched \(id), which has not started")
+        }
+        try require(saved[id]?.launchedAt != nil, "launched \(id) unsaved")
+        tally.note(outcome)
+        guard let launch = launchedBy[request] else { return }
+        // Whoever was launched under a name serves it for as long as it is remembered.
+        let name = launch.launchIdentifier
+        if let former = served[name], let record = saved[former], record.app == launch.app,
+            record.launchIdentifier == name
+        {
+            try require(former == id, "launch \(name) served by \(former) and \(id)")
+            try require(outcome.isRepeated, "launch \(name) was served twice")
+        }
+        served[name] = id
+    }
+
+    private mutating func checkRecord(
+        _ record: Record, _ event: Event, _ now: Instant
+    ) throws(Violation) {
+        switch record {
+        case .stateChanged(let id, _, let from, let to):
+            try checkMove(id, from, to, event, now)
+        case .reclaimed(let id, _, _, let level): try checkReclaim(id, level)
+        case .prewarmFailed(let app, _, let until):
+            let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
+            try require(isBounded, "back-off of \(app) is unbounded")
+            retryAt[app] = until
+        case .exited(let record): tally.note(record)
+        case .launched, .crashLooped: break
+        }
+    }
+
+    private mutating func checkMove(
+        _ id: InstanceIdentifier, _ from: ExecutionState, _ to: ExecutionState, _ event: Event,
+        _ now: Instant
+    ) throws(Violation) {
+        touched.insert(id)
+        if let known = states[id] {
+            try require(known == from, "\(id) is \(known) and left \(from)")
+            try require(legal[from]!.contains(to), "illegal: \(id) from \(from) to \(to)")
+        } else {
+            let isFirst = from == .notRunning && (to == .prewarming || to == .launching)
+            try require(isFirst, "\(id) began as \(to)")
+        }
+        if to == .suspended { try checkSuspension(id, event, now) }
+        if to == .background { backgroundSince[id] = now }
+        states[id] = to
+    }
+
+    private func checkSuspension(
+        _ id: InstanceIdentifier, _ event: Event, _ now: Instant
+    ) throws(Violation) {
+        if case .transitionRequested(_, _, .suspend) = event { return }
+        let record = saved[id]!
+        try require(!record.isAttached, "suspended attached \(id) by itself")
+        let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace
+        let due = backgroundSince[id]!.advanced(by: grace)
+        try require(due <= now, "suspended \(id) before its background time was over")
+    }
+
+    private mutating func checkReclaim(
+        _ id: InstanceIdentifier, _ level: MemoryPressure
+    ) throws(Violation) {
+        reclaimed.insert(id)
+        try require(level >= .warning && level == pressure, "reclaimed \(id) without pressure")
+        try require(saved[id]?.isAttached == false, "reclaimed attached \(id)")
+        switch states[id]! {
+        case .prewarming, .prewarmed: break
+        case .suspended: try requireNone([.prewarming, .prewarmed], before: id)
+        case .background:
+            try require(level == .critical, "reclaimed background \(id) at \(level)")
+            try requireNone([.prewarming, .prewarmed, .suspended], before: id)
+        case .launching, .inactive, .active, .terminating, .notRunning:
+            throw Violation("reclaimed \(id) in \(states[id]!)")
+        }
+    }
+
+    private func requireNone(
+        _ better: Set<ExecutionState>, before id: InstanceIdentifier
+    ) throws(Violation) {
+        let skipped = states.first {
+            better.contains($0.value) && saved[$0.key]?.isAttached == false
+        }
+        try require(skipped == nil, "reclaimed \(id) before \(skipped!.key)")
+    }
+}

@@ -1,0 +1,116 @@
+import GreenroomLifecycle
+
+extension Checker {
+    /// Before the core handles an event.
+    mutating func note(_ event: Event, at now: Instant) {
+        touched = []
+        switch event {
+        case .policyChanged(let new): policy = new
+        case .appInstalled(let description): noteInstall(description)
+        case .appRemoved(let app): forget(app)
+        case .loggedIn: churn = [:]
+        case .launchRequested(let request, let launch):
+            owed[request] = event
+            launchedBy[request] = launch
+            churn[launch.app] = nil
+        case .prewarmRequested(let request, let app, _):
+            owed[request] = event
+            churn[app] = nil
+        case .transitionRequested(let request, _, _), .exitAwaited(let request, _),
+            .launchExitAwaited(let request, _):
+            owed[request] = event
+        case .requestAbandoned(let request): owed[request] = nil
+        case .exited(let id, let status): noteExit(id, status, now)
+        case .pressureChanged(let level): pressure = level
+        case .shutdownRequested: isShuttingDown = true
+        case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
+        case .deadlineReached: noteExpiries(now)
+        case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured:
+            break
+        case .restored: isRestoring = false
+        }
+    }
+
+    private mutating func noteInstall(_ description: AppDescription) {
+        let app = description.identifier
+        if let old = installed[app], old.generation != description.generation {
+            retryAt[app] = nil
+            crashes[app] = nil
+            crashLoopUntil[app] = nil
+        }
+        installed[app] = description
+        churn[app] = nil
+    }
+
+    private mutating func forget(_ app: AppIdentifier) {
+        installed[app] = nil
+        retryAt[app] = nil
+        crashes[app] = nil
+        crashLoopUntil[app] = nil
+    }
+
+    /// One that lasted its whole time makes up for earlier failures.
+    private mutating func noteExpiries(_ now: Instant) {
+        for record in saved.values where record.state == .prewarmed {
+            if let deadline = record.deadline, deadline <= now { retryAt[record.app] = nil }
+        }
+    }
+
+    /// A crash is a signal that nobody here sent, to something that was launched.
+    private mutating func noteExit(
+        _ id: InstanceIdentifier, _ status: ExitStatus, _ now: Instant
+    ) {
+        guard case .signaled = status, let record = saved[id], record.endReason == nil,
+            record.exitStatus == nil, record.state != .prewarming, record.state != .prewarmed,
+            record.state != .notRunning, !(record.isResuming)
+        else { return }
+        guard installed[record.app] != nil else { return }
+        crashes[record.app, default: []].append(now)
+        let recent = crashes[record.app]!.filter { $0.duration(to: now) <= policy.crashLoopWindow }
+        if recent.count >= policy.crashLoopCount {
+            crashLoopUntil[record.app] = now.advanced(by: policy.crashLoopWindow)
+        }
+    }
+
+    /// After every effect of an event was performed.
+    mutating func checkStep(
+        _ event: Event, nextDeadline: Instant?, at now: Instant
+    ) throws(Violation) {
+        for id in touched { try checkTouched(id, nextDeadline) }
+        if isRestoring { return }
+        try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
+        try require(
+            endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
+        if event == .deadlineReached {
+            try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
+        }
+        if !touched.isEmpty { try checkFronts() }
+    }
+
+    private func checkTouched(
+        _ id: InstanceIdentifier, _ nextDeadline: Instant?
+    ) throws(Violation) {
+        guard let record = saved[id] else { return }
+        try require(
+            states[id] == record.state, "\(id) is \(states[id]!) and saved as \(record.state)")
+        if record.endReason == .reclaimed {
+            try require(reclaimed.contains(id), "\(id) was reclaimed without a record")
+        }
+        if let deadline = record.deadline, record.state != .notRunning {
+            try require(
+                nextDeadline.map { $0 <= deadline } ?? false, "the deadline of \(id) is forgotten")
+        }
+    }
+
+    private func checkFronts() throws(Violation) {
+        var fronts: [String: InstanceIdentifier] = [:]
+        for (id, state) in states where state == .active || state == .inactive {
+            guard let record = saved[id], !record.isAttached,
+                let group = installed[record.app]?.foregroundGroup
+            else { continue }
+            try require(fronts[group] == nil, "\(id) and \(fronts[group]!) are both in front")
+            fronts[group] = id
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import GreenroomLifecycle
+
+/// What will become of one instance: decided by the world's seed and its identifier.
+struct Fate: Sendable {
+    var spawnDelay: Duration
+    var spawnFails: Bool
+    var pause: Pause
+    var start: Start
+    var readyDelay: Duration?
+    var byteCount: UInt64
+    var ignoresTerm: Bool
+    var leavesChildren: Bool
+    var dieDelay: Duration
+    /// Signals that find it in an uninterruptible sleep.
+    var deafKills: Int
+    var freeze: Freeze
+
+    enum Pause: Sendable { case after(Duration), never, exits(Duration) }
+    enum Start: Sendable { case after(Duration), never, exits, losesChannel }
+    enum Freeze: Sendable { case after(Duration), silent, fails }
+
+    init(seed: UInt64, instance: InstanceIdentifier) {
+        var dice = Dice(seed: seed, thing: instance.rawValue)
+        spawnDelay = dice.milliseconds(1...5)
+        spawnFails = dice.percent(5)
+        let pauseDelay = dice.milliseconds(5...800)
+        switch dice.below(20) {
+        case 0: pause = .never
+        case 1: pause = .exits(pauseDelay)
+        default: pause = .after(pauseDelay)
+        }
+        switch dice.below(20) {
+        case 0: start = .never
+        case 1: start = .exits
+        case 2: start = .losesChannel
+        default: start = .after(dice.milliseconds(1...20))
+        }
+        readyDelay = dice.percent(90) ? dice.milliseconds(1...3000) : nil
+        byteCount = UInt64(1 + dice.below(40)) << 20
+        ignoresTerm = dice.percent(15)
+        leavesChildren = dice.percent(30)
+        dieDelay = dice.milliseconds(1...300)
+        deafKills = dice.percent(5) ? 1 + dice.below(3) : 0
+        switch dice.below(10) {
+        case 0: freeze = .fails
+        case 1: freeze = .silent
+        default: freeze = .after(dice.milliseconds(1...100))
+        }
+    }
+}
+
+/// A process tree of the fake world: what is true of it, whatever the core believes.
+struct FakeProcess: Sendable {
+    let app: AppIdentifier
+    let isPrewarm: Bool
+    var fate: Fate
+    var isSpawned = false
+    var spawnFailed = false
+    var isPaused = false
+    var wasToldToGo = false
+    var hasStarted = false
+    var isReady = false
+    var isFrozen = false
+    var exitStatus: ExitStatus?
+    var isEmpty = false
+    var wasTold = false
+    var isReleased = false
+
+    var isAlive: Bool { isSpawned && exitStatus == nil }
+}

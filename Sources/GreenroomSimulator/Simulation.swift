@@ -1,0 +1,192 @@
+import GreenroomLifecycle
+
+/// One world: apps, clients and a kernel, made from a seed, driven by stimuli.
+struct Simulation: Sendable {
+    let seed: UInt64
+    var world: World
+    var checker: Checker
+    var core: Lifecycle
+    var now = Instant(nanoseconds: 1_000_000_000)
+    var catalogue: [AppDescription]
+    var sessions: Set<String> = []
+    var requestCount: UInt64 = 0
+    var names: [LaunchIdentifier] = []
+    var eventCount = 0
+    /// Before which effect of the next event the supervisor dies.
+    var crashAt: Int?
+    /// Printed only for a shrunk failure: making the words costs more than the run.
+    var isTracing = false
+    var trace: [String] = []
+
+    /// More events than this in one wait are a loop: a world has some dozen instances.
+    static let loopLimit = 50_000
+
+    init(seed: UInt64) {
+        var dice = Dice(seed: seed)
+        self.seed = seed
+        self.world = World(seed: seed)
+        var policy = Policy()
+        policy.prewarmByteBudget = UInt64(1 + dice.below(12)) * (16 << 20)
+        policy.concurrentPrewarms = 1 + dice.below(3)
+        policy.rememberedExits = 2 + dice.below(30)
+        policy.instanceLimit = 6 + dice.below(40)
+        policy.prewarmTimeToLive = .seconds(20 + dice.below(600))
+        self.catalogue = (0..<(1 + dice.below(7))).map { Self.app($0, &dice) }
+        self.checker = Checker(policy: policy)
+        self.core = Lifecycle(policy: policy, seed: seed)
+    }
+
+    private static func app(_ number: Int, _ dice: inout Dice) -> AppDescription {
+        var app = AppDescription(identifier: AppIdentifier("org.example.app\(number)"))
+        app.backgroundGrace = dice.percent(50) ? .seconds(1 + dice.below(15)) : nil
+        app.terminateGrace = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
+        app.launchDeadline = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
+        vary(&app, &dice)
+        return app
+    }
+
+    static func vary(_ app: inout AppDescription, _ dice: inout Dice) {
+        app.foregroundGroup = ["seat0", "seat1", nil][dice.below(3)]
+        app.isSingleInstance = dice.percent(40)
+        app.prewarmCount = dice.below(4)
+        let occasions: [PrewarmOccasion] = [.boot, .boot, .login, .demand, .never]
+        app.prewarmOccasion = occasions[dice.below(5)]
+        app.isEligible = dice.percent(90)
+        app.suspendsInBackground = dice.percent(60)
+        let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput]
+        app.readyCondition = conditions[dice.below(4)]
+    }
+
+    /// Runs all of it, from installation to the end of every process.
+    mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
+        for app in catalogue { try feed(.appInstalled(app)) }
+        for stimulus in stimuli {
+            if isTracing { trace.append(shortened("* \(stimulus)")) }
+            try apply(stimulus)
+        }
+        crashAt = nil
+        try feed(.shutdownRequested)
+        try wait(.seconds(300))
+        try checker.require(checker.liveCount == 0, "\(checker.liveCount) outlived the shutdown")
+        try checker.require(
+            checker.owed.isEmpty, "never answered: \(checker.owed.values.map { "\($0)" })")
+        for (id, process) in world.processes where !process.isEmpty || !process.isReleased {
+            throw Violation("\(id) was left behind")
+        }
+    }
+
+    mutating func feed(_ event: Event) throws(Violation) {
+        eventCount += 1
+        if isTracing { trace.append(shortened("  \(now.nanoseconds / 1_000_000) ms  \(event)")) }
+        checker.note(event, at: now)
+        let effects = core.handle(event, at: now)
+        if isTracing { trace += effects.map { "            → \(words($0))" } }
+        var isSaving = true
+        for (index, effect) in effects.enumerated() {
+            if crashAt == index { return try restart(isClean: false) }
+            let isSave = effect.isSave
+            try checker.require(isSaving || !isSave, "saved after acting: \(effect)")
+            isSaving = isSave
+            try checker.check(effect, of: event, in: world, at: now)
+            perform(effect)
+        }
+        try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
+        if crashAt != nil { try restart(isClean: true) }
+    }
+
+    private mutating func perform(_ effect: Effect) {
+        switch effect {
+        case .spawn(let id, let app, let purpose):
+            let isPrewarm = if case .prewarm = purpose { true } else { false }
+            world.spawn(id, app, isPrewarm: isPrewarm, at: now)
+        case .resume(let id, _): world.resume(id, at: now)
+        case .freeze(let id): world.freeze(id, at: now)
+        case .thaw(let id): world.thaw(id)
+        case .terminate(let id): world.terminate(id, at: now)
+        case .kill(let id): world.kill(id, at: now)
+        case .release(let id): world.processes[id]?.isReleased = true
+        case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
+        }
+    }
+
+    /// Lets time pass: deadlines and the world's own events, in their order.
+    mutating func wait(_ duration: Duration) throws(Violation) {
+        let end = now.advanced(by: duration)
+        var count = 0
+        while let next = [world.agenda.soonest, core.nextDeadline].compactMap({ $0 }).min(),
+            next <= end
+        {
+            count += 1
+            try checker.require(count < Self.loopLimit, "it loops")
+            now = max(now, next)
+            if let due = world.agenda.soonest, due <= now {
+                if let event = world.realize(world.agenda.popFirst()!, at: now) { try feed(event) }
+            } else {
+                try feed(.deadlineReached)
+            }
+        }
+        now = end
+        guard duration >= .seconds(60) else { return }
+        for (request, event) in checker.owed {
+            guard case .launchRequested = event else { continue }
+            throw Violation("launch \(request) is not answered after a minute")
+        }
+    }
+
+    /// The supervisor dies and comes back: records and the spawner's table are all it has.
+    private mutating func restart(isClean: Bool) throws(Violation) {
+        crashAt = nil
+        if isTracing { trace.append("  ! the supervisor dies") }
+        let before = core
+        let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
+        checker.restart()
+        checker.tally.restarts += 1
+        let records = checker.saved.values.sorted { $0.instance < $1.instance }
+        let highest = world.processes.keys.max()?.rawValue ?? 0
+        core = Lifecycle(
+            restoring: records, apps: Array(checker.savedApps.values),
+            nextInstance: InstanceIdentifier(highest + 1), policy: checker.policy,
+            seed: seed &+ UInt64(eventCount), at: now)
+        try checker.require(core.instances == records, "restored other instances than saved")
+        if isClean {
+            try checker.require(before.instances == core.instances, "an instance was not saved")
+            try checker.require(before.apps == core.apps, "an app was not saved")
+        }
+        if level != .none { try feed(.pressureChanged(level)) }
+        for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
+            try feed(.appInstalled(app))
+        }
+        for group in sessions.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
+        for event in world.report(about: records) { try feed(event) }
+        try feed(.restored)
+        if isClean && level == .none && !wasShuttingDown { try compare(with: before) }
+        if wasShuttingDown { try feed(.shutdownRequested) }
+    }
+
+    /// Whatever was decided before the crash is as it was.
+    private func compare(with before: Lifecycle) throws(Violation) {
+        for old in before.instances where old.state != .launching || old.launchedAt != nil {
+            guard let new = core.instance(old.instance) else { continue }
+            try checker.require(
+                old.state == new.state, "\(old.instance) was \(old.state), came back \(new.state)")
+            try checker.require(
+                old.deadline == new.deadline, "the deadline of \(old.instance) changed")
+        }
+        for group in ["seat0", "seat1"] {
+            try checker.require(
+                before.foreground(of: group) == core.foreground(of: group),
+                "another is in front of \(group)")
+        }
+    }
+}
+
+extension Effect {
+    fileprivate var isSave: Bool {
+        switch self {
+        case .save, .saveApp: true
+        case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
+            .applyPriority, .answer, .record:
+            false
+        }
+    }
+}

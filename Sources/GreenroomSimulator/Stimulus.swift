@@ -1,0 +1,78 @@
+import GreenroomLifecycle
+
+/// One push from outside: what a client, an administrator, a fault or the passing of time does.
+/// It names things by number, resolved when it happens, so that a run stays meaningful when
+/// others are left out of it.
+enum Stimulus: Sendable {
+    case launch(app: Int, key: Int, inBackground: Bool, isAttached: Bool, repeating: Int?)
+    case prewarm(app: Int, key: Int)
+    case transition(instance: Int, byApp: Bool, Transition)
+    case awaitExit(instance: Int, byApp: Bool)
+    case awaitLaunch(name: Int)
+    case abandon(request: Int)
+    case install(app: Int, variation: Int)
+    case remove(app: Int)
+    case logIn(group: Int)
+    case changePolicy(variation: Int)
+    case makeStale(instance: Int)
+    case measure(instance: Int, megabytes: Int)
+    case press(MemoryPressure)
+    case crash(instance: Int)
+    case exit(instance: Int)
+    case loseChannel(instance: Int)
+    /// The world says again what is true of an instance.
+    case repeatFact(instance: Int)
+    case wait(Duration)
+    /// The supervisor dies before the effect of this number of the next event, or after all.
+    case crashSupervisor(effect: Int)
+}
+
+extension Stimulus {
+    static func random(_ dice: inout Dice) -> Stimulus {
+        let pick = dice.below(1 << 20)
+        switch dice.below(100) {
+        case 0..<22:
+            return .launch(
+                app: pick, key: dice.percent(94) ? 0 : dice.below(3),
+                inBackground: dice.percent(25), isAttached: dice.percent(15),
+                repeating: dice.percent(12) ? dice.below(1 << 20) : nil)
+        case 22..<27: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
+        case 27..<43:
+            return .transition(
+                instance: pick, byApp: dice.percent(30), randomTransition(&dice))
+        case 43..<46: return .awaitExit(instance: pick, byApp: dice.percent(30))
+        case 46..<48: return .awaitLaunch(name: pick)
+        case 48..<50: return .abandon(request: pick)
+        case 50..<52: return .install(app: pick, variation: dice.below(1 << 20))
+        case 52: return dice.percent(40) ? .remove(app: pick) : .logIn(group: dice.below(3))
+        case 53: return .changePolicy(variation: dice.below(1 << 20))
+        case 54: return .makeStale(instance: pick)
+        case 55..<58: return .measure(instance: pick, megabytes: dice.below(64))
+        case 58..<60:
+            let level: [MemoryPressure] = [.none, .none, .warning, .critical]
+            return .press(level[dice.below(4)])
+        case 60..<63: return .crash(instance: pick)
+        case 63..<67: return .exit(instance: pick)
+        case 67: return .loseChannel(instance: pick)
+        case 68..<70: return .repeatFact(instance: pick)
+        case 70..<72: return .crashSupervisor(effect: dice.below(12))
+        default: return .wait(randomWait(&dice))
+        }
+    }
+
+    private static func randomTransition(_ dice: inout Dice) -> Transition {
+        let all: [Transition] = [
+            .foreground, .background, .suspend, .resume, .terminate, .forceQuit,
+        ]
+        return all[dice.below(all.count)]
+    }
+
+    private static func randomWait(_ dice: inout Dice) -> Duration {
+        switch dice.below(10) {
+        case 0..<5: dice.milliseconds(1...50)
+        case 5..<8: dice.milliseconds(50...2000)
+        case 8: dice.milliseconds(2000...20000)
+        default: dice.milliseconds(20000...400_000)
+        }
+    }
+}

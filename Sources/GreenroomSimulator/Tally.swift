@@ -1,0 +1,26 @@
+public import GreenroomLifecycle
+
+/// What has come to pass in the worlds, so that one can see that nothing was left untried.
+public struct Tally: Sendable {
+    public private(set) var launches: [LaunchKind: Int] = [:]
+    public private(set) var coldReasons: [ColdReason: Int] = [:]
+    public private(set) var exits: [ExitReason: Int] = [:]
+    public internal(set) var restarts = 0
+
+    mutating func note(_ outcome: LaunchOutcome) {
+        guard !outcome.isRepeated else { return }
+        launches[outcome.kind, default: 0] += 1
+        if let reason = outcome.coldReason { coldReasons[reason, default: 0] += 1 }
+    }
+
+    mutating func note(_ end: InstanceRecord) {
+        if let reason = end.endReason { exits[reason, default: 0] += 1 }
+    }
+
+    mutating func add(_ other: Tally) {
+        launches.merge(other.launches, uniquingKeysWith: +)
+        coldReasons.merge(other.coldReasons, uniquingKeysWith: +)
+        exits.merge(other.exits, uniquingKeysWith: +)
+        restarts += other.restarts
+    }
+}

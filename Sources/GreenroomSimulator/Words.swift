@@ -1,0 +1,30 @@
+import GreenroomLifecycle
+
+/// Short words for a trace: module names and what did not change left out.
+func words(_ effect: Effect) -> String {
+    guard case .save(let record) = effect else { return shortened("\(effect)") }
+    var parts = ["save \(record.instance) \(record.app) \(record.state)"]
+    if record.isResuming { parts.append("resuming") }
+    if record.isAttached { parts.append("attached") }
+    if record.inBackground { parts.append("in background") }
+    if let deadline = record.deadline {
+        parts.append("until \(deadline.nanoseconds / 1_000_000) ms")
+    }
+    if let reason = record.endReason { parts.append("because \(reason)") }
+    if let status = record.exitStatus { parts.append("\(status)") }
+    return shortened(parts.joined(separator: ", "))
+}
+
+func shortened(_ text: String) -> String {
+    let noise = [
+        "GreenroomLifecycle.", "GreenroomSimulator.", "rawValue: ", "RequestIdentifier",
+        "ExecutionState.", "org.example.",
+    ]
+    return noise.reduce(text) { $0.leaving(out: $1) }
+}
+
+extension String {
+    fileprivate func leaving(out noise: String) -> String {
+        split(separator: noise, omittingEmptySubsequences: false).joined()
+    }
+}

@@ -1,0 +1,178 @@
+import GreenroomLifecycle
+
+/// What is going to happen in the world by itself, soonest first.
+struct Agenda: Sendable {
+    private var entries: [(instant: Instant, order: Int, event: Event)] = []
+    private var order = 0
+
+    var soonest: Instant? { entries.last?.instant }
+
+    mutating func add(_ event: Event, at instant: Instant) {
+        // Kept in descending order; worlds are small.
+        let place =
+            entries.lastIndex { ($0.instant, $0.order) > (instant, order) }.map { $0 + 1 } ?? 0
+        entries.insert((instant, order, event), at: place)
+        order += 1
+    }
+
+    mutating func popFirst() -> Event? { entries.popLast()?.event }
+}
+
+/// Kernel, spawner and channels, faked: performs effects and reports facts, after a while.
+struct World: Sendable {
+    let seed: UInt64
+    var processes: [InstanceIdentifier: FakeProcess] = [:]
+    var agenda = Agenda()
+
+    init(seed: UInt64) { self.seed = seed }
+
+    mutating func spawn(
+        _ id: InstanceIdentifier, _ app: AppIdentifier, isPrewarm: Bool, at now: Instant
+    ) {
+        let fate = Fate(seed: seed, instance: id)
+        processes[id] = FakeProcess(app: app, isPrewarm: isPrewarm, fate: fate)
+        let then = now.advanced(by: fate.spawnDelay)
+        if fate.spawnFails {
+            agenda.add(.spawnFailed(id, SpawnFailure(stage: "executing", errno: 2)), at: then)
+        } else {
+            agenda.add(.spawned(id), at: then)
+        }
+    }
+
+    mutating func resume(_ id: InstanceIdentifier, at now: Instant) {
+        processes[id]?.wasToldToGo = true
+        guard let process = processes[id], process.isAlive else { return }
+        switch process.fate.start {
+        case .after(let delay): agenda.add(.started(id), at: now.advanced(by: delay))
+        case .never: break
+        case .exits: agenda.add(.exited(id, .exited(1)), at: now.advanced(by: .milliseconds(2)))
+        case .losesChannel: agenda.add(.channelLost(id), at: now.advanced(by: .milliseconds(2)))
+        }
+    }
+
+    mutating func freeze(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive else { return }
+        switch process.fate.freeze {
+        case .after(let delay):
+            processes[id]!.isFrozen = true
+            agenda.add(.frozen(id), at: now.advanced(by: delay))
+        case .silent: processes[id]!.isFrozen = true
+        case .fails: agenda.add(.freezeFailed(id), at: now.advanced(by: .milliseconds(1)))
+        }
+    }
+
+    mutating func thaw(_ id: InstanceIdentifier) { processes[id]?.isFrozen = false }
+
+    mutating func terminate(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive, !process.isFrozen,
+            !process.fate.ignoresTerm
+        else { return }
+        agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.fate.dieDelay))
+    }
+
+    mutating func kill(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], !process.isEmpty else { return }
+        if process.fate.deafKills > 0 {
+            processes[id]!.fate.deafKills -= 1
+            return
+        }
+        let then = now.advanced(by: .milliseconds(1))
+        if process.exitStatus == nil {
+            agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
+        }
+        agenda.add(.emptied(id), at: then)
+    }
+
+    /// An event of the agenda comes true. Nil if it no longer can.
+    mutating func realize(_ event: Event, at now: Instant) -> Event? {
+        switch event {
+        case .spawned(let id): return spawned(id, at: now)
+        case .spawnFailed(let id, _):
+            guard let process = processes[id], !process.isEmpty else { return nil }
+            processes[id]!.spawnFailed = true
+            processes[id]!.isEmpty = true
+            processes[id]!.exitStatus = .unknown
+        case .paused(let id, _):
+            guard let process = processes[id], process.isAlive, !process.wasToldToGo else {
+                return nil
+            }
+            processes[id]!.isPaused = true
+        case .started(let id):
+            guard let process = processes[id], process.isAlive, process.isPaused else { return nil }
+            processes[id]!.isPaused = false
+            processes[id]!.hasStarted = true
+            expectReadiness(id, at: now)
+        case .becameReady(let id):
+            guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
+                return nil
+            }
+            processes[id]!.isReady = true
+        case .exited(let id, let status):
+            guard let process = processes[id], process.isAlive else { return nil }
+            processes[id]!.exitStatus = status
+            if !process.fate.leavesChildren { agenda.add(.emptied(id), at: now) }
+        case .emptied(let id):
+            guard let process = processes[id], !process.isEmpty, process.exitStatus != nil else {
+                return nil
+            }
+            processes[id]!.isEmpty = true
+        case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
+        case .freezeFailed(let id), .channelLost(let id):
+            guard processes[id]?.isAlive == true else { return nil }
+        default: break
+        }
+        return event
+    }
+
+    private mutating func spawned(_ id: InstanceIdentifier, at now: Instant) -> Event? {
+        guard let process = processes[id], process.exitStatus == nil, !process.isEmpty else {
+            return nil
+        }
+        processes[id]!.isSpawned = true
+        guard process.isPrewarm else {
+            expectReadiness(id, at: now)
+            return .spawned(id)
+        }
+        switch process.fate.pause {
+        case .after(let delay):
+            let byteCount = process.fate.byteCount
+            agenda.add(.paused(id, byteCount: byteCount), at: now.advanced(by: delay))
+        case .never: break
+        case .exits(let delay):
+            agenda.add(.exited(id, .exited(3)), at: now.advanced(by: delay))
+        }
+        return .spawned(id)
+    }
+
+    private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {
+        guard let delay = processes[id]!.fate.readyDelay else { return }
+        agenda.add(.becameReady(id), at: now.advanced(by: delay))
+    }
+
+    /// What a new supervisor finds in the spawner's table about the records it has.
+    func report(about records: [InstanceRecord]) -> [Event] {
+        var events: [Event] = []
+        let known = Set(records.map(\.instance))
+        for record in records where processes[record.instance] == nil {
+            guard record.state != .notRunning else { continue }
+            events += [.exited(record.instance, .unknown), .emptied(record.instance)]
+        }
+        for (id, process) in processes.sorted(by: { $0.key < $1.key }) where !process.isReleased {
+            guard known.contains(id) || process.isSpawned else { continue }
+            if process.spawnFailed {
+                events.append(.spawnFailed(id, SpawnFailure(stage: "executing", errno: 2)))
+                events.append(.emptied(id))
+                continue
+            }
+            if process.isSpawned { events.append(.spawned(id)) }
+            if process.isPaused && process.exitStatus == nil {
+                events.append(.paused(id, byteCount: process.fate.byteCount))
+            }
+            if process.hasStarted { events.append(.started(id)) }
+            if process.isReady && process.isAlive { events.append(.becameReady(id)) }
+            if let status = process.exitStatus { events.append(.exited(id, status)) }
+            if process.isEmpty { events.append(.emptied(id)) }
+        }
+        return events
+    }
+}
