@@ -77,6 +77,23 @@ let package = Package(
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // Tests of the preload shim, its channel and who may use it; and what all tests share.
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomAppChannelTests",
+            dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
+        .testTarget(
+            name: "PrewarmShimTests",
+            dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "EligibilityTests",
+            dependencies: ["GreenroomLinux", "TestSupport", "CTestSupport"],
+            swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
