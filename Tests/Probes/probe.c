@@ -72,7 +72,7 @@ static void print_descriptors(void) {
 static void print_limits(void) {
     for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
         struct rlimit limit;
-        if (getrlimit((__rlimit_resource_t)resource, &limit) == 0)
+        if (getrlimit(resource, &limit) == 0)
             printf("limit %d: %ld %ld\n", resource, (long)limit.rlim_cur, (long)limit.rlim_max);
     }
 }
