@@ -1,0 +1,44 @@
+/// Why a command cannot run at all, cold or prewarmed.
+public enum ExecutableError: Error, Equatable, Sendable {
+    /// No such file, or a name that no directory of the search path has.
+    case notFound(name: String, searchPath: String?)
+    /// Somewhere a file exists, but it may not be executed, or is a directory or device.
+    case notExecutable(path: String)
+    /// A script whose first line names a program that does not exist.
+    case interpreterNotFound(script: String, interpreter: String)
+    /// Scripts that interpret scripts, beyond the kernel's limit.
+    case tooManyInterpreters(path: String)
+    /// `#!` with nothing behind it, or a name too long for the kernel.
+    case badFirstLine(script: String)
+
+    public var code: String {
+        switch self {
+        case .notFound: "not_found"
+        case .notExecutable: "not_executable"
+        case .interpreterNotFound: "interpreter_not_found"
+        case .tooManyInterpreters: "too_many_interpreters"
+        case .badFirstLine: "bad_first_line"
+        }
+    }
+}
+
+extension ExecutableError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notFound(let name, let searchPath?):
+            "\(name) is in no directory of \(searchPath); install it or give its full path"
+        case .notFound(let name, nil): "\(name) does not exist; install it or correct the path"
+        case .notExecutable(let path):
+            "\(path) may not be executed; set its execute permission or name another file"
+        case .interpreterNotFound(let script, let interpreter):
+            "\(script) is to be run by \(interpreter), which does not exist; install it or correct "
+                + "the script's first line"
+        case .tooManyInterpreters(let path):
+            "\(path) goes through more than \(ExecutableInspection.interpreterLimit) interpreters; "
+                + "the kernel refuses that"
+        case .badFirstLine(let script):
+            "the first line of \(script) names no interpreter, or one longer than "
+                + "\(ScriptLine.byteLimit) bytes; correct it"
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// Finds out what running a command would run, and whether that can be paused before main. Reads
+/// files, starts nothing: for use when a manifest is loaded, not on the path of a launch.
+public enum ExecutableInspection {
+    /// The kernel's own limit of interpreters in a row (`BINPRM_RECURSION` in execve(2)).
+    static let interpreterLimit = 5
+
+    /// Where `exec` looks when the environment has no PATH.
+    public static let defaultSearchPath = "/usr/local/bin:/usr/bin:/bin"
+
+    /// - Parameters:
+    ///   - path: a path, or a name without a slash to be looked up.
+    ///   - searchPath: directories, separated by colons: the PATH of the app's environment, also
+    ///     for what `env` looks up.
+    /// - Throws: ``ExecutableError`` when the command cannot run at all.
+    public static func inspect(
+        path: String, searchPath: String = defaultSearchPath
+    ) throws(ExecutableError) -> ExecutableFacts {
+        let first = try find(path, in: searchPath)
+        var walk = InterpreterWalk(first, searchPath: searchPath)
+        while try walk.step() {}
+        return walk.facts
+    }
+
+    /// The file that exec would take for a name. As execvp(3), but an unusable file goes on record
+    /// only when no usable one follows.
+    static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String {
+        if name.contains("/") {
+            guard FileIdentity(path: name) != nil else {
+                throw .notFound(name: name, searchPath: nil)
+            }
+            guard isExecutable(name) else { throw .notExecutable(path: name) }
+            return name
+        }
+        var unusable: String?
+        for directory in searchPath.split(separator: ":", omittingEmptySubsequences: false) {
+            // An empty entry means the current directory, which a daemon's app has none of.
+            guard directory.hasPrefix("/"), !name.isEmpty else { continue }
+            let candidate = "\(directory)/\(name)"
+            if isExecutable(candidate) { return candidate }
+            if FileIdentity(path: candidate) != nil { unusable = unusable ?? candidate }
+        }
+        if let unusable { throw .notExecutable(path: unusable) }
+        throw .notFound(name: name, searchPath: searchPath)
+    }
+
+    /// A regular file that somebody may execute. The launching user's permission is the kernel's
+    /// to check, at exec. stat(2)
+    private static func isExecutable(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && status.st_mode & 0o111 != 0
+    }
+
+    /// The path without links, as the kernel shows it. realpath(3)
+    static func realPath(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// Whether the file gives its process capabilities. getxattr(2)
+    static func hasFileCapabilities(_ path: String) -> Bool {
+        let size = unsafe getxattr(path, "security.capability", nil, 0)
+        // Whatever the reason for another error, it is safer to believe in capabilities.
+        return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+    }
+}
+
+/// Glibc's Swift module leaves sys/xattr.h out. Integer and pointer arguments are passed alike by
+/// Swift and C on both of our machines.
+@_silgen_name("getxattr")
+private func getxattr(
+    _ path: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>, _ value: UnsafeMutableRawPointer?,
+    _ size: Int
+) -> Int

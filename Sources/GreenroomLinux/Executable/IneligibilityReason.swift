@@ -1,0 +1,61 @@
+/// Why a command always starts cold. The raw values are stable: clients and logs use them.
+public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
+    case staticallyLinked = "statically_linked"
+    case staticPositionIndependent = "static_pie"
+    case noCLibrary = "no_c_library"
+    case noLibraryStart = "no_libc_start"
+    case otherArchitecture = "other_architecture"
+    case setUserID = "set_user_id"
+    case setGroupID = "set_group_id"
+    case fileCapabilities = "file_capabilities"
+    case unreadable = "unreadable"
+    case unknownFormat = "unknown_format"
+    case damagedFile = "damaged_file"
+    case loaderMissing = "loader_missing"
+    case wrapperNotUnderstood = "wrapper_not_understood"
+
+    /// The code that clients and logs use.
+    public var code: String { rawValue }
+
+    /// One sentence for people: what it means, and what could be done.
+    public var explanation: String {
+        switch self {
+        case .staticallyLinked:
+            "The program is statically linked: no dynamic linker runs that could pause it, and "
+                + "there is little start-up work to save."
+        case .staticPositionIndependent:
+            "The program is a static PIE: no dynamic linker runs that could pause it, and there "
+                + "is little start-up work to save."
+        case .noCLibrary:
+            "The program does not use a C library (as Go programs built without cgo), so it cannot "
+                + "be paused before main."
+        case .noLibraryStart:
+            "The program does not start through the C library's __libc_start_main, so it cannot "
+                + "be paused before main."
+        case .otherArchitecture:
+            "The program is for another processor architecture than Greenroom's preload library."
+        case .setUserID:
+            "The program is set-user-ID: the dynamic linker ignores preload libraries for it, and "
+                + "preparing it would run it for real."
+        case .setGroupID:
+            "The program is set-group-ID: the dynamic linker ignores preload libraries for it, and "
+                + "preparing it would run it for real."
+        case .fileCapabilities:
+            "The program has file capabilities (see getcap): the dynamic linker ignores preload "
+                + "libraries for it, and preparing it would run it for real."
+        case .unreadable:
+            "The program's file cannot be read, so nothing is known about it; give the daemon "
+                + "read permission."
+        case .unknownFormat:
+            "The file is neither an ELF program nor a script that begins with #!."
+        case .damagedFile:
+            "The ELF file is damaged or cut off: its headers contradict its contents."
+        case .loaderMissing:
+            "The dynamic linker that the program names does not exist; the program cannot run "
+                + "at all."
+        case .wrapperNotUnderstood:
+            "The script's first line gives env options or variables that Greenroom does not "
+                + "follow, so it cannot know which program will run."
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+
+/// The files that a process has mapped: its executable, libraries, and data such as locales.
+/// proc_pid_maps(5)
+public enum MappedFiles {
+    /// The largest programs here have some 3,000 mappings, 300 KB of text.
+    static let byteLimit = 8 << 20
+
+    public enum Failure: Error, Equatable, Sendable {
+        /// The process is gone or not ours to look at.
+        case unreadable(errno: Int32)
+        /// More than any real program maps.
+        case tooLong
+        /// A file was deleted or replaced while it was mapped.
+        case replaced(path: String)
+    }
+
+    public struct Mapping: Equatable, Hashable, Sendable {
+        /// As the kernel counts mappings; on stacked file systems not what stat(2) says.
+        public var device: UInt64
+        public var inode: UInt64
+        public var path: String
+        /// The path no longer names the mapped file.
+        public var isDeleted: Bool
+    }
+
+    /// Each mapped file once, in the order of addresses.
+    public static func mappedFiles(_ pid: Int32) throws(Failure) -> [Mapping] {
+        parse(try read("/proc/\(pid)/maps"))
+    }
+
+    /// The mapped files as they are on disk now, to be compared later with
+    /// ``InspectedFile/hasChanged``. To be taken when the process pauses.
+    /// - Throws: ``Failure/replaced(path:)`` when a path already means another file.
+    public static func snapshot(_ pid: Int32) throws(Failure) -> [InspectedFile] {
+        var files: [InspectedFile] = []
+        for mapping in try mappedFiles(pid) {
+            // Shared memory of no name, /dev/zero and the like are nobody's program.
+            if mapping.path.hasPrefix("/dev/") || mapping.path.hasPrefix("/memfd:")
+                || mapping.path.hasPrefix("/SYSV") || mapping.path.hasPrefix("/anon_hugepage")
+            {
+                continue
+            }
+            guard !mapping.isDeleted, let identity = FileIdentity(path: mapping.path),
+                identity.inode == mapping.inode || identity.device != mapping.device
+            else { throw .replaced(path: mapping.path) }
+            files.append(InspectedFile(role: .mapped, path: mapping.path, identity: identity))
+        }
+        return files
+    }
+
+    static func parse(_ text: [UInt8]) -> [Mapping] {
+        var seen: Set<Mapping> = []
+        var mappings: [Mapping] = []
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            guard let mapping = parse(line: line), seen.insert(mapping).inserted else { continue }
+            mappings.append(mapping)
+        }
+        return mappings
+    }
+
+    /// `start-end permissions offset major:minor inode     path`
+    private static func parse(line: ArraySlice<UInt8>) -> Mapping? {
+        let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+        guard fields.count == 6 else { return nil }
+        let numbers = String(decoding: fields[3], as: UTF8.self).split(separator: ":")
+        guard numbers.count == 2, let major = UInt32(numbers[0], radix: 16),
+            let minor = UInt32(numbers[1], radix: 16),
+            let inode = UInt64(String(decoding: fields[4], as: UTF8.self)), inode != 0
+        else { return nil }
+        var path = String(
+            decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+        guard path.hasPrefix("/") else { return nil }
+        // The kernel writes a newline in a name as \012 and leaves all else as it is.
+        path = path.split(separator: "\\012", omittingEmptySubsequences: false)
+            .joined(separator: "\n")
+        let isDeleted = path.hasSuffix(" (deleted)")
+        if isDeleted { path.removeLast(" (deleted)".count) }
+        return Mapping(
+            device: deviceNumber(major, minor), inode: inode, path: path,
+            isDeleted: isDeleted)
+    }
+
+    /// How stat(2) packs the two halves. makedev(3)
+    private static func deviceNumber(_ major: UInt32, _ minor: UInt32) -> UInt64 {
+        let (major, minor) = (UInt64(major), UInt64(minor))
+        return minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
+    }
+
+    /// A file of /proc has no size to ask for.
+    private static func read(_ path: String) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable(errno: errno) }
+        defer { close(descriptor) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(errno: errno) }
+            if count == 0 { return text }
+            text.append(contentsOf: buffer[..<count])
+            guard text.count <= byteLimit else { throw .tooLong }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// The first line of a script: `#!interpreter [one argument]`. execve(2)
+struct ScriptLine: Equatable {
+    var interpreter: String
+    /// Everything behind the interpreter, spaces included: Linux passes it as one argument.
+    var argument: String?
+
+    /// What the kernel reads of a file to decide how to run it (`BINPRM_BUF_SIZE`).
+    static let byteLimit = 256
+
+    enum Failure: Error {
+        case notAScript
+        case bad
+    }
+
+    /// - Parameter start: the file's first bytes, up to ``byteLimit``.
+    init(_ start: [UInt8]) throws(Failure) {
+        guard start.starts(with: Array("#!".utf8)) else { throw .notAScript }
+        let end = start.firstIndex(of: UInt8(ascii: "\n"))
+        let line = start[2..<(end ?? start.count)].prefix { $0 != 0 }
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let trimmed = line.drop(while: isBlank)
+        let name = trimmed.prefix { !isBlank($0) }
+        let isCutOff = end == nil && start.count >= Self.byteLimit
+        guard !name.isEmpty, !(isCutOff && name.endIndex == line.endIndex) else { throw .bad }
+        interpreter = String(decoding: name, as: UTF8.self)
+        var rest = trimmed[name.endIndex...].drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        argument = rest.isEmpty ? nil : String(decoding: rest, as: UTF8.self)
+    }
+}
+
+/// What `env` does with its arguments, as far as scripts use it: `env COMMAND` and
+/// `env -S COMMAND ARGUMENTS…`, with harmless variables before the command. env(1)
+struct EnvLine: Equatable {
+    /// The command and the arguments that come before the script.
+    var command: [String]
+
+    /// - Parameter argument: the script line's one argument.
+    /// - Returns: nil for anything else: an option that clears the environment would take the
+    ///   preload library away, and the script would run for real.
+    init?(_ argument: String?) {
+        guard let argument else { return nil }
+        guard let list = Self.afterSplitOption(argument) else {
+            // Without -S a blank belongs to the command's name.
+            guard Self.isPlainCommand(argument) else { return nil }
+            command = [argument]
+            return
+        }
+        // Quotes, escapes and ${variables} have rules of their own.
+        guard !list.contains(where: { "\"'\\$#".contains($0) }) else { return nil }
+        var words = list.split { $0 == " " || $0 == "\t" }.map(String.init)
+        while let first = words.first, Self.isHarmlessAssignment(first) { words.removeFirst() }
+        guard let first = words.first, Self.isPlainCommand(first) else { return nil }
+        command = words
+    }
+
+    private static func afterSplitOption(_ argument: String) -> Substring? {
+        for option in ["-S", "--split-string="] where argument.hasPrefix(option) {
+            return argument.dropFirst(option.count)
+        }
+        return nil
+    }
+
+    private static func isPlainCommand(_ word: String) -> Bool {
+        !word.isEmpty && !word.hasPrefix("-") && !word.contains("=")
+    }
+
+    private static func isHarmlessAssignment(_ word: String) -> Bool {
+        guard let equals = word.firstIndex(of: "="), !word.hasPrefix("-") else { return false }
+        let name = word[..<equals]
+        return name != "PATH" && !name.hasPrefix("LD_") && !name.hasPrefix("GREENROOM_")
+    }
+}

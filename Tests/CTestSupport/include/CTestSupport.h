@@ -1,0 +1,53 @@
+/// What tests need of the kernel and Swift cannot call: fork, control messages, pidfds.
+#ifndef GREENROOM_TEST_SUPPORT_H
+#define GREENROOM_TEST_SUPPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cts_spawn {
+    const char *path;
+    char *const *arguments;
+    char *const *environment;
+    const int *sources; // descriptors of the caller …
+    const int *targets; // … and their numbers in the child, which has no others
+    int descriptor_count;
+    const char *directory; // may be null
+    int umask;             // -1: inherited
+    int user;              // -1: inherited; otherwise user and group, no supplementary groups
+    int new_session;
+    int no_new_privileges;
+    int open_file_limit; // 0: inherited
+};
+
+/// The new process, or -errno of the stage that failed. Stores its pidfd.
+pid_t cts_start(const struct cts_spawn *request, int *pidfd);
+
+/// 1 when the process has ended (status as of waitpid(2)), 0 after the timeout, or -errno.
+int cts_wait(pid_t pid, int pidfd, int timeout_milliseconds, int *status);
+
+/// A SOCK_SEQPACKET pair, close-on-exec; 0 or -errno.
+int cts_seqpacket_pair(int pair[2]);
+
+/// sendmsg(2) with descriptors: bytes sent or -errno.
+ssize_t cts_send(int socket, const void *bytes, size_t size, const int *descriptors, int count);
+
+/// recvmsg(2) after poll(2): bytes received, 0 at the end, or -errno (-ETIMEDOUT).
+ssize_t cts_receive(int socket, void *bytes, size_t size, int timeout_milliseconds);
+
+/// memfd_create(2) with these bytes, sealed; a descriptor or -errno.
+int cts_sealed_memory(const void *bytes, size_t size);
+
+/// open(2) with O_PATH | O_DIRECTORY.
+int cts_open_directory(const char *path);
+
+/// poll(2) for readability: 1, 0 or -errno.
+int cts_await_readable(int descriptor, int timeout_milliseconds);
+
+int cts_setxattr(const char *path, const char *name, const void *value, size_t size);
+
+/// A pseudo-terminal: 0 or -errno.
+int cts_open_terminal(int *controller, int *terminal);
+
+#endif

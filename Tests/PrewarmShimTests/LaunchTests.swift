@@ -1,0 +1,163 @@
+import CTestSupport
+import Glibc
+import GreenroomAppChannel
+import TestSupport
+import Testing
+
+/// What a launch brings along: descriptors, large strings, sessions, users.
+@Suite struct LaunchTests {
+    @Test func `descriptors arrive at their places, whatever numbers they came in`() throws {
+        let directory = try TemporaryDirectory()
+        var files: [Int32] = []
+        defer { for file in files { close(file) } }
+        for index in 0..<26 {
+            let path = try directory.write("", to: "file\(index)")
+            files.append(open(path, O_RDWR | O_CLOEXEC))
+        }
+        let pipe = try Pipe()
+        let process = try PrewarmedProcess(ChildRequest(try compileProbe("probe.c")))
+        try process.awaitPause()
+        // Received descriptors get the numbers 3, 4, 5 …; these places are the same in reverse.
+        var request = ChildRequest(
+            try compileProbe("probe.c"), arguments: ["probe"], environment: ["PATH=/bin"])
+        for (index, file) in files.enumerated() { request.descriptors[Int32(28 - index)] = file }
+        request.descriptors[1] = pipe.writeEnd
+        try process.launch(as: request)
+        pipe.closeWriteEnd()
+        let seen = lines(readToEnd(pipe.readEnd)).filter { $0.hasPrefix("fd ") }
+        #expect(seen.count == 29)
+        for index in 0..<26 {
+            #expect(
+                seen.contains {
+                    $0.hasPrefix("fd \(28 - index):") && $0.hasSuffix("/file\(index)")
+                        && $0.contains("close-on-exec 0")
+                })
+        }
+    }
+
+    @Test(arguments: [65_000, 65_536, 65_537, 200_000, 5_000_000])
+    func `strings of any size arrive`(byteCount: Int) throws {
+        let probe = try compileProbe("probe.c")
+        // The kernel allows one string 128 KiB; the shim has no need to.
+        var rest = byteCount - "probe".utf8.count - 1
+        var environment: [String] = []
+        while rest > 0 {
+            let size = min(rest, 1000)
+            environment.append(String(repeating: "x", count: size - 1))
+            rest -= size
+        }
+        let result = try runPrewarmed(
+            ChildRequest(probe, arguments: ["probe"], environment: environment))
+        #expect(result.exit == .status(0))
+        let seen = lines(result.output)
+        #expect(seen.contains("strings in one row: 1"))
+        #expect(seen.count { $0.hasPrefix("environ[") } == environment.count)
+        #expect(!seen.contains { $0.contains("memfd") })
+        if byteCount < 1_000_000 {
+            #expect(seen.contains { $0.hasPrefix("environ(\(byteCount - 6))=") })
+        }
+    }
+
+    @Test func `a memory file that is shorter than announced is refused`() throws {
+        let process = try PrewarmedProcess(
+            ChildRequest(try compileProbe("behave.c"), arguments: ["behave"]))
+        try process.awaitPause()
+        let go = GoMessage(
+            arguments: try StringList(["behave"]),
+            environment: try StringList([String(repeating: "x", count: 70_000)]), cookie: 3)
+        let encoded = try DaemonMessage.go(go).encoded()
+        let memory = cts_sealed_memory(encoded.descriptorStrings!, 100)
+        defer { close(memory) }
+        try process.send(bytes: encoded.datagram, descriptors: [memory])
+        #expect(try process.receive() == .error(errno: EPROTO, cookie: 3))
+        let pipe = try Pipe()
+        try process.send(bytes: encoded.datagram, descriptors: [pipe.readEnd])
+        #expect(try process.receive() == .error(errno: EPROTO, cookie: 3))
+        try process.send(.go(go))
+        #expect(try process.receive() == .started(cookie: 3))
+    }
+
+    @Test func `a launch can have a session and a terminal of its own`() throws {
+        var controller: Int32 = -1
+        var terminal: Int32 = -1
+        try requireOrSkip(cts_open_terminal(&controller, &terminal) == 0, "no pseudo-terminals")
+        defer { close(controller) }
+        let probe = try compileProbe("probe.c")
+        let process = try PrewarmedProcess(ChildRequest(probe))
+        try process.awaitPause()
+        let pipe = try Pipe()
+        var request = ChildRequest(probe)
+        request.descriptors = [0: terminal, 1: pipe.writeEnd, 2: terminal]
+        try process.launch(
+            as: request, flags: [.setCommandLine, .newSession, .controllingTerminal])
+        pipe.closeWriteEnd()
+        close(terminal)
+        let seen = lines(readToEnd(pipe.readEnd))
+        #expect(
+            seen.contains(
+                "session leader 1, group leader 1, terminals 101, /dev/tty 1, foreground 1"))
+    }
+
+    @Test func `a terminal that cannot be had fails the launch`() throws {
+        let process = try PrewarmedProcess(
+            ChildRequest(try compileProbe("behave.c"), arguments: ["b", "exit", "9"]))
+        try process.awaitPause()
+        try process.sendLaunch(
+            as: ChildRequest("b"), flags: [.newSession, .controllingTerminal], cookie: 4)
+        #expect(try process.receive() == .error(errno: ENOTTY, cookie: 4))
+        #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    @Test func `a process may pause by call instead of before main`() throws {
+        let program = try compileProbe("pause-by-call.c")
+        let before = try Pipe()
+        var prewarm = ChildRequest(program, environment: ["GREENROOM_PAUSE=call"])
+        prewarm.descriptors[1] = before.writeEnd
+        let process = try PrewarmedProcess(prewarm)
+        before.closeWriteEnd()
+        #expect(try process.awaitPause().reason == .call)
+        let after = try Pipe()
+        var request = ChildRequest(program, arguments: ["p", "last"], environment: ["A=1"])
+        request.descriptors[1] = after.writeEnd
+        try process.launch(as: request)
+        after.closeWriteEnd()
+        #expect(lines(readToEnd(before.readEnd)) == ["before"])
+        #expect(lines(readToEnd(after.readEnd)) == ["paused 1 argc 2 last last A=1 again 0"])
+        #expect(
+            lines(try run(ChildRequest(program, environment: ["A=0"])).output)
+                == ["before", "paused 0 argc 1 last \(program) A=0 again 0"])
+    }
+
+    @Test func `the channel fits below a small limit of open files`() throws {
+        var prewarm = ChildRequest(try compileProbe("behave.c"), arguments: ["behave"])
+        prewarm.openFileLimit = 64
+        let process = try PrewarmedProcess(
+            prewarm, descriptor: PrewarmEnvironment.channelDescriptor(softLimit: 64))
+        try process.awaitPause()
+        try process.launch(as: ChildRequest("x", arguments: ["behave", "exit", "4"]))
+        #expect(try process.child.waitForExit() == .status(4))
+    }
+
+    @Test func `a set-user-ID program run by another user ignores the shim`() throws {
+        try requireOrSkip(geteuid() == 0, "only root can become another user")
+        let program = "\(try TemporaryDirectory.shared().path)/setuid"
+        let copy = ChildRequest(
+            "/bin/cp", arguments: ["cp", try compileProbe("behave.c"), program])
+        #expect(try run(copy).exit == .status(0))
+        chmod(program, 0o4755)
+        var request = ChildRequest(program, arguments: ["behave", "exit", "6"])
+        request.user = 65534
+        let process = try PrewarmedProcess(request)
+        // This is the misfire that eligibility prevents.
+        #expect(try process.child.waitForExit() == .status(6))
+        request.noNewPrivileges = true
+        let harmless = try PrewarmedProcess(request)
+        try harmless.awaitPause()
+    }
+}
+
+extension TemporaryDirectory {
+    /// For files that outlive a function only until the process ends.
+    static func shared() throws -> TemporaryDirectory { try sharedDirectory.get() }
+}
+private let sharedDirectory = Result { try TemporaryDirectory() }

@@ -1,0 +1,111 @@
+import Glibc
+import GreenroomAppChannel
+import TestSupport
+import Testing
+
+/// Nothing of ours may be seen by, or reach a child of, the program.
+@Suite struct TraceTests {
+    private func expectCleanChild(of program: String, executable: String? = nil) throws {
+        let directory = try TemporaryDirectory()
+        let output = "\(directory.path)/output"
+        let process = try PrewarmedProcess(
+            ChildRequest(program, environment: ["PROBE_OUTPUT=\(output)", "PATH=/usr/bin:/bin"]))
+        try process.awaitPause()
+        let seen = lines(try readFile(output))
+        #expect(seen.contains("child done"))
+        #expect(seen.contains("PROBE_OUTPUT=\(output)"))
+        #expect(!seen.contains { $0.contains("GREENROOM") || $0.contains("LD_PRELOAD") })
+        #expect(!seen.contains { $0.contains("socket") }, "\(seen)")
+    }
+
+    @Test func `the child of an executable's constructor sees no trace`() throws {
+        try expectCleanChild(of: try compileProbe("constructor.c"))
+    }
+
+    @Test(arguments: ["clang", "musl-gcc"])
+    func `the child of a library's constructor sees no trace`(compiler: String) throws {
+        let library = try compileProbe(
+            "constructor.c", with: ProbeCompiler(compiler, ["-DLIBRARY", "-shared", "-fPIC"]),
+            output: "libconstructor.so")
+        let program = try compileProbe(
+            "uses-library.c", with: ProbeCompiler(compiler, [library]))
+        try expectCleanChild(of: program)
+    }
+
+    @Test func `a paused process shows neither the variables nor an inheritable descriptor`() throws
+    {
+        let process = try PrewarmedProcess(ChildRequest(try compileProbe("probe.c")))
+        try process.awaitPause()
+        let environment = String(
+            decoding: try readFile("/proc/\(process.child.pid)/environ"), as: UTF8.self)
+        #expect(!environment.contains("GREENROOM") && !environment.contains("LD_PRELOAD"))
+        let flags = String(
+            decoding: try readFile("/proc/\(process.child.pid)/fdinfo/1023"), as: UTF8.self)
+        #expect(flags.contains("flags:\t02000002"), "\(flags)")
+    }
+
+    @Test func `the user's own preloaded library is kept`() throws {
+        let own = "/usr/lib/x86_64-linux-gnu/libm.so.6"
+        try requireOrSkip(access(own, R_OK) == 0, "\(own) is missing")
+        let process = try PrewarmedProcess(
+            ChildRequest(try compileProbe("probe.c")), userPreload: own)
+        try process.awaitPause()
+        let environment = try readFile("/proc/\(process.child.pid)/environ").split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }
+        #expect(environment.contains("LD_PRELOAD=\(own)"))
+        let maps = String(decoding: try readFile("/proc/\(process.child.pid)/maps"), as: UTF8.self)
+        #expect(maps.contains("libm.so.6"))
+    }
+
+    @Test func `a program that is not the expected executable runs untouched`() throws {
+        let probe = try compileProbe("probe.c")
+        let pipe = try Pipe()
+        var request = ChildRequest(probe)
+        request.descriptors[1] = pipe.writeEnd
+        let process = try PrewarmedProcess(request, executable: "/no/such/executable")
+        pipe.closeWriteEnd()
+        let seen = lines(readToEnd(pipe.readEnd))
+        #expect(try process.child.waitForExit() == .status(0))
+        #expect(seen.contains { $0.contains("GREENROOM_CHANNEL=1023:") })
+        #expect(try process.receive() == nil)
+    }
+
+    @Test func `an executable replaced after exec pauses all the same`() throws {
+        let directory = try TemporaryDirectory()
+        let program = "\(directory.path)/program"
+        #expect(
+            try run(
+                ChildRequest("/bin/cp", arguments: ["cp", try compileProbe("probe.c"), program])
+            ).exit == .status(0))
+        // A pipe as the dynamic linker's trace would be slow; removing the file right after exec
+        // is early enough or late enough, and both must pause.
+        let process = try PrewarmedProcess(ChildRequest(program), executable: program)
+        unlink(program)
+        try process.awaitPause()
+    }
+
+    @Test func `without a daemon's variables the shim does nothing`() throws {
+        let probe = try compileProbe("probe.c")
+        var request = ChildRequest(probe, environment: ["PATH=/bin"])
+        let plain = try run(request)
+        request.environment.append("LD_PRELOAD=\(try prewarmShim())")
+        let preloaded = try run(request)
+        #expect(preloaded.exit == .status(0))
+        let difference = lines(preloaded.output).filter {
+            !lines(plain.output).contains($0) && !$0.contains("LD_PRELOAD")
+        }
+        #expect(difference.isEmpty, "\(difference)")
+    }
+
+    @Test(arguments: [
+        "GREENROOM_CHANNEL=", "GREENROOM_CHANNEL=3", "GREENROOM_CHANNEL=1:2x",
+        "GREENROOM_CHANNEL=1:999999999", "GREENROOM_CHANNEL=99999999999999999999:1",
+    ])
+    func `a channel that is none is ignored`(variable: String) throws {
+        let result = try run(
+            ChildRequest(
+                try compileProbe("behave.c"), arguments: ["behave", "exit", "7"],
+                environment: [variable, "LD_PRELOAD=\(try prewarmShim())"]))
+        #expect(result.exit == .status(7))
+    }
+}

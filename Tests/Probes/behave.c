@@ -1,0 +1,62 @@
+/// Does what its arguments say, one word after the other:
+///   print TEXT      writes TEXT and a newline
+///   exit N          exits with N
+///   signal N        kills itself with signal N
+///   fork            goes on in a child; the parent exits with 0
+///   child           starts a child that waits for the end of the world, and goes on
+///   ignore-term     ignores SIGTERM
+///   close-all       closes every descriptor from 3 up
+///   wait-input      waits for the end of stdin
+///   wait-forever    waits for a signal
+///   lock FILE       takes a write lock on FILE
+/// With BEHAVE_CONSTRUCTOR=word in the environment it does that word before main.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static int is(const char *word, const char *name) { return word && strcmp(word, name) == 0; }
+
+/// Returns how many words were used.
+static int perform(const char *word, const char *next) {
+    if (is(word, "print")) {
+        dprintf(1, "%s\n", next ? next : "");
+        return 2;
+    }
+    if (is(word, "exit")) _exit(next ? atoi(next) : 0);
+    if (is(word, "signal")) {
+        raise(next ? atoi(next) : SIGKILL);
+        return 2;
+    }
+    if (is(word, "fork") && fork() > 0) _exit(0);
+    if (is(word, "child") && fork() == 0)
+        for (;;) pause();
+    if (is(word, "ignore-term")) signal(SIGTERM, SIG_IGN);
+    if (is(word, "close-all")) closefrom(3);
+    if (is(word, "wait-input")) {
+        char byte;
+        while (read(0, &byte, 1) > 0) continue;
+    }
+    if (is(word, "wait-forever"))
+        for (;;) pause();
+    if (is(word, "lock")) {
+        int file = open(next ? next : "/dev/null", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (file < 0 || fcntl(file, F_SETLK, &(struct flock){.l_type = F_WRLCK}) < 0) _exit(1);
+        return 2;
+    }
+    return 1;
+}
+
+__attribute__((constructor)) static void before_main(void) {
+    const char *word = getenv("BEHAVE_CONSTRUCTOR");
+    if (word) perform(word, "constructor");
+}
+
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc;) i += perform(argv[i], argv[i + 1]);
+    return 0;
+}

@@ -1,0 +1,44 @@
+import Glibc
+
+/// Numbers of things the kernel keeps for a process: equal before and after means no leak. A test
+/// that uses this first shows that the counter sees a leak.
+public enum KernelObjects {
+    /// Open descriptors of a process, ours by default.
+    public static func descriptorCount(of pid: Int32? = nil) -> Int {
+        entryNames("/proc/\(pid.map(String.init) ?? "self")/fd").count
+    }
+
+    /// Threads of a process, ours by default.
+    public static func threadCount(of pid: Int32? = nil) -> Int {
+        entryNames("/proc/\(pid.map(String.init) ?? "self")/task").count
+    }
+
+    /// Directories below a directory, all levels: of a cgroup, its descendants.
+    public static func directoryCount(below path: String) -> Int {
+        entryNames(path).reduce(0) { sum, name in
+            var status = stat()
+            let child = "\(path)/\(name)"
+            guard lstat(child, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return sum }
+            return sum + 1 + directoryCount(below: child)
+        }
+    }
+
+    /// Direct children of this process that have not been reaped, zombies included.
+    public static func childCount() -> Int {
+        let text = (try? readFile("/proc/self/task/\(getpid())/children")) ?? []
+        return text.split(separator: UInt8(ascii: " ")).count
+    }
+
+    static func entryNames(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
