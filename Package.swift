@@ -77,6 +77,24 @@ let package = Package(
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // Tests of the control interface.
+        .target(
+            name: "VarlinkTestSupport", dependencies: ["Varlink"],
+            path: "Tests/VarlinkTestSupport", swiftSettings: relaxed),
+        .testTarget(
+            name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomControlTests",
+            dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomCommandsTests",
+            dependencies: [
+                "GreenroomCommands", "GreenroomControl", "Varlink", "VarlinkTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
