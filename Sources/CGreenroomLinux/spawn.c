@@ -1,1 +1,288 @@
+/* clone3 with a stack of our own and the child's half of a spawn. It cannot be Swift: between clone
+ * and exec the child shares the parent's memory, so it may not allocate, lock or touch reference
+ * counts. It only makes system calls, has one way out (_exit) and reports through `struct job`. */
+#define _GNU_SOURCE
 #include "CGreenroomLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+
+/* The kernel's struct clone_args, whose last members older headers lack. */
+struct clone3_args {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+        set_tid_size, cgroup;
+};
+
+/* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and a page to spare. It lies in
+ * the parent's own frame, so spawns of several threads do not meet. */
+enum { CHILD_STACK = 16 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
+
+struct job {
+    const struct gr_spawn_request *request;
+    const struct gr_fd_mapping *fds;  /* sorted by `to` */
+    bool join_cgroup;                 /* clone did not do it */
+    bool raises_descriptor_limit;
+    volatile int error, stage;
+};
+
+static _Noreturn void fail(struct job *job, int stage) {
+    job->error = errno;
+    job->stage = stage;
+    _exit(127);
+}
+
+#define TRY(stage, call) \
+    do { \
+        if ((call) < 0) fail(job, stage); \
+    } while (0)
+
+/* Handlers belong to the parent's code and ignored signals would survive exec. Raw calls: glibc
+ * refuses its two internal signals. The kernel's struct is all zero bytes for SIG_DFL. */
+static void reset_dispositions(void) {
+    static const char all_default[64];
+    for (int s = 1; s <= KERNEL_SIGNALS; s++) {
+        if (s == SIGKILL || s == SIGSTOP) continue;
+        (void)syscall(SYS_rt_sigaction, s, all_default, NULL, KERNEL_SIGSET);
+    }
+}
+
+static void join_cgroup(struct job *job) {
+    int fd = openat(job->request->cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    TRY(GR_STAGE_CGROUP, fd);
+    TRY(GR_STAGE_CGROUP, write(fd, "0", 1));
+    close(fd);
+}
+
+/* Lowering the score needs CAP_SYS_RESOURCE: without it the app runs at the inherited score. */
+static void adjust_oom_score(struct job *job) {
+    char digits[12], text[12];
+    int value = job->request->oom_score_adjust, n = 0, k = 0;
+    unsigned rest = value < 0 ? 0u - (unsigned)value : (unsigned)value;
+    if (value < 0) text[n++] = '-';
+    do { digits[k++] = (char)('0' + rest % 10); } while ((rest /= 10) != 0);
+    while (k > 0) text[n++] = digits[--k];
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == EACCES)) return;
+    TRY(GR_STAGE_OOM_SCORE, fd);
+    if (write(fd, text, (size_t)n) < 0 && errno != EACCES) fail(job, GR_STAGE_OOM_SCORE);
+    close(fd);
+}
+
+/* The number of open files is raised before the descriptors are placed and lowered after. */
+static void set_limits(struct job *job, bool before_descriptors) {
+    const struct gr_spawn_request *r = job->request;
+    for (int i = 0; i < r->limit_count; i++) {
+        bool early = r->limits[i].resource != RLIMIT_NOFILE || job->raises_descriptor_limit;
+        if (early != before_descriptors) continue;
+        struct rlimit64 limit = { r->limits[i].soft, r->limits[i].hard };
+        TRY(GR_STAGE_LIMITS, syscall(SYS_prlimit64, 0, r->limits[i].resource, &limit, NULL));
+    }
+}
+
+static bool is_target(const struct job *job, int fd) {
+    for (int i = 0; i < job->request->fd_count; i++)
+        if (job->fds[i].to == fd) return true;
+    return false;
+}
+
+/* Every source first moves to a number that is nobody's target, so that no dup2 overwrites a
+ * source still needed. Not "above the highest target": that may be the limit itself. */
+static void place_descriptors(struct job *job) {
+    int moved[GR_SPAWN_DESCRIPTORS_MAX];
+    int count = job->request->fd_count;
+    for (int i = 0; i < count; i++) {
+        int fd = fcntl(job->fds[i].from, F_DUPFD_CLOEXEC, 3);
+        while (fd >= 0 && is_target(job, fd)) fd = fcntl(job->fds[i].from, F_DUPFD_CLOEXEC, fd + 1);
+        TRY(GR_STAGE_DESCRIPTORS, fd);
+        moved[i] = fd;
+    }
+    unsigned next = 0;
+    for (int i = 0; i < count; i++) {
+        unsigned to = (unsigned)job->fds[i].to;
+        TRY(GR_STAGE_DESCRIPTORS, dup2(moved[i], (int)to));
+        if (to > next)
+            TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, to - 1, CLOSE_RANGE_CLOEXEC));
+        next = to + 1;
+    }
+    TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
+}
+
+/* Raw: glibc's setters signal every thread of the process, which here are the parent's. */
+static void take_identity(struct job *job) {
+    const struct gr_spawn_request *r = job->request;
+    TRY(GR_STAGE_GROUPS, syscall(SYS_setgroups, r->group_count, r->groups));
+    TRY(GR_STAGE_GROUP, syscall(SYS_setresgid, r->gid, r->gid, r->gid));
+    TRY(GR_STAGE_USER, syscall(SYS_setresuid, r->uid, r->uid, r->uid));
+}
+
+static int child(void *argument) {
+    struct job *job = argument;
+    const struct gr_spawn_request *r = job->request;
+    if (job->join_cgroup) join_cgroup(job);
+    reset_dispositions();
+    if (r->new_session) TRY(GR_STAGE_SESSION, setsid());
+    if (r->umask >= 0) umask((mode_t)r->umask);
+    if (r->has_oom_score) adjust_oom_score(job);
+    set_limits(job, true);
+    place_descriptors(job);
+    set_limits(job, false);
+    if (r->has_identity) take_identity(job);
+    if (r->no_new_privileges)
+        TRY(GR_STAGE_PRIVILEGES, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    if (r->cwd) TRY(GR_STAGE_DIRECTORY, chdir(r->cwd)); /* as the app's user: it must be allowed */
+    uint64_t none = 0;
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
+    execve(r->path, r->argv, r->envp);
+    fail(job, GR_STAGE_EXECUTE);
+}
+
+/* The child starts on another stack, so it cannot return from a C function that called clone3. */
+static long clone3_call(struct clone3_args *args, int (*start)(void *), void *argument) {
+#if defined(__x86_64__)
+    long result;
+    register void *r12 __asm__("r12") = (void *)start;
+    register void *r13 __asm__("r13") = argument;
+    __asm__ volatile(
+        "syscall\n\t"
+        "test %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xor %%ebp, %%ebp\n\t"
+        "mov %%r13, %%rdi\n\t"
+        "call *%%r12\n\t"
+        "ud2\n"
+        "1:"
+        : "=a"(result)
+        : "a"((long)SYS_clone3), "D"(args), "S"(sizeof *args), "r"(r12), "r"(r13)
+        : "rcx", "r11", "memory", "cc");
+    return result;
+#elif defined(__aarch64__)
+    register long x0 __asm__("x0") = (long)args;
+    register long x1 __asm__("x1") = (long)sizeof *args;
+    register long x8 __asm__("x8") = (long)SYS_clone3;
+    register void *x9 __asm__("x9") = (void *)start;
+    register void *x10 __asm__("x10") = argument;
+    __asm__ volatile(
+        "svc #0\n\t"
+        "cbnz x0, 1f\n\t"
+        "mov x29, xzr\n\t"
+        "mov x30, xzr\n\t"
+        "mov x0, x10\n\t"
+        "blr x9\n\t"
+        "brk #1\n"
+        "1:"
+        : "+r"(x0)
+        : "r"(x1), "r"(x8), "r"(x9), "r"(x10)
+        : "memory", "cc");
+    return x0;
+#else
+#error "Greenroom runs on x86-64 and aarch64: add this architecture's clone3"
+#endif
+}
+
+static bool clone3_is_missing(int error) {
+    /* ENOSYS: before 5.3 or a filter; EPERM: an older container filter; E2BIG, EINVAL: before 5.7,
+     * which has no CLONE_INTO_CGROUP. */
+    return error == ENOSYS || error == EPERM || error == E2BIG || error == EINVAL;
+}
+
+/* Returns the child's pid or -errno. Falls back to clone(2), where the child joins its cgroup
+ * itself: that waits for a grace period of the kernel (7 ms, not 0.1), hence only a fallback. */
+static long start_child(struct job *job, int *pidfd, char *stack) {
+    static _Atomic bool no_clone3;
+    const struct gr_spawn_request *r = job->request;
+    struct clone3_args args = {
+        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+        .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD,
+        .stack = (uintptr_t)stack, .stack_size = CHILD_STACK,
+    };
+    if (r->cgroup >= 0) {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = (uint64_t)r->cgroup;
+    }
+    if (!r->without_clone3 && !atomic_load_explicit(&no_clone3, memory_order_relaxed)) {
+        long result = clone3_call(&args, child, job);
+        if (result >= 0 || !clone3_is_missing((int)-result)) return result;
+    }
+    job->join_cgroup = r->cgroup >= 0;
+    int pid = clone(child, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job,
+                    pidfd);
+    if (pid < 0) return -errno;
+    if (!r->without_clone3) atomic_store_explicit(&no_clone3, true, memory_order_relaxed);
+    return pid;
+}
+
+static void sort_by_target(struct gr_fd_mapping *fds, int count) {
+    for (int i = 1; i < count; i++) {
+        struct gr_fd_mapping one = fds[i];
+        int k = i;
+        for (; k > 0 && fds[k - 1].to > one.to; k--) fds[k] = fds[k - 1];
+        fds[k] = one;
+    }
+}
+
+static bool raises_descriptor_limit(const struct gr_spawn_request *r) {
+    struct rlimit now;
+    if (getrlimit(RLIMIT_NOFILE, &now) < 0) return false;
+    for (int i = 0; i < r->limit_count; i++)
+        if (r->limits[i].resource == RLIMIT_NOFILE) return r->limits[i].soft >= now.rlim_cur;
+    return false;
+}
+
+static struct gr_spawned failure(int stage, int error) {
+    return (struct gr_spawned){ .pid = -1, .pidfd = -1, .error = error, .stage = stage };
+}
+
+struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
+    char stack[CHILD_STACK] __attribute__((aligned(16)));
+    struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
+    if (request->fd_count < 0 || request->fd_count > GR_SPAWN_DESCRIPTORS_MAX)
+        return failure(GR_STAGE_DESCRIPTORS, E2BIG);
+    if (request->fd_count > 0)
+        memcpy(fds, request->fds, sizeof *fds * (size_t)request->fd_count);
+    sort_by_target(fds, request->fd_count);
+    struct job job = { .request = request, .fds = fds,
+                       .raises_descriptor_limit = raises_descriptor_limit(request) };
+
+    /* No handler of the parent may run in the child, on this memory. */
+    uint64_t all = ~UINT64_C(0), before = 0;
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
+    /* A change of user id in the child clears "dumpable" of the memory it shares with us. The
+     * kernel thereby keeps the new user from tracing it; we take ours back once it has its own. */
+    int dumpable = request->has_identity ? prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) : -1;
+    int pidfd = -1;
+    long pid = start_child(&job, &pidfd, stack);
+    if (dumpable == 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SIGSET);
+
+    if (pid < 0) {
+        int error = (int)-pid;
+        bool ours = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+        return failure(request->cgroup >= 0 && !ours ? GR_STAGE_CGROUP : GR_STAGE_CLONE, error);
+    }
+    if (job.error != 0) { /* it never became the app: nobody else is to see it */
+        siginfo_t info;
+        while (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0 && errno == EINTR) {}
+        close(pidfd);
+        return failure(job.stage, job.error);
+    }
+    return (struct gr_spawned){ .pid = (pid_t)pid, .pidfd = pidfd };
+}

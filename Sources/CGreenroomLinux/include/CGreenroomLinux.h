@@ -1,1 +1,120 @@
+/* What Swift cannot say. Every function returns -1 and sets errno on failure unless it says
+ * otherwise. Swift's Glibc module is built without _GNU_SOURCE, does not import variadic functions
+ * (syscall, fcntl) nor function-like macros (CMSG_*, W*): that is why each entry is here. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+/* ---- spawn.c: the child's half of a spawn must be async-signal-safe, without allocation ---- */
+
+/* Descriptors that one spawn can place in the child: a bound on the child's stack. */
+#define GR_SPAWN_DESCRIPTORS_MAX 256
+
+struct gr_fd_mapping { int from, to; };
+struct gr_limit { int resource; uint64_t soft, hard; };
+
+/* Steps of a spawn in the order in which they happen; `stage` of a failure. */
+enum gr_stage {
+    GR_STAGE_NONE = 0,
+    GR_STAGE_CLONE,
+    GR_STAGE_CGROUP,
+    GR_STAGE_SESSION,
+    GR_STAGE_OOM_SCORE,
+    GR_STAGE_LIMITS,
+    GR_STAGE_DESCRIPTORS,
+    GR_STAGE_GROUPS,
+    GR_STAGE_GROUP,
+    GR_STAGE_USER,
+    GR_STAGE_PRIVILEGES,
+    GR_STAGE_DIRECTORY,
+    GR_STAGE_EXECUTE,
+};
+
+/* All pointers stay valid for the call. */
+struct gr_spawn_request {
+    const char *path;
+    char *_Nullable const *_Nonnull argv;
+    char *_Nullable const *_Nonnull envp;
+    const char *_Nullable cwd;               /* NULL: inherit */
+    int cgroup;                              /* directory descriptor; -1: inherit */
+    const struct gr_fd_mapping *_Nullable fds; /* the complete table of the child, distinct `to` */
+    int fd_count;
+    const struct gr_limit *_Nullable limits;
+    int limit_count;
+    const uint32_t *_Nullable groups;
+    int group_count;
+    uint32_t uid;
+    uint32_t gid;
+    int umask;                               /* -1: inherit */
+    int oom_score_adjust;
+    bool has_identity, has_oom_score, new_session, no_new_privileges;
+    bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
+};
+
+struct gr_spawned { int32_t pid; int pidfd; int error; int stage; };
+
+/* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
+struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
+
+/* ---- message.c: CMSG_* macros ---- */
+
+/* The kernel's limit on descriptors in one message (SCM_MAX_FD). */
+#define GR_MESSAGE_DESCRIPTORS_MAX 253
+
+struct gr_message {
+    long byte_count;                         /* of the datagram or read; -1: error */
+    int fd_count;
+    int fds[GR_MESSAGE_DESCRIPTORS_MAX];
+    bool has_credentials, data_truncated, control_truncated;
+    int32_t pid;
+    uint32_t uid;
+    uint32_t gid;
+};
+
+/* sendmsg(2) with MSG_NOSIGNAL; `fds` go as SCM_RIGHTS. */
+long gr_send(int fd, const void *_Nullable bytes, size_t count, const int *_Nullable fds,
+             int fd_count);
+/* recvmsg(2) with MSG_CMSG_CLOEXEC; `message` is filled, every received descriptor is in it. */
+long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *message);
+
+/* ---- calls.c: variadic, GNU-only or without a wrapper in glibc 2.36 ---- */
+
+int gr_open(const char *path, int flags, uint32_t mode);
+int gr_openat(int dir, const char *path, int flags, uint32_t mode);
+int gr_dup_cloexec(int fd);
+int gr_set_nonblocking(int fd, bool on);
+int gr_set_cloexec(int fd, bool on);
+int gr_accept(int fd, bool nonblocking);
+int gr_socket(int type, bool nonblocking);
+int gr_socketpair(int type, bool nonblocking, int *pair);
+/* `path` of up to 107 bytes; ENAMETOOLONG beyond. */
+int gr_bind(int fd, const char *path);
+int gr_connect(int fd, const char *path);
+int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
+int gr_pass_credentials(int fd, bool on);
+int gr_pipe(int *pair);
+int gr_pidfd_open(int32_t pid);
+int gr_pidfd_send_signal(int pidfd, int signal);
+/* waitid(P_PIDFD): 1 ended (code CLD_*, status), 0 still running (only with nohang). */
+int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status);
+/* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */
+int32_t gr_wait_any(bool reap, int *code, int *status);
+int gr_memfd(const char *name);
+int gr_memfd_seal(int fd, bool against_writing);
+int gr_subreaper(void);
+int gr_dumpable(void);
+/* signalfd(2) of the n signals, which are blocked for the calling thread. */
+int gr_signalfd(const int *signals, int count);
+/* The number of one pending signal, 0 if none is. */
+int gr_signalfd_read(int fd);
+int gr_block_signals(const int *signals, int count);
+const char *_Nullable gr_error_name(int error);
+const char *_Nullable gr_error_text(int error);
+int gr_session_of(int32_t pid);
+uint64_t gr_monotonic_nanoseconds(void);
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,168 @@
+#define _GNU_SOURCE
+#include "CGreenroomLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+int gr_open(const char *path, int flags, uint32_t mode) {
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+int gr_openat(int dir, const char *path, int flags, uint32_t mode) {
+    return openat(dir, path, flags | O_CLOEXEC, mode);
+}
+
+int gr_dup_cloexec(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
+
+int gr_set_nonblocking(int fd, bool on) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0) return -1;
+    return fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+int gr_set_cloexec(int fd, bool on) { return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0); }
+
+static int socket_flags(int type, bool nonblocking) {
+    return type | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0);
+}
+
+int gr_accept(int fd, bool nonblocking) {
+    return accept4(fd, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
+}
+
+int gr_socket(int type, bool nonblocking) {
+    return socket(AF_UNIX, socket_flags(type, nonblocking), 0);
+}
+
+int gr_socketpair(int type, bool nonblocking, int *pair) {
+    return socketpair(AF_UNIX, socket_flags(type, nonblocking), 0, pair);
+}
+
+static int address(const char *path, struct sockaddr_un *out) {
+    size_t length = strlen(path);
+    if (length >= sizeof out->sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(out->sun_path, path, length + 1);
+    return 0;
+}
+
+int gr_bind(int fd, const char *path) {
+    struct sockaddr_un sun;
+    if (address(path, &sun) < 0) return -1;
+    return bind(fd, (struct sockaddr *)&sun, sizeof sun);
+}
+
+int gr_connect(int fd, const char *path) {
+    struct sockaddr_un sun;
+    if (address(path, &sun) < 0) return -1;
+    return connect(fd, (struct sockaddr *)&sun, sizeof sun);
+}
+
+int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) return -1;
+    *pid = peer.pid;
+    *uid = peer.uid;
+    *gid = peer.gid;
+    return 0;
+}
+
+int gr_pass_credentials(int fd, bool on) {
+    int value = on;
+    return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof value);
+}
+
+int gr_pipe(int *pair) { return pipe2(pair, O_CLOEXEC); }
+
+int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int gr_pidfd_send_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status) {
+    siginfo_t info = { 0 };
+    if (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | (nohang ? WNOHANG : 0)) < 0)
+        return -1;
+    if (info.si_pid == 0) return 0;
+    *code = info.si_code;
+    *status = info.si_status;
+    return 1;
+}
+
+int32_t gr_wait_any(bool reap, int *code, int *status) {
+    siginfo_t info = { 0 };
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | (reap ? 0 : WNOWAIT)) < 0) return -1;
+    *code = info.si_code;
+    *status = info.si_status;
+    return info.si_pid;
+}
+
+int gr_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+int gr_memfd_seal(int fd, bool against_writing) {
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    return fcntl(fd, F_ADD_SEALS, against_writing ? seals | F_SEAL_WRITE : seals);
+}
+
+int gr_subreaper(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+int gr_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
+
+static sigset_t set_of(const int *signals, int count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < count; i++) sigaddset(&set, signals[i]);
+    return set;
+}
+
+int gr_block_signals(const int *signals, int count) {
+    sigset_t set = set_of(signals, count);
+    int error = pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
+
+int gr_signalfd(const int *signals, int count) {
+    if (gr_block_signals(signals, count) < 0) return -1;
+    sigset_t set = set_of(signals, count);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int gr_signalfd_read(int fd) {
+    struct signalfd_siginfo info;
+    ssize_t count = read(fd, &info, sizeof info);
+    if (count == (ssize_t)sizeof info) return (int)info.ssi_signo;
+    return count < 0 && errno != EAGAIN ? -1 : 0;
+}
+
+const char *gr_error_name(int error) { return strerrorname_np(error); }
+const char *gr_error_text(int error) { return strerrordesc_np(error); }
+
+int gr_session_of(int32_t pid) { return getsid(pid); }
+
+uint64_t gr_monotonic_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

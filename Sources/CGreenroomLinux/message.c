@@ -1,0 +1,66 @@
+#define _GNU_SOURCE
+#include "CGreenroomLinux.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+union control {
+    char bytes[CMSG_SPACE(sizeof(int) * GR_MESSAGE_DESCRIPTORS_MAX)
+               + CMSG_SPACE(sizeof(struct ucred))];
+    struct cmsghdr aligned;
+};
+
+long gr_send(int fd, const void *bytes, size_t count, const int *fds, int fd_count) {
+    if (fd_count < 0 || fd_count > GR_MESSAGE_DESCRIPTORS_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (fd_count == 0) return send(fd, bytes, count, MSG_NOSIGNAL);
+    struct iovec vector = { .iov_base = (void *)bytes, .iov_len = count };
+    union control control;
+    size_t length = sizeof(int) * (size_t)fd_count;
+    memset(&control, 0, CMSG_SPACE(length));
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = CMSG_SPACE(length),
+    };
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(length);
+    memcpy(CMSG_DATA(rights), fds, length);
+    return sendmsg(fd, &header, MSG_NOSIGNAL);
+}
+
+long gr_receive(int fd, void *bytes, size_t count, struct gr_message *message) {
+    struct iovec vector = { .iov_base = bytes, .iov_len = count };
+    union control control;
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof control,
+    };
+    message->fd_count = 0;
+    message->has_credentials = false;
+    message->byte_count = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+    if (message->byte_count < 0) return -1;
+    message->data_truncated = (header.msg_flags & MSG_TRUNC) != 0;
+    message->control_truncated = (header.msg_flags & MSG_CTRUNC) != 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&header); c; c = CMSG_NXTHDR(&header, c)) {
+        if (c->cmsg_level != SOL_SOCKET) continue;
+        if (c->cmsg_type == SCM_RIGHTS) {
+            size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(message->fds + message->fd_count, CMSG_DATA(c), n * sizeof(int));
+            message->fd_count += (int)n;
+        } else if (c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred peer;
+            memcpy(&peer, CMSG_DATA(c), sizeof peer);
+            message->has_credentials = true;
+            message->pid = peer.pid;
+            message->uid = peer.uid;
+            message->gid = peer.gid;
+        }
+    }
+    return message->byte_count;
+}

@@ -1,0 +1,109 @@
+public import Glibc
+
+/// A cgroup of the v2 hierarchy by its directory (cgroups(7), Documentation/admin-guide/cgroup-v2).
+///
+/// The directory stays valid when it is renamed from view (namespaces), and a removed cgroup gives
+/// `ENODEV`, never another one of the same name.
+public struct Cgroup: Sendable {
+    /// An O_PATH descriptor of the directory: what ``SpawnRequest/cgroup`` wants.
+    public let directory: FileDescriptor
+
+    public init(directory: FileDescriptor) { self.directory = directory }
+
+    public init(path: String) throws(SystemError) {
+        directory = try FileDescriptor.open(path, Self.directoryFlags)
+    }
+
+    /// A cgroup below this one that exists.
+    public func child(_ name: String) throws(SystemError) -> Cgroup {
+        Cgroup(directory: try directory.open(name, Self.directoryFlags))
+    }
+
+    /// Makes a cgroup below this one (mkdirat); one that exists is `EEXIST`.
+    public func createChild(_ name: String) throws(SystemError) -> Cgroup {
+        try systemCall("mkdir", on: name) { unsafe mkdirat(directory.rawValue, name, 0o755) }
+        return try child(name)
+    }
+
+    /// Removes a cgroup below this one (unlinkat).
+    ///
+    /// - Returns: false while it has processes or cgroups of its own (`EBUSY`); true also where it
+    ///   was gone already.
+    @discardableResult
+    public func removeChild(_ name: String) throws(SystemError) -> Bool {
+        do {
+            try systemCall("rmdir", on: name) {
+                unsafe unlinkat(directory.rawValue, name, AT_REMOVEDIR)
+            }
+        } catch {
+            if error.code == ENOENT { return true }
+            if error.code == EBUSY { return false }
+            throw error
+        }
+        return true
+    }
+
+    /// Stops every process in it. Returns before they have stopped: see ``isFrozen()``. Do not wait
+    /// for that by poll(2) on cgroup.events, which tells once in 10 ms.
+    public func freeze() throws(SystemError) { try write("cgroup.freeze", "1") }
+
+    public func thaw() throws(SystemError) { try write("cgroup.freeze", "0") }
+
+    /// SIGKILL to every process in it and below, at once and also to those that fork meanwhile; also
+    /// when it is frozen. Linux 5.14; `ENOENT` before.
+    public func kill() throws(SystemError) { try write("cgroup.kill", "1") }
+
+    /// Every process in it has stopped.
+    public func isFrozen() throws(SystemError) -> Bool { try events().frozen }
+
+    /// There is a process in it or below that has not ended (a zombie does not count).
+    public func isPopulated() throws(SystemError) -> Bool { try events().populated }
+
+    /// Opens the file whose change tells of `populated` and `frozen`: POLLPRI, or inotify IN_MODIFY.
+    public func openEvents() throws(SystemError) -> FileDescriptor {
+        try directory.open("cgroup.events", O_RDONLY)
+    }
+
+    /// Processes directly in it. Those of another pid namespace are left out.
+    public func processes() throws(SystemError) -> [pid_t] {
+        try read("cgroup.procs").split(separator: "\n").compactMap { pid_t($0) }.filter { $0 > 0 }
+    }
+
+    /// Moves a process, 0 for this one, into it. May take 10 ms: clone into it instead.
+    public func add(_ pid: pid_t) throws(SystemError) { try write("cgroup.procs", "\(pid)") }
+
+    /// Controllers that its children could use.
+    public func controllers() throws(SystemError) -> [String] {
+        try read("cgroup.controllers").split { $0 == " " || $0 == "\n" }.map(String.init)
+    }
+
+    /// Enables controllers for its children; fails with `EBUSY` while processes are directly in it.
+    public func enable(_ controllers: [String]) throws(SystemError) {
+        if controllers.isEmpty { return }
+        try write("cgroup.subtree_control", controllers.map { "+" + $0 }.joined(separator: " "))
+    }
+
+    /// One file of it as text, such as `memory.current`; `ENOENT` without the controller.
+    public func read(_ file: String) throws(SystemError) -> String {
+        try directory.open(file, O_RDONLY).readText()
+    }
+
+    /// Writes one file of it, such as `cpu.weight`.
+    public func write(_ file: String, _ value: String) throws(SystemError) {
+        do {
+            try directory.open(file, O_WRONLY).writeText(value)
+        } catch {
+            throw SystemError(code: error.code, call: error.call, subject: file)
+        }
+    }
+
+    private func events() throws(SystemError) -> (populated: Bool, frozen: Bool) {
+        let text = try read("cgroup.events")
+        return (text.contains("populated 1"), text.contains("frozen 1"))
+    }
+
+    private static let directoryFlags = O_PATH_VALUE | O_DIRECTORY
+}
+
+/// O_PATH, which Swift's Glibc module does not show; the same on x86-64 and aarch64.
+private let O_PATH_VALUE: CInt = 0o10000000

@@ -1,0 +1,100 @@
+internal import CGreenroomLinux
+public import Glibc
+internal import Synchronization
+
+/// A descriptor with one owner, closed when the owner goes. Close-on-exec from birth: only a
+/// ``SpawnRequest`` hands it to another program.
+public final class FileDescriptor: Sendable {
+    /// -1 once given up: a stale use must trap, never reach a number that was given out again.
+    private let number: Atomic<CInt>
+
+    /// Takes over an open descriptor that nobody else closes.
+    public init(owning rawValue: CInt) {
+        precondition(rawValue >= 0, "not a descriptor")
+        number = Atomic(rawValue)
+    }
+
+    deinit {
+        let rawValue = number.load(ordering: .relaxed)
+        if rawValue >= 0 { _ = Glibc.close(rawValue) }
+    }
+
+    /// The number, valid for as long as this object lives.
+    public var rawValue: CInt {
+        let rawValue = number.load(ordering: .relaxed)
+        precondition(rawValue >= 0, "the descriptor was released")
+        return rawValue
+    }
+
+    /// Gives up ownership: the caller closes the returned number.
+    public func release() -> CInt {
+        let rawValue = number.exchange(-1, ordering: .acquiringAndReleasing)
+        precondition(rawValue >= 0, "the descriptor was released")
+        return rawValue
+    }
+
+    /// A second descriptor of the same open file (fcntl F_DUPFD_CLOEXEC).
+    public func duplicate() throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall("dup") { gr_dup_cloexec(rawValue) })
+    }
+
+    /// Opens a file (open); `mode` matters with `O_CREAT`.
+    public static func open(
+        _ path: String, _ flags: CInt, mode: mode_t = 0
+    ) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(
+            owning: try systemCall("open", on: path) { unsafe gr_open(path, flags, mode) })
+    }
+
+    /// Opens a file in this directory (openat).
+    public func open(
+        _ path: String, _ flags: CInt, mode: mode_t = 0
+    ) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(
+            owning: try systemCall("open", on: path) {
+                unsafe gr_openat(rawValue, path, flags, mode)
+            })
+    }
+
+    /// Both ends of a pipe (pipe2).
+    public static func pipe() throws(SystemError) -> (
+        reading: FileDescriptor, writing: FileDescriptor
+    ) {
+        var ends: InlineArray<2, CInt> = [-1, -1]
+        var span = ends.mutableSpan
+        try systemCall("pipe") {
+            unsafe span.withUnsafeMutableBufferPointer { unsafe gr_pipe($0.baseAddress!) }
+        }
+        return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+    }
+
+    public func setNonblocking(_ on: Bool) throws(SystemError) {
+        try systemCall("fcntl") { gr_set_nonblocking(rawValue, on) }
+    }
+
+    /// Only for a descriptor that is to live through our own exec.
+    public func setCloseOnExec(_ on: Bool) throws(SystemError) {
+        try systemCall("fcntl") { gr_set_cloexec(rawValue, on) }
+    }
+
+    /// Writes from the buffer (write); returns how many bytes went, nil where it would wait.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+        try systemCallUnlessBlocked("write") {
+            unsafe Glibc.write(rawValue, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Reads into the buffer (read); 0 at the end, nil where it would wait.
+    public func read(into bytes: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        try systemCallUnlessBlocked("read") {
+            unsafe Glibc.read(rawValue, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Device and inode: the identity of what is open (fstat).
+    public func identity() throws(SystemError) -> (device: UInt64, inode: UInt64) {
+        var status = stat()
+        try systemCall("fstat") { unsafe fstat(rawValue, &status) }
+        return (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+}

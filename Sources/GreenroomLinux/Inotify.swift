@@ -1,0 +1,65 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// What changed under a watch (inotify(7)).
+public struct FileEvent: Hashable, Sendable {
+    /// As returned by ``Inotify/watch(_:for:)``; -1 with ``overflowed``.
+    public let watch: CInt
+    public let mask: UInt32
+    /// The file in a watched directory; empty for the watched file itself.
+    public let name: String
+
+    /// Events were lost: look at everything again.
+    public var overflowed: Bool { mask & UInt32(IN_Q_OVERFLOW) != 0 }
+    /// The watch is gone with its file.
+    public var watchEnded: Bool { mask & UInt32(IN_IGNORED) != 0 }
+}
+
+/// An inotify queue. Its descriptor is readable when there are events.
+public final class Inotify: Sendable {
+    public let descriptor: FileDescriptor
+    /// One event with the longest name has 16 + 256 bytes: room for some at once.
+    private static let bufferByteCount = 4096
+
+    public init() throws(SystemError) {
+        descriptor = FileDescriptor(
+            owning: try systemCall("inotify_init") {
+                inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK))
+            })
+    }
+
+    /// Watches a path, or changes what is watched of it (inotify_add_watch).
+    @discardableResult
+    public func watch(_ path: String, for mask: UInt32) throws(SystemError) -> CInt {
+        try systemCall("inotify_add_watch", on: path) {
+            unsafe inotify_add_watch(descriptor.rawValue, path, mask)
+        }
+    }
+
+    /// Ends a watch; one that has ended already is no error (inotify_rm_watch).
+    public func remove(_ watch: CInt) { _ = inotify_rm_watch(descriptor.rawValue, watch) }
+
+    /// The events that wait, possibly none. Call again until it is empty, or wait for the descriptor.
+    public func read() throws(SystemError) -> [FileEvent] {
+        unsafe try withUnsafeTemporaryAllocation(
+            byteCount: Self.bufferByteCount, alignment: MemoryLayout<inotify_event>.alignment
+        ) { buffer throws(SystemError) in
+            guard let count = unsafe try descriptor.read(into: buffer) else { return [] }
+            var events: [FileEvent] = []
+            var offset = 0
+            while offset < count {
+                let event = unsafe buffer.loadUnaligned(
+                    fromByteOffset: offset, as: inotify_event.self)
+                let start = offset + MemoryLayout<inotify_event>.size
+                let end = start + Int(event.len)
+                let name = unsafe buffer[start..<end].prefix { $0 != 0 }
+                unsafe events.append(
+                    FileEvent(
+                        watch: event.wd, mask: event.mask,
+                        name: String(decoding: name, as: UTF8.self)))
+                offset = end
+            }
+            return events
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import Glibc
+
+/// What to wait for, and what came (poll(2)).
+public struct PollEntry: Sendable {
+    public var descriptor: CInt
+    /// POLLIN, POLLOUT or POLLPRI, combined.
+    public var events: Int16
+    public internal(set) var happened: Int16 = 0
+
+    public init(_ descriptor: CInt, _ events: CInt) {
+        self.descriptor = descriptor
+        self.events = Int16(events)
+    }
+
+    /// Something asked for came, or the other end is gone.
+    public var isReady: Bool { happened != 0 }
+}
+
+extension PollEntry {
+    /// Waits until one of them is ready or the time is over.
+    ///
+    /// - Parameter milliseconds: -1 for ever.
+    /// - Returns: how many are ready; 0: the time is over, or a signal came.
+    @discardableResult
+    public static func wait(
+        _ entries: inout [PollEntry], milliseconds: CInt
+    ) throws(SystemError) -> Int {
+        var raw = entries.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+        do {
+            let count = unsafe poll(&raw, nfds_t(raw.count), milliseconds)
+            if count < 0 {
+                if errno == EINTR { return 0 }
+                throw SystemError(code: errno, call: "poll")
+            }
+            for i in raw.indices { entries[i].happened = raw[i].revents }
+            return Int(count)
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// Waits until it is readable, for tests and for programs without a loop.
+    public func waitUntilReadable(milliseconds: CInt = -1) throws(SystemError) -> Bool {
+        var entries = [PollEntry(rawValue, POLLIN)]
+        return try PollEntry.wait(&entries, milliseconds: milliseconds) > 0
+    }
+}

@@ -1,0 +1,100 @@
+internal import CGreenroomLinux
+public import Glibc
+
+/// How a process ended.
+public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
+    /// It ended by itself with this status (0–255).
+    case exited(CInt)
+    /// A signal ended it.
+    case signaled(CInt, coreDumped: Bool)
+
+    /// From `si_code` and `si_status` of waitid(2).
+    init(code: CInt, status: CInt) {
+        switch code {
+        case CLD_EXITED_VALUE: self = .exited(status)
+        default: self = .signaled(status, coreDumped: code == CLD_DUMPED_VALUE)
+        }
+    }
+
+    public var isSuccess: Bool { self == .exited(0) }
+
+    public var description: String {
+        switch self {
+        case .exited(let status): "exited with status \(status)"
+        case .signaled(let signal, let coreDumped):
+            "ended by signal \(signal)\(coreDumped ? " (core dumped)" : "")"
+        }
+    }
+}
+
+/// CLD_EXITED and CLD_DUMPED of waitid(2): the C enumeration is imported differently by platform.
+private let CLD_EXITED_VALUE: CInt = 1
+private let CLD_DUMPED_VALUE: CInt = 3
+
+/// A process by its pidfd: never another one that got the same number. Readable when it has ended.
+public struct ProcessDescriptor: Sendable {
+    public let descriptor: FileDescriptor
+
+    public init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
+
+    /// The process that has this number now (pidfd_open).
+    public init(pid: pid_t) throws(SystemError) {
+        descriptor = FileDescriptor(
+            owning: try systemCall("pidfd_open", on: "\(pid)") { gr_pidfd_open(pid) })
+    }
+
+    /// Sends a signal (pidfd_send_signal); 0 only asks whether it would be allowed.
+    ///
+    /// - Returns: false where the process has ended and was waited for.
+    @discardableResult
+    public func send(signal: CInt) throws(SystemError) -> Bool {
+        do {
+            try systemCall("pidfd_send_signal") {
+                gr_pidfd_send_signal(descriptor.rawValue, signal)
+            }
+            return true
+        } catch {
+            if error.code == ESRCH { return false }
+            throw error
+        }
+    }
+
+    /// Waits for the end of a child of ours and reaps it (waitid P_PIDFD).
+    public func wait() throws(SystemError) -> TerminationStatus {
+        guard let status = try wait(nohang: false) else { preconditionFailure("waitid: no status") }
+        return status
+    }
+
+    /// The status of a child of ours if it has ended, which reaps it; nil while it runs.
+    public func waitNow() throws(SystemError) -> TerminationStatus? { try wait(nohang: true) }
+
+    private func wait(nohang: Bool) throws(SystemError) -> TerminationStatus? {
+        var code: CInt = 0
+        var status: CInt = 0
+        let ended = try systemCall("waitid") {
+            unsafe gr_pidfd_wait(descriptor.rawValue, nohang, &code, &status)
+        }
+        return ended == 1 ? TerminationStatus(code: code, status: status) : nil
+    }
+}
+
+/// Children of this process, including orphans that a sub-reaper inherits.
+public enum Children {
+    /// Orphaned descendants become our children, not init's (prctl PR_SET_CHILD_SUBREAPER).
+    public static func adoptOrphans() throws(SystemError) {
+        try systemCall("prctl") { gr_subreaper() }
+    }
+
+    /// Reaps one child that has ended (waitid P_ALL); nil if none has, or none is left.
+    public static func reapOne() throws(SystemError) -> (pid: pid_t, status: TerminationStatus)? {
+        var code: CInt = 0
+        var status: CInt = 0
+        do {
+            let pid = try systemCall("waitid") { unsafe gr_wait_any(true, &code, &status) }
+            return pid == 0 ? nil : (pid, TerminationStatus(code: code, status: status))
+        } catch {
+            if error.code == ECHILD { return nil }
+            throw error
+        }
+    }
+}

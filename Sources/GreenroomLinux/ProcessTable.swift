@@ -1,0 +1,45 @@
+public import Glibc
+
+/// Processes as /proc shows them (proc(5)): racy by nature, for hosts without cgroups only.
+public enum ProcessTable {
+    /// One line of /proc/PID/stat.
+    public struct Entry: Hashable, Sendable {
+        public let pid: pid_t
+        public let parent: pid_t
+        public let session: pid_t
+        public let isZombie: Bool
+
+        init?(stat text: String) {
+            // "PID (NAME) STATE PPID PGRP SESSION": the name may hold anything, also ")".
+            guard let close = text.lastIndex(of: ")"),
+                let pid = pid_t(text.prefix { $0 != " " })
+            else { return nil }
+            let fields = text[close...].split(separator: " ")
+            guard fields.count > 4, let parent = pid_t(fields[2]), let session = pid_t(fields[4])
+            else { return nil }
+            self.pid = pid
+            self.parent = parent
+            self.session = session
+            isZombie = fields[1] == "Z" || fields[1] == "X"
+        }
+    }
+
+    /// Every process that can be seen; those that end meanwhile are left out.
+    public static func entries() throws(SystemError) -> [Entry] {
+        guard let directory = unsafe opendir("/proc") else {
+            throw SystemError(code: errno, call: "opendir", subject: "/proc")
+        }
+        defer { unsafe closedir(directory) }
+        var entries: [Entry] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+                unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard pid_t(name) != nil, let text = try? SmallFile.text(of: "/proc/\(name)/stat"),
+                let process = Entry(stat: text)
+            else { continue }
+            entries.append(process)
+        }
+        return entries
+    }
+}

@@ -1,0 +1,65 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// Memory that two processes share through a memfd (memfd_create, mmap). Unmapped when it goes.
+///
+/// What lies in it is the users' agreement; this type only guarantees that it does not move and that
+/// its size cannot change (sealed), so that reading it never faults.
+public final class SharedMemory: Sendable {
+    /// Hand this to the other process.
+    public let descriptor: FileDescriptor
+    public let byteCount: Int
+    private let base: UInt
+
+    /// New memory, zeroed, of a size that is fixed for ever.
+    public static func create(byteCount: Int, name: String) throws(SystemError) -> SharedMemory {
+        let descriptor = FileDescriptor(
+            owning: try systemCall("memfd_create") { unsafe gr_memfd(name) })
+        try systemCall("ftruncate") { ftruncate(descriptor.rawValue, off_t(byteCount)) }
+        try systemCall("fcntl") { gr_memfd_seal(descriptor.rawValue, false) }
+        return try SharedMemory(mapping: descriptor)
+    }
+
+    /// Maps memory that another process created, whole.
+    public init(mapping descriptor: FileDescriptor) throws(SystemError) {
+        var status = stat()
+        try systemCall("fstat") { unsafe fstat(descriptor.rawValue, &status) }
+        let byteCount = Int(status.st_size)
+        let base = try systemCall("mmap") {
+            unsafe Int(
+                bitPattern: mmap(
+                    nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.rawValue, 0))
+        }
+        self.descriptor = descriptor
+        self.byteCount = byteCount
+        self.base = UInt(bitPattern: base)
+    }
+
+    deinit { unsafe munmap(baseAddress, byteCount) }
+
+    /// The first byte; page-aligned, valid for as long as this object lives.
+    public var baseAddress: UnsafeMutableRawPointer {
+        unsafe UnsafeMutableRawPointer(bitPattern: base)!
+    }
+}
+
+/// Bytes in a memfd that nobody can change any more: safe to hand to another process.
+public enum SealedFile {
+    /// Copies the bytes into a new sealed memfd (memfd_create, F_SEAL_WRITE).
+    public static func create(
+        _ bytes: UnsafeRawBufferPointer, name: String
+    ) throws(SystemError) -> FileDescriptor {
+        let descriptor = FileDescriptor(
+            owning: try systemCall("memfd_create") { unsafe gr_memfd(name) })
+        var offset = 0
+        while offset < bytes.count {
+            offset += try systemCall("pwrite") {
+                unsafe pwrite(
+                    descriptor.rawValue, bytes.baseAddress! + offset, bytes.count - offset,
+                    off_t(offset))
+            }
+        }
+        try systemCall("fcntl") { gr_memfd_seal(descriptor.rawValue, true) }
+        return descriptor
+    }
+}

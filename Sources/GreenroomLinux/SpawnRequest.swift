@@ -1,0 +1,120 @@
+public import Glibc
+
+/// What to run and how: everything that differs from the parent is said here (execve(2)).
+///
+/// Always: every signal has its default action and none is blocked, and no descriptor is open but
+/// those of ``descriptors``.
+public struct SpawnRequest: Sendable {
+    /// A descriptor of the parent at a number of the child.
+    public struct DescriptorMapping: Hashable, Sendable {
+        public var source: CInt
+        public var target: CInt
+
+        public init(_ source: CInt, at target: CInt) {
+            self.source = source
+            self.target = target
+        }
+    }
+
+    /// Whom to run as; setting it needs privilege (CAP_SETUID, CAP_SETGID), even for one's own.
+    public struct Identity: Hashable, Sendable {
+        public var user: uid_t
+        public var group: gid_t
+        public var supplementaryGroups: [gid_t]
+
+        public init(user: uid_t, group: gid_t, supplementaryGroups: [gid_t]) {
+            self.user = user
+            self.group = group
+            self.supplementaryGroups = supplementaryGroups
+        }
+    }
+
+    /// The program's file; no search of PATH.
+    public var path: String
+    /// The whole of argv, beginning with the program's name for itself.
+    public var arguments: [String]
+    /// The whole environment, each `NAME=value`.
+    public var environment: [String]
+    /// Entered as the app's user; nil: the parent's.
+    public var workingDirectory: String?
+    public var fileModeMask: mode_t?
+    public var startsSession = true
+    public var identity: Identity?
+    public var noNewPrivileges = false
+    public var resourceLimits: [ResourceLimit] = []
+    /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
+    public var oomScoreAdjustment: Int?
+    /// The child's whole table, at most 256, each target once. Initially the parent's 0, 1 and 2.
+    public var descriptors = [
+        DescriptorMapping(0, at: 0), DescriptorMapping(1, at: 1), DescriptorMapping(2, at: 2),
+    ]
+    /// Where the child is born; it must not be frozen, or the parent waits until it is thawed.
+    public var cgroup: FileDescriptor?
+    /// For tests: spawn as on a kernel without clone3.
+    package var avoidsClone3 = false
+
+    public init(path: String, arguments: [String], environment: [String]) {
+        self.path = path
+        self.arguments = arguments
+        self.environment = environment
+    }
+}
+
+/// A process that runs its own program now. It is a child: somebody has to wait for it.
+public struct Spawned: Sendable {
+    public let pid: pid_t
+    public let process: ProcessDescriptor
+}
+
+/// Why a spawn failed: at which step, and what the kernel said. No process is left over.
+public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The steps in their order; raw values go over the spawner's wire.
+    public enum Stage: UInt8, CaseIterable, Sendable {
+        case arguments = 0
+        case clone
+        case cgroup
+        case session
+        case oomScore
+        case limits
+        case descriptors
+        case groups
+        case group
+        case user
+        case privileges
+        case directory
+        case execute
+    }
+
+    public let stage: Stage
+    public let code: CInt
+
+    public init(stage: Stage, code: CInt) {
+        self.stage = stage
+        self.code = code
+    }
+
+    public var description: String {
+        "\(stage.deed): \(SystemError.text(of: code)) (\(SystemError.name(of: code)))"
+    }
+}
+
+extension SpawnError.Stage {
+    /// What was being done, for messages: "entering cgroup: permission denied (EACCES)".
+    var deed: String {
+        switch self {
+        case .arguments: "checking the arguments"
+        case .clone: "creating the process"
+        case .cgroup: "entering cgroup"
+        case .session: "starting a session"
+        case .oomScore: "setting the OOM score"
+        case .limits: "setting resource limits"
+        case .descriptors: "placing descriptors"
+        case .groups: "setting supplementary groups"
+        case .group: "setting the group"
+        case .user: "setting the user"
+        case .privileges: "giving up new privileges"
+        case .directory: "entering the working directory"
+        case .execute: "executing the program"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+internal import CGreenroomLinux
+public import Glibc
+
+/// Who is at the other end of a socket, as the kernel vouches.
+public struct Credentials: Hashable, Sendable {
+    public let pid: pid_t
+    public let user: uid_t
+    public let group: gid_t
+
+    public init(pid: pid_t, user: uid_t, group: gid_t) {
+        self.pid = pid
+        self.user = user
+        self.group = group
+    }
+}
+
+/// A Unix socket (unix(7)); nonblocking unless asked otherwise. Closing is its descriptor's business.
+public struct UnixSocket: Sendable {
+    public enum Kind: Sendable {
+        /// SOCK_SEQPACKET: one send is one receive.
+        case seqpacket
+        /// SOCK_STREAM: bytes.
+        case stream
+
+        var rawValue: CInt {
+            switch self {
+            case .seqpacket: CInt(SOCK_SEQPACKET.rawValue)
+            case .stream: CInt(SOCK_STREAM.rawValue)
+            }
+        }
+    }
+
+    public let descriptor: FileDescriptor
+
+    public init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
+
+    /// Two connected sockets (socketpair).
+    public static func pair(
+        _ kind: Kind, nonblocking: Bool = true
+    ) throws(SystemError) -> (UnixSocket, UnixSocket) {
+        var ends: InlineArray<2, CInt> = [-1, -1]
+        var span = ends.mutableSpan
+        try systemCall("socketpair") {
+            unsafe span.withUnsafeMutableBufferPointer {
+                unsafe gr_socketpair(kind.rawValue, nonblocking, $0.baseAddress!)
+            }
+        }
+        return (
+            UnixSocket(FileDescriptor(owning: ends[0])), UnixSocket(FileDescriptor(owning: ends[1]))
+        )
+    }
+
+    /// Listens at a path (socket, bind, chmod, listen). A socket file that nobody listens to is
+    /// replaced; one that answers is `EADDRINUSE`.
+    ///
+    /// - Parameters:
+    ///   - path: at most 107 bytes.
+    ///   - mode: permissions of the socket file. It has them before anybody can connect.
+    ///   - backlog: connections that may wait to be accepted.
+    public static func listen(
+        at path: String, _ kind: Kind, mode: mode_t, backlog: CInt = 64
+    ) throws(SystemError) -> UnixSocket {
+        let socket = try make(kind, nonblocking: true)
+        do {
+            try socket.bind(path)
+        } catch {
+            guard error.code == EADDRINUSE, isStale(path, kind) else { throw error }
+            try systemCall("unlink", on: path) { unsafe unlink(path) }
+            try socket.bind(path)
+        }
+        // Nobody can connect before listen(2), so this leaves no gap.
+        try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
+        try systemCall("listen", on: path) { Glibc.listen(socket.descriptor.rawValue, backlog) }
+        return socket
+    }
+
+    /// Connects to a path (socket, connect). A Unix socket connects at once or throws.
+    public static func connect(
+        to path: String, _ kind: Kind, nonblocking: Bool = true
+    ) throws(SystemError) -> UnixSocket {
+        let socket = try make(kind, nonblocking: nonblocking)
+        try systemCall("connect", on: path) {
+            unsafe gr_connect(socket.descriptor.rawValue, path)
+        }
+        return socket
+    }
+
+    /// Accepts one connection (accept4); nil if none waits.
+    public func accept(nonblocking: Bool = true) throws(SystemError) -> UnixSocket? {
+        do {
+            let number = try systemCallUnlessBlocked("accept") {
+                gr_accept(descriptor.rawValue, nonblocking)
+            }
+            return number.map { UnixSocket(FileDescriptor(owning: $0)) }
+        } catch {
+            // The client left before we came: the next one is not concerned.
+            if error.code == ECONNABORTED { return nil }
+            throw error
+        }
+    }
+
+    /// Who connected, or made the pair (SO_PEERCRED): as of then, not of now.
+    public func peerCredentials() throws(SystemError) -> Credentials {
+        var pid: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        try systemCall("getsockopt") {
+            unsafe gr_peer_credentials(descriptor.rawValue, &pid, &user, &group)
+        }
+        return Credentials(pid: pid, user: user, group: group)
+    }
+
+    /// Every later message comes with its sender's credentials (SO_PASSCRED).
+    public func setPassesCredentials(_ on: Bool) throws(SystemError) {
+        try systemCall("setsockopt") { gr_pass_credentials(descriptor.rawValue, on) }
+    }
+
+    private func bind(_ path: String) throws(SystemError) {
+        try systemCall("bind", on: path) { unsafe gr_bind(descriptor.rawValue, path) }
+    }
+
+    private static func make(_ kind: Kind, nonblocking: Bool) throws(SystemError) -> UnixSocket {
+        UnixSocket(
+            FileDescriptor(
+                owning: try systemCall("socket") { gr_socket(kind.rawValue, nonblocking) }))
+    }
+
+    private static func isStale(_ path: String, _ kind: Kind) -> Bool {
+        do {
+            _ = try connect(to: path, kind)
+            return false
+        } catch {
+            return error.code == ECONNREFUSED
+        }
+    }
+}
