@@ -80,7 +80,7 @@ let package = Package(
 
         // Tests of the control interface.
         .target(
-            name: "VarlinkTestSupport", dependencies: ["Varlink"],
+            name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "Varlink"],
             path: "Tests/VarlinkTestSupport", swiftSettings: relaxed),
         .testTarget(
             name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],

@@ -32,7 +32,10 @@ extension ControlReply: ParametersEncodable {
         case .exited(let exited): exited.encodeMembers(to: &writer)
         case .changed(let changed): changed.encodeMembers(to: &writer)
         case .signaled: break
-        case .watched(let event): writer.member("event", ifPresent: event)
+        case .watched(let event?): writer.member("event", object: event)
+        case .watched(nil):
+            writer.name("event")
+            writer.null()
         case .reloaded(let report): report.encodeMembers(to: &writer)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
         }
