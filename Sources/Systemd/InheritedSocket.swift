@@ -1,0 +1,31 @@
+internal import CSystemd
+import Glibc
+
+/// A descriptor that the service manager passed on (sd_listen_fds_with_names(3)).
+public struct InheritedSocket: Hashable, Sendable {
+    /// Close-on-exec, and from now on the caller's to close.
+    public var descriptor: CInt
+    /// `FileDescriptorName=`, "unknown" if the manager gave none.
+    public var name: String
+
+    /// Takes over what the manager passed, and removes `LISTEN_*` from the environment so that no
+    /// child believes it was meant. Call it once: a second call finds nothing.
+    public static func takeAll() throws(SystemdError) -> [InheritedSocket] {
+        var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        let count = try check(
+            "sd_listen_fds_with_names", unsafe sd_listen_fds_with_names(1, &names))
+        defer { unsafe free(names) }
+        var sockets: [InheritedSocket] = []
+        for index in 0..<Int(count) {
+            var name = "unknown"
+            if let given = unsafe names?[index] {
+                name = unsafe String(cString: given)
+                unsafe free(given)
+            }
+            sockets.append(
+                InheritedSocket(
+                    descriptor: CInt(SD_LISTEN_FDS_START) + CInt(index), name: name))
+        }
+        return sockets
+    }
+}

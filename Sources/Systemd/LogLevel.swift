@@ -1,0 +1,30 @@
+/// syslog(3)'s levels; a lower value is more urgent.
+public enum LogLevel: Int32, Comparable, CaseIterable, Sendable {
+    case emergency, alert, critical, error, warning, notice, info, debug
+
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+
+    /// As a person reads it in a line on standard error; systemd's own short names.
+    public var name: String {
+        switch self {
+        case .emergency: "emergency"
+        case .alert: "alert"
+        case .critical: "critical"
+        case .error: "error"
+        case .warning: "warning"
+        case .notice: "notice"
+        case .info: "info"
+        case .debug: "debug"
+        }
+    }
+
+    /// The level of that name, or of its number.
+    public init?(name: String) {
+        guard
+            let level = Self.allCases.first(where: {
+                $0.name == name || String($0.rawValue) == name
+            })
+        else { return nil }
+        self = level
+    }
+}

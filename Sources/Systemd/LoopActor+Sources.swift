@@ -1,0 +1,154 @@
+internal import CSystemd
+import Glibc
+
+/// What sd-event's userdata points to: the source holds one reference, which its destroy callback
+/// drops, so a handler lives as long as the source and at least until its last call is over.
+@LoopActor private final class Handler<Event> {
+    let fire: @LoopActor (Event) -> Void
+    init(_ fire: @escaping @LoopActor (Event) -> Void) { self.fire = fire }
+}
+
+@LoopActor private func handle<Event>(_ userdata: UnsafeMutableRawPointer?, _ event: Event) -> CInt
+{
+    guard let userdata = unsafe userdata else { return -EFAULT }
+    // Retained for the call: the handler may drop its own source.
+    let handler = unsafe Unmanaged<Handler<Event>>.fromOpaque(userdata).takeUnretainedValue()
+    handler.fire(event)
+    return 0
+}
+
+@LoopActor private func adopt<Event>(
+    _ call: StaticString, isOneShot: Bool = false, _ handler: Handler<Event>,
+    _ add: (UnsafeMutableRawPointer, inout OpaquePointer?) -> CInt
+) throws(SystemdError) -> EventSource {
+    let userdata = unsafe Unmanaged.passRetained(handler)
+    var raw: OpaquePointer?
+    let result = unsafe add(userdata.toOpaque(), &raw)
+    guard result >= 0, let raw = unsafe raw else {
+        unsafe userdata.release()
+        try check(call, result < 0 ? result : -ENOMEM)
+        fatalError("unreachable: check throws for a negative result")
+    }
+    _ = unsafe sd_event_source_set_destroy_callback(raw) { userdata in
+        if let userdata = unsafe userdata {
+            unsafe Unmanaged<AnyObject>.fromOpaque(userdata).release()
+        }
+    }
+    return unsafe EventSource(adopting: raw, isOneShot: isOneShot)
+}
+
+// C callbacks written inside a @LoopActor function are themselves isolated to it, with a run-time
+// check: no assumeIsolated is needed.
+extension LoopActor {
+    @LoopActor private static var event: OpaquePointer { unsafe shared.loop.event }
+
+    /// Watches a descriptor, level-triggered unless asked otherwise (sd_event_add_io(3)).
+    ///
+    /// The descriptor stays the caller's: drop the source, then close it.
+    @LoopActor public static func io(
+        _ descriptor: CInt, _ events: IOEvents, priority: Int64 = 0,
+        _ fire: @escaping @LoopActor (IOEvents) -> Void
+    ) throws(SystemdError) -> EventSource {
+        let source = try unsafe adopt("sd_event_add_io", Handler(fire)) { userdata, raw in
+            unsafe sd_event_add_io(
+                event, &raw, descriptor, events.rawValue,
+                { _, _, seen, userdata in
+                    unsafe handle(userdata, IOEvents(rawValue: seen))
+                }, userdata)
+        }
+        if priority != 0 { source.priority = priority }
+        return source
+    }
+
+    /// A timer on CLOCK_MONOTONIC (sd_event_add_time(3)), not armed until its `setDeadline`.
+    ///
+    /// It fires once per deadline, and at most `accuracy` late by choice: the kernel and sd-event
+    /// use that freedom to wake up for several timers at once.
+    @LoopActor public static func timer(
+        accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
+        _ fire: @escaping @LoopActor () -> Void
+    ) throws(SystemdError) -> EventSource {
+        // 0 would mean sd-event's default of 250 ms.
+        let slack = max(1, microseconds(roundingUp: nanoseconds(of: accuracy)))
+        let source = try unsafe adopt(
+            "sd_event_add_time", isOneShot: true, Handler<Void> { fire() }
+        ) {
+            userdata, raw in
+            unsafe sd_event_add_time(
+                event, &raw, CLOCK_MONOTONIC, UInt64.max, slack,
+                { _, _, userdata in unsafe handle(userdata, ()) }, userdata)
+        }
+        source.isEnabled = false
+        if priority != 0 { source.priority = priority }
+        return source
+    }
+
+    /// A timer armed for an instant of CLOCK_MONOTONIC, in nanoseconds.
+    @LoopActor public static func timer(
+        deadlineNanoseconds: UInt64, accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
+        _ fire: @escaping @LoopActor () -> Void
+    ) throws(SystemdError) -> EventSource {
+        let source = try timer(accuracy: accuracy, priority: priority, fire)
+        try source.setDeadline(nanoseconds: deadlineNanoseconds)
+        return source
+    }
+
+    /// A timer armed relative to now.
+    @LoopActor public static func timer(
+        after duration: Duration, accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
+        _ fire: @escaping @LoopActor () -> Void
+    ) throws(SystemdError) -> EventSource {
+        try timer(
+            deadlineNanoseconds: deadline(after: duration), accuracy: accuracy, priority: priority,
+            fire)
+    }
+
+    /// Receives a signal (sd_event_add_signal(3)) and blocks its ordinary delivery, for good: a
+    /// child must be given an empty mask.
+    @LoopActor public static func signal(
+        _ number: CInt, priority: Int64 = 0, _ fire: @escaping @LoopActor (CInt) -> Void
+    ) throws(SystemdError) -> EventSource {
+        var set = sigset_t()
+        _ = unsafe sigemptyset(&set)
+        _ = unsafe sigaddset(&set, number)
+        _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+        let source = try unsafe adopt("sd_event_add_signal", Handler(fire)) { userdata, raw in
+            unsafe sd_event_add_signal(
+                event, &raw, number,
+                { _, info, userdata in
+                    unsafe handle(userdata, CInt(info?.pointee.ssi_signo ?? 0))
+                }, userdata)
+        }
+        if priority != 0 { source.priority = priority }
+        return source
+    }
+
+    /// Runs once in the next round, after the events in hand (sd_event_add_defer(3)); enable it
+    /// again to run it again.
+    @LoopActor public static func deferred(
+        priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void
+    ) throws(SystemdError) -> EventSource {
+        let source = try unsafe adopt(
+            "sd_event_add_defer", isOneShot: true, Handler<Void> { fire() }
+        ) {
+            userdata, raw in
+            unsafe sd_event_add_defer(
+                event, &raw, { _, userdata in unsafe handle(userdata, ()) }, userdata)
+        }
+        if priority != 0 { source.priority = priority }
+        return source
+    }
+
+    /// Runs after each round in which anything else was dispatched (sd_event_add_post(3)).
+    @LoopActor public static func post(
+        priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void
+    ) throws(SystemdError) -> EventSource {
+        let source = try unsafe adopt("sd_event_add_post", Handler<Void> { fire() }) {
+            userdata, raw in
+            unsafe sd_event_add_post(
+                event, &raw, { _, userdata in unsafe handle(userdata, ()) }, userdata)
+        }
+        if priority != 0 { source.priority = priority }
+        return source
+    }
+}

@@ -1,0 +1,63 @@
+/// The actor whose executor is the event loop: all state of the daemon is isolated to it.
+///
+/// ```swift
+/// @main struct Program {
+///     static func main() {                       // synchronous: `async main` starts Dispatch
+///         let server = LoopActor.assumeIsolated { Server() }
+///         let code = LoopActor.shared.loop.run()
+///         withExtendedLifetime(server) {}
+///         exit(code)
+///     }
+/// }
+/// ```
+@globalActor public actor LoopActor {
+    public static let shared = LoopActor()
+
+    public nonisolated let loop = EventLoop()
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe loop.asUnownedSerialExecutor()
+    }
+
+    /// `MainActor.assumeIsolated` for this actor: runs `body` at once, and traps off the loop.
+    public nonisolated static func assumeIsolated<T: Sendable, Failure: Error>(
+        _ body: @LoopActor () throws(Failure) -> T, file: StaticString = #fileID, line: UInt = #line
+    ) throws(Failure) -> T {
+        typealias Isolated = @LoopActor () throws(Failure) -> T
+        typealias Plain = () throws(Failure) -> T
+        shared.preconditionIsolated(file: file, line: line)
+        return try withoutActuallyEscaping(body) {
+            (escaping: @escaping Isolated) throws(Failure) -> T in
+            // Isolation is part of the type, not of the representation; the line above has shown
+            // that this thread is the actor's. The standard library does the same.
+            try unsafe unsafeBitCast(escaping, to: Plain.self)()
+        }
+    }
+
+    /// Starts a task on the loop: the only way to start one in the daemon.
+    ///
+    /// It begins once the caller has returned to the loop, before the next event is awaited, and
+    /// never leaves the loop's thread. A bare `Task` would start Dispatch's threads for good, and
+    /// with them a wake-up per second.
+    @discardableResult @LoopActor
+    public static func task<T: Sendable>(
+        _ body: @escaping @LoopActor () async -> T
+    ) -> Task<T, Never> {
+        Task.immediate(executorPreference: shared.loop.taskExecutor) { @LoopActor in await body() }
+    }
+
+    /// As ``task(_:)``, for a body that throws.
+    @discardableResult @LoopActor
+    public static func task<T: Sendable>(
+        throwing body: @escaping @LoopActor () async throws -> T
+    ) -> Task<T, any Error> {
+        Task.immediate(executorPreference: shared.loop.taskExecutor) { @LoopActor in
+            try await body()
+        }
+    }
+
+    /// Runs `body` on the loop soon, from any thread.
+    public nonisolated static func hop(_ body: @escaping @LoopActor @Sendable () -> Void) {
+        Task(executorPreference: shared.loop.taskExecutor) { @LoopActor in body() }
+    }
+}

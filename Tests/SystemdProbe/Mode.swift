@@ -1,0 +1,194 @@
+import Glibc
+import Systemd
+
+enum Mode: String, CaseIterable {
+    case idle, detached, order, rearm, drop, foreignDrop, io, signal, tasks, code
+    case notify, watchdog, sockets, log, structured
+
+    @LoopActor func start(_ keep: Keep) throws {
+        switch self {
+        case .idle: try runIdle(keep)
+        case .detached:
+            // What the daemon may not do: the counter of the idle test must see it.
+            Task.detached {}
+            try runIdle(keep)
+        case .order: try runOrder(keep)
+        case .rearm: try runRearm(keep)
+        case .drop: try runDrop(keep)
+        case .foreignDrop: try runForeignDrop(keep)
+        case .io: try runIo(keep)
+        case .signal: try runSignal(keep)
+        case .tasks: try runTasks(keep)
+        case .code:
+            keep.sources.append(try LoopActor.deferred { finish(7) })
+        case .notify: runNotify()
+        case .watchdog: try runWatchdog(keep)
+        case .sockets:
+            for socket in try InheritedSocket.takeAll() {
+                say("\(socket.descriptor) \(socket.name) \(fcntl(socket.descriptor, F_GETFD))")
+            }
+            say("again \(try InheritedSocket.takeAll().count)")
+            say("environment \(getenv("LISTEN_FDS") == nil)")
+            finish()
+        case .log: runLog()
+        case .structured: try runStructured()
+        }
+    }
+}
+
+/// Does a bit of everything, says so, then waits for standard input to end.
+@LoopActor private func runIdle(_ keep: Keep) throws {
+    LoopActor.task {
+        await withUnsafeContinuation { continuation in
+            keep.named["once"] = try? LoopActor.deferred { continuation.resume() }
+        }
+        async let child = 21
+        await Task.yield()
+        say("ready \(await child * 2)")
+    }
+    keep.sources.append(try LoopActor.timer(after: .seconds(3600)) {})
+    keep.sources.append(try LoopActor.io(0, .readable) { _ in finish() })
+}
+
+@LoopActor private func runOrder(_ keep: Keep) throws {
+    let now = LoopActor.nowNanoseconds
+    keep.sources = [
+        try LoopActor.timer(deadlineNanoseconds: now + 20_000_000) { finish() },
+        try LoopActor.timer(deadlineNanoseconds: now + 10_000_000) { say("timer") },
+        try LoopActor.deferred(priority: 5) {
+            LoopActor.task { say("task of an event") }
+            say("deferred 5")
+        },
+        try LoopActor.deferred(priority: -5) { say("deferred -5") },
+    ]
+    keep.named["post"] = try LoopActor.post {
+        say("post")
+        keep.named["post"] = nil
+    }
+    LoopActor.task {
+        LoopActor.task { say("task of a task") }
+        say("task")
+    }
+    LoopActor.hop { say("hop") }
+    say("started")
+}
+
+/// A timer fires once per deadline, never early, at the past at once, and not while disabled.
+@LoopActor private func runRearm(_ keep: Keep) throws {
+    var fired = 0
+    let deadline = LoopActor.nowNanoseconds + 5_000_001
+    keep.named["t"] = try LoopActor.timer(deadlineNanoseconds: deadline) {
+        fired += 1
+        guard let timer = keep.named["t"] else { return }
+        switch fired {
+        case 1:
+            say("early \(LoopActor.nowNanoseconds < deadline)")
+            say("enabled \(timer.isEnabled)")
+            try? timer.setDeadline(nanoseconds: 1)
+        case 2:
+            say("past")
+            try? timer.setDeadline(after: .milliseconds(1))
+            timer.isEnabled = false
+            say("disabled \(!timer.isEnabled)")
+            keep.named["wait"] = try? LoopActor.timer(after: .milliseconds(10)) {
+                say("fired \(fired)")
+                finish()
+            }
+        default: say("fired while disabled")
+        }
+    }
+}
+
+/// After a drop on the loop the source is gone at once: its descriptor number can be used again.
+@LoopActor private func runDrop(_ keep: Keep) throws {
+    var ends: [CInt] = [0, 0]
+    guard pipe(&ends) == 0 else { return finish(1) }
+    let (reader, writer) = (ends[0], ends[1])
+    _ = write(writer, "x", 1)
+    keep.named["io"] = try LoopActor.io(reader, .readable) { _ in
+        say("first")
+        keep.named["io"] = nil
+        close(reader)
+        // The same number again, and readable again: only a new source may see it.
+        let again = open("/proc/self/stat", O_RDONLY)
+        close(again)
+        var second: [CInt] = [0, 0]
+        _ = pipe(&second)
+        _ = write(second[1], "y", 1)
+        say("same number \(second[0] == reader)")
+        keep.named["new"] = try? LoopActor.io(second[0], .readable) { _ in
+            say("second")
+            finish()
+        }
+    }
+}
+
+/// A source dropped on another thread is removed by the loop; its handler is released there too.
+@LoopActor private func runForeignDrop(_ keep: Keep) throws {
+    final class Witness {
+        deinit { say("released on loop \(LoopActor.shared.loop.isOnLoop)") }
+    }
+    let witness = Witness()
+    let source = try LoopActor.io(0, .readable) { _ in withExtendedLifetime(witness) {} }
+    let box = Unmanaged.passRetained(source)
+    let bits = UInt(bitPattern: box.toOpaque())
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil, dropSource, UnsafeMutableRawPointer(bitPattern: bits))
+    keep.sources.append(
+        try LoopActor.timer(after: .milliseconds(20)) {
+            pthread_join(thread, nil)
+            keep.sources.append(try! LoopActor.timer(after: .milliseconds(5)) { finish() })
+        })
+}
+
+private nonisolated func dropSource(_ raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    Unmanaged<AnyObject>.fromOpaque(raw!).release()
+    return nil
+}
+
+@LoopActor private func runIo(_ keep: Keep) throws {
+    var ends: [CInt] = [0, 0]
+    guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return finish(1) }
+    let (near, far) = (ends[0], ends[1])
+    keep.named["io"] = try LoopActor.io(near, .writable) { seen in
+        if seen.contains(.writable) && !seen.contains(.readable) {
+            say("writable")
+            try? keep.named["io"]?.setEvents(.readable)
+            close(far)
+        } else {
+            say("readable \(seen.contains(.readable)) hangUp \(seen.contains(.hangUp))")
+            finish()
+        }
+    }
+}
+
+@LoopActor private func runSignal(_ keep: Keep) throws {
+    for number in [SIGUSR1, SIGTERM] {
+        keep.sources.append(
+            try LoopActor.signal(number) { seen in
+                say("signal \(seen)")
+                if seen == SIGTERM { finish() }
+            })
+    }
+    kill(getpid(), SIGUSR1)
+    keep.sources.append(try LoopActor.timer(after: .milliseconds(5)) { kill(getpid(), SIGTERM) })
+}
+
+/// Tasks stay on the loop through continuations, child tasks and cancellation.
+@LoopActor private func runTasks(_ keep: Keep) throws {
+    struct Refused: Error {}
+    let failing = LoopActor.task { () async throws -> Int in throw Refused() }
+    LoopActor.task {
+        var hops = 0
+        for _ in 0..<1000 {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                LoopActor.hop { continuation.resume() }
+            }
+            hops += LoopActor.shared.loop.isOnLoop ? 1 : 0
+        }
+        say("on loop \(hops)")
+        do { _ = try await failing.value } catch { say("threw \(error is Refused)") }
+        finish()
+    }
+}

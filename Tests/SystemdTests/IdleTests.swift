@@ -1,0 +1,70 @@
+import Glibc
+import Testing
+
+/// The guard of the loop's promise: one thread, and no wake-up when there is nothing to do.
+@Suite struct IdleTests {
+    struct Usage: Equatable {
+        var threads: Int
+        var switches: Int
+
+        init(of pid: pid_t) {
+            threads = 0
+            switches = 0
+            // /proc/PID/status speaks of the main thread only: every thread is counted.
+            guard let directory = opendir("/proc/\(pid)/task") else { return }
+            defer { closedir(directory) }
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+                }
+                guard let thread = Int(name) else { continue }
+                threads += 1
+                let status = contents(of: "/proc/\(pid)/task/\(thread)/status")
+                for line in status.split(separator: "\n") where line.contains("ctxt_switches") {
+                    switches += Int(line.split(separator: "\t").last ?? "") ?? 0
+                }
+            }
+        }
+    }
+
+    /// A window longer than the period of Dispatch's timer, in which the child neither speaks nor ends.
+    func window(_ child: Child) {
+        #expect(!Child.becomes(POLLIN, child.output, milliseconds: 2500))
+    }
+
+    /// Waits until the child sleeps in its poll, so that what it does at start is not counted.
+    func settle(_ child: Child) -> Usage {
+        var usage = Usage(of: child.pid)
+        for _ in 0..<100 {
+            _ = Child.becomes(POLLIN, child.output, milliseconds: 10)
+            let next = Usage(of: child.pid)
+            if next == usage { return usage }
+            usage = next
+        }
+        return usage
+    }
+
+    @Test func `an idle loop has one thread and does not wake up`() {
+        let child = Child(["idle"])
+        #expect(child.line() == "ready 42")
+        let before = settle(child)
+        window(child)
+        let after = Usage(of: child.pid)
+        #expect(before.threads == 1)
+        #expect(after.threads == 1)
+        #expect(after.switches - before.switches == 0)
+        child.endInput()
+        #expect(child.finish().status == 0)
+    }
+
+    @Test func `the count of the idle test sees a detached task`() {
+        let child = Child(["detached"])
+        #expect(child.line() == "ready 42")
+        let before = settle(child)
+        window(child)
+        let after = Usage(of: child.pid)
+        #expect(after.threads > 1 || after.switches > before.switches)
+        child.endInput()
+        #expect(child.finish().status == 0)
+    }
+}
