@@ -35,7 +35,11 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
             swiftSettings: strict),
         .executableTarget(
-            name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
+            name: "greenroomctl",
+            dependencies: [
+                "GreenroomCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
         .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             swiftSettings: strict),
@@ -52,7 +56,7 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "Varlink",
+                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .target(
