@@ -1,1 +1,6 @@
-@main struct Program { static func main() {} }
+import ArgumentParser
+import GreenroomCommands
+
+@main struct Program {
+    static func main() { Greenroomctl.main() }
+}

@@ -56,22 +56,18 @@ public struct Call: Hashable, Sendable {
         self.method = method
     }
 
-    /// The message without its terminator.
-    func write(to writer: inout JSONWriter) {
+    /// Writes the message without its terminator.
+    public func encode(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("method", method)
         if !parameters.isEmpty {
             writer.name("parameters")
             writer.value(parameters)
         }
-        writeFlags(to: &writer)
-        writer.endObject()
-    }
-
-    func writeFlags(to writer: inout JSONWriter) {
         if wantsMore { writer.member("more", true) }
         if isOneway { writer.member("oneway", true) }
         if wantsUpgrade { writer.member("upgrade", true) }
+        writer.endObject()
     }
 }
 

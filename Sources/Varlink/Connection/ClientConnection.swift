@@ -14,7 +14,7 @@ public struct ClientConnection: Sendable {
 
     /// Queues a call.
     public mutating func call(_ call: Call) {
-        output.append(descriptorCount: call.descriptorCount) { call.write(to: &$0) }
+        output.append(descriptorCount: call.descriptorCount) { call.encode(to: &$0) }
         if !call.isOneway { waiting.append(call.wantsMore) }
     }
 

@@ -1,0 +1,56 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+/// What an attached app takes over from the process that runs it.
+enum Caller {
+    static let forwardedSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
+
+    /// Puts this process's environment, umask, directory and standard descriptors into the call.
+    /// - Returns: the descriptors to send with it. They stay open until the process ends, so that
+    ///   the call can be repeated.
+    static func attach(to call: inout Control.LaunchCall) throws(Failure) -> [CInt] {
+        call.isAttached = true
+        call.callerEnvironment = environment()
+        // umask(2) can only be read by setting it; this process has one thread.
+        let mask = umask(0)
+        umask(mask)
+        call.umask = mask
+        var descriptors: [CInt] = []
+        func add(_ descriptor: CInt) -> Int {
+            descriptors.append(descriptor)
+            return descriptors.count - 1
+        }
+        if isOpen(0) { call.standardInput = add(0) }
+        if isOpen(1) { call.standardOutput = add(1) }
+        if isOpen(2) { call.standardError = add(2) }
+        do throws(SystemError) {
+            let directory = try FileDescriptor.open(".", O_DIRECTORY | O_RDONLY | O_CLOEXEC)
+            call.workingDirectoryDescriptor = add(directory.release())
+        } catch {
+            // A directory that may be entered but not read: by its name, then.
+            call.workingDirectory = currentPath()
+            guard call.workingDirectory != nil else { throw .system(error) }
+        }
+        return descriptors
+    }
+
+    private static func isOpen(_ descriptor: CInt) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
+
+    /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
+    private static func environment() -> [String] {
+        var variables: [String] = []
+        var next = unsafe environ
+        while let text = unsafe next.pointee {
+            if let variable = unsafe String(validatingCString: text) { variables.append(variable) }
+            unsafe next += 1
+        }
+        return variables
+    }
+
+    private static func currentPath() -> String? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+}

@@ -1,0 +1,46 @@
+import Glibc
+import GreenroomControl
+
+/// How this process ends: as the app did.
+enum Ending: Equatable {
+    case status(Int32)
+    case signal(Int32)
+    /// Nobody saw how the app ended.
+    case unseen
+
+    init(_ exit: Control.ExitRecord) {
+        if let signal = exit.signal {
+            self = .signal(signal)
+        } else if let status = exit.status {
+            self = .status(Int32(status))
+        } else {
+            self = .unseen
+        }
+    }
+
+    /// Ends the process if the app was ended by a signal; else returns the exit code.
+    func take(_ console: any Console) -> Int32 {
+        switch self {
+        case .status(let status): return status
+        case .signal(let signal): Ending.die(by: signal)
+        case .unseen:
+            console.complain("the app has ended; nobody saw how")
+            return 1
+        }
+    }
+
+    /// Dies by the signal itself, so that a shell sees what it would have seen without us; without
+    /// a second core dump.
+    static func die(by signal: Int32) -> Never {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &none)
+        Glibc.signal(signal, SIG_DFL)
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        unsafe sigaddset(&set, signal)
+        unsafe sigprocmask(SIG_UNBLOCK, &set, nil)
+        kill(getpid(), signal)
+        // Those that do not end a process by default (SIGCHLD, SIGSTOP) cannot have ended the app.
+        exit(128 + signal)
+    }
+}

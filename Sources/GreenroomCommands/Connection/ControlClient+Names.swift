@@ -1,0 +1,24 @@
+import GreenroomControl
+
+extension ControlClient {
+    /// The identifier of the app that is meant: a name without a dot is the last component of
+    /// exactly one (`ffmpeg` of `org.ffmpeg.ffmpeg`).
+    func resolve(_ name: String) throws(Failure) -> String {
+        if name.utf8.contains(UInt8(ascii: ".")) { return name }
+        let apps = try identifiers()
+        if apps.contains(name) { return name }
+        let matches = apps.filter { $0.split(separator: ".").last.map(String.init) == name }
+        switch matches.count {
+        case 1: return matches[0]
+        case 0:
+            throw .control(
+                .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps)))
+        case _: throw .ambiguous(name, matches)
+        }
+    }
+
+    private func identifiers() throws(Failure) -> [String] {
+        guard case .listed(let apps) = try call(.list) else { return [] }
+        return apps.map(\.identifier)
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import Varlink
+
+/// One connection to the daemon; blocks.
+final class ControlClient {
+    /// What one receive takes: most replies in one go.
+    private static let bufferByteCount = 16 << 10
+
+    let path: String
+    private let socket: UnixSocket
+    private var connection = ClientConnection()
+
+    init(path: String) throws(Failure) {
+        self.path = path
+        do throws(SystemError) {
+            socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+        } catch {
+            throw .unreachable(path: path, error)
+        }
+    }
+
+    /// To wait for, with other things.
+    var descriptor: CInt { socket.descriptor.rawValue }
+
+    /// Calls and waits for the one reply.
+    func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
+        try send(call, descriptors: descriptors)
+        return try reply(to: call)
+    }
+
+    func send(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) {
+        connection.call(
+            call.method, call, wantsMore: call.wantsMore, descriptorCount: descriptors.count)
+        do throws(SystemError) {
+            while let sent = try sendNext(descriptors) { connection.sent(byteCount: sent) }
+        } catch {
+            throw error.isDisconnection ? .disconnected : .system(error)
+        }
+    }
+
+    private func sendNext(_ descriptors: [CInt]) throws(SystemError) -> Int? {
+        // The standard library's closures rethrow any error; ours is the only one there is.
+        let result: Result<Int?, SystemError>? = connection.withOutput { span, count in
+            let bytes = unsafe span.withUnsafeBytes { buffer in
+                Result { () throws(SystemError) in
+                    unsafe try socket.send(buffer, descriptors: count > 0 ? descriptors : [])
+                }
+            }
+            return bytes
+        }
+        return try result?.get()
+    }
+
+    /// Waits for the next reply to the oldest call that is not answered.
+    func reply(to call: ControlCall) throws(Failure) -> ControlReply {
+        while true {
+            if let reply = try bufferedReply(to: call) { return reply }
+            try receive()
+        }
+    }
+
+    /// The next reply, if it has been received.
+    func bufferedReply(to call: ControlCall) throws(Failure) -> ControlReply? {
+        guard let reply = connection.nextReply() else {
+            if let violation = connection.violation { throw .unknown(violation.description) }
+            return nil
+        }
+        let failure: Failure
+        do throws(ServiceError) {
+            guard let name = reply.error else {
+                return try ControlReply(reply.parameters, to: call)
+            }
+            if let error = try ControlError(reply) {
+                failure = .control(error)
+            } else if let error = ServiceError(reply) {
+                failure = .service(error)
+            } else {
+                failure = .unknown(name)
+            }
+        } catch {
+            failure = .unknown("with an unusable reply (\(error))")
+        }
+        throw failure
+    }
+
+    /// Waits for some bytes and takes them.
+    func receive() throws(Failure) {
+        do throws(SystemError) {
+            var count = 0
+            var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+            let result = unsafe buffer.withUnsafeMutableBytes { bytes in
+                Result { () throws(SystemError) in unsafe try socket.receive(into: bytes) }
+            }
+            count = try result.get()?.byteCount ?? 0
+            guard count > 0 else { throw SystemError(code: ECONNRESET, call: "recvmsg") }
+            connection.receive(buffer.span.extracting(..<count))
+        } catch {
+            throw error.isDisconnection ? .disconnected : .system(error)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import Varlink
+
+/// Why a verb did not succeed, for people and as an exit code.
+enum Failure: Error {
+    /// Nobody listens at the path.
+    case unreachable(path: String, SystemError)
+    /// The connection ended before the answer.
+    case disconnected
+    case control(ControlError)
+    case service(ServiceError)
+    /// An error or a reply that this client does not know.
+    case unknown(String)
+    case system(SystemError)
+    /// A short name that several apps have.
+    case ambiguous(String, [String])
+}
+
+extension Failure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .unreachable(let path, let error) where error.code == EACCES:
+            "you may not use \(path); it takes membership in its group, or root"
+        case .unreachable(let path, let error)
+        where error.code == ENOENT || error.code == ECONNREFUSED:
+            "greenroomd is not running: nobody listens at \(path). "
+                + "Start it with \"systemctl start greenroomd\" "
+                + "(yours: \"systemctl --user start greenroomd\"), or run \"greenroomd\"; "
+                + "if it listens elsewhere, name its socket with --socket"
+        case .unreachable(_, let error), .system(let error): error.description
+        case .disconnected:
+            "greenroomd closed the connection; \"journalctl -u greenroomd\" may say why"
+        case .control(let error): error.description
+        case .service(.invalidParameter(let name)):
+            "greenroomd does not accept this \"\(name)\"; is it of another version?"
+        case .service(.methodNotFound(let name)), .service(.methodNotImplemented(let name)),
+            .service(.interfaceNotFound(let name)):
+            "greenroomd does not know \(name); is it of another version?"
+        case .service(.permissionDenied): "you may not do this"
+        case .service(.expectedMore): "greenroomd expected another kind of call"
+        case .unknown(let what): "greenroomd answered \(what), which this client does not know"
+        case .ambiguous(let name, let apps):
+            "several apps are called \(name): \(apps.joined(separator: ", ")); name one in full"
+        }
+    }
+
+    /// As documented in greenroomctl(1).
+    var exitCode: Int32 {
+        switch self {
+        case .unreachable(_, let error) where error.code == EACCES: 77
+        case .unreachable, .disconnected: 69
+        case .control(.permissionDenied), .service(.permissionDenied): 77
+        case .control, .service, .unknown, .system, .ambiguous: 1
+        }
+    }
+
+    /// For verbs whose exit code is the app's: as a shell's, so that it can be told apart.
+    var attachedExitCode: Int32 {
+        switch self {
+        case .control(.noSuchApp), .ambiguous: 127
+        case .control(.spawnFailed(_, ENOENT, _)): 127
+        case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)): 126
+        case .unreachable, .disconnected, .control, .service, .unknown, .system: 125
+        }
+    }
+}

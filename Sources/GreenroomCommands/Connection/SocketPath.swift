@@ -1,0 +1,25 @@
+import Glibc
+
+/// Where the daemon listens.
+enum SocketPath {
+    static let system = "/run/greenroom/control"
+
+    /// What was asked for, else the environment's, else the user's daemon if there is one, else the
+    /// system's. For root the system's comes first.
+    static func find(option: String?) -> String {
+        if let option { return option }
+        if let path = environment("GREENROOM_SOCKET") { return path }
+        if let directory = environment("GREENROOM_RUNTIME_DIRECTORY") {
+            return directory + "/control"
+        }
+        guard let directory = environment("XDG_RUNTIME_DIR") else { return system }
+        let user = directory + "/greenroom/control"
+        let candidates = getuid() == 0 ? [system, user] : [user, system]
+        return candidates.first { unsafe access($0, F_OK) == 0 } ?? candidates[0]
+    }
+
+    private static func environment(_ name: String) -> String? {
+        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+        return unsafe String(cString: value)
+    }
+}

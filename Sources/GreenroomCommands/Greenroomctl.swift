@@ -1,0 +1,26 @@
+public import ArgumentParser
+
+/// The client: one verb per file in `Verbs`.
+public struct Greenroomctl: ParsableCommand {
+    public static let version = "0.1.0"
+
+    public static let configuration = CommandConfiguration(
+        commandName: "greenroomctl",
+        abstract: "Start, prewarm, observe and end apps.",
+        discussion: """
+            APP is an identifier such as org.ffmpeg.ffmpeg, or its last part if only one app has it.
+
+            Exit codes: 0 done; 1 refused or failed; 2 bad manifest (verify); 64 wrong usage; \
+            69 daemon not reached; 77 permission denied. run, and launch --wait, end as the app \
+            did, and with 125 if Greenroom failed, 126 if the program cannot be executed, 127 if \
+            there is no such app.
+            """,
+        version: version,
+        subcommands: [
+            List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
+            Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
+            Explain.self, Verify.self, Reload.self,
+        ])
+
+    public init() {}
+}

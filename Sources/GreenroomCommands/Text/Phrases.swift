@@ -1,0 +1,136 @@
+import Glibc
+import GreenroomControl
+
+// Values in words for people.
+
+enum Phrase {
+    /// `850 µs`, `1.2 ms`, `3.4 s`.
+    static func duration(uSec: Int64) -> String {
+        switch uSec {
+        case ..<1000: "\(uSec) µs"
+        case ..<1_000_000: "\(tenths(uSec, 1000)) ms"
+        case _: "\(tenths(uSec, 1_000_000)) s"
+        }
+    }
+
+    /// `5 s`, `3 min`, `2 h`, `4 d`: how long ago.
+    static func age(uSec: Int64) -> String {
+        let seconds = max(0, uSec / 1_000_000)
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        case _: "\(seconds / 86400) d"
+        }
+    }
+
+    static func bytes(_ count: UInt64) -> String {
+        switch count {
+        case ..<1024: "\(count) B"
+        case ..<(1 << 20): "\(count >> 10) KiB"
+        case _: "\(tenths(Int64(clamping: count), 1 << 20)) MiB"
+        }
+    }
+
+    private static func tenths(_ value: Int64, _ unit: Int64) -> String {
+        let tenths = (value * 10 + unit / 2) / unit
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    static func launch(_ kind: Control.LaunchKind?, _ reason: Control.ColdReason?) -> String {
+        switch (kind, reason) {
+        case (nil, _): "-"
+        case (let kind?, nil): kind.words
+        case (let kind?, let reason?): "\(kind.words) (\(reason.words))"
+        }
+    }
+
+    static func exit(_ exit: Control.ExitRecord) -> String {
+        let how =
+            if let signal = exit.signal {
+                "\(signalName(signal))\(exit.coreDumped ? ", core dumped" : "")"
+            } else if let status = exit.status {
+                "status \(status)"
+            } else {
+                "unseen"
+            }
+        return "\(exit.reason.words) (\(how))"
+    }
+
+    static func signalName(_ signal: Int32) -> String {
+        let names: [Int32: String] = [
+            SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL",
+            SIGTRAP: "SIGTRAP", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE",
+            SIGKILL: "SIGKILL", SIGUSR1: "SIGUSR1", SIGSEGV: "SIGSEGV", SIGUSR2: "SIGUSR2",
+            SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGXCPU: "SIGXCPU",
+            SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS",
+        ]
+        return names[signal] ?? "signal \(signal)"
+    }
+
+    /// The local time of day, `14:03:59.123`.
+    static func timeOfDay(uSec: Int64) -> String {
+        var seconds = time_t(uSec / 1_000_000)
+        var fields = unsafe tm()
+        unsafe localtime_r(&seconds, &fields)
+        func digits(_ value: Int, _ count: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(0, count - text.count)) + text
+        }
+        let parts = unsafe [fields.tm_hour, fields.tm_min, fields.tm_sec].map { digits(Int($0), 2) }
+        return parts.joined(separator: ":") + "." + digits(Int(uSec / 1000 % 1000), 3)
+    }
+
+    /// CLOCK_REALTIME in microseconds.
+    static var now: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+}
+
+extension Control.LaunchKind {
+    var words: String {
+        switch self {
+        case .cold, .prewarmed: rawValue
+        case .resume: "resumed"
+        case .foreground: "brought to the front"
+        }
+    }
+}
+
+extension Control.ColdReason {
+    var words: String {
+        switch self {
+        case .prewarmingDisabled: "prewarming is off"
+        case .ineligible: "cannot be prewarmed"
+        case .noneReady: "none was ready"
+        case .environmentMismatch: "other environment"
+        case .stale: "program changed"
+        case .backOff: "failed lately"
+        case .resumeFailed: "paused one did not start"
+        }
+    }
+}
+
+extension Control.ExitReason {
+    var words: String {
+        switch self {
+        case .exitedSelf: "exited"
+        case .crashed: "crashed"
+        case .terminated: "terminated"
+        case .terminateTimeout: "killed: did not end when asked"
+        case .forceQuit: "killed"
+        case .launchWatchdog: "killed: not ready in time"
+        case .prewarmFailed: "could not be prewarmed"
+        case .prewarmExpired: "prewarmed too long"
+        case .stale: "program changed"
+        case .reclaimed: "memory was needed"
+        case .poolTrimmed: "no longer wanted"
+        case .resumeFailed: "did not start"
+        case .shutdown: "shutdown"
+        case .spawnFailed: "could not be executed"
+        case .unknown: "ended"
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import GreenroomControl
+import Varlink
+
+// What verbs print of a reply.
+
+enum Report {
+    /// One line of JSON: the parameters of the reply.
+    static func json(_ value: some ParametersEncodable) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        value.encodeMembers(to: &writer)
+        writer.endObject()
+        return writer.text + "\n"
+    }
+
+    static func apps(_ apps: [Control.AppSummary]) -> String {
+        if apps.isEmpty {
+            return "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
+        }
+        var table = Table("APP", "NAME", "STATE", "PREWARMED", "RUNNING")
+        for app in apps {
+            let pool =
+                app.isEligible ? "\(app.prewarmedCount) of \(app.prewarmTarget)" : "ineligible"
+            table.add(
+                app.identifier, app.name ?? "", app.state.words, pool, String(app.runningCount))
+        }
+        return table.text
+    }
+
+    static func instances(_ instances: [Control.InstanceStatus], now: Int64) -> String {
+        if instances.isEmpty { return "No instances.\n" }
+        var table = Table("INSTANCE", "APP", "STATE", "SINCE", "PID", "LAUNCH", "MEMORY")
+        for instance in instances {
+            var launch = Phrase.launch(instance.kind, instance.coldReason)
+            if let elapsed = instance.launchElapsedUSec {
+                launch += ", " + Phrase.duration(uSec: elapsed)
+            }
+            table.add(
+                String(instance.instance), instance.app,
+                instance.exit.map(Phrase.exit) ?? instance.state.words,
+                Phrase.age(uSec: now - instance.sinceTimestampUSec),
+                instance.processId.map { String($0) } ?? "-", launch,
+                instance.byteCount.map(Phrase.bytes) ?? "-")
+        }
+        return table.text
+    }
+
+    static func launched(_ launched: Control.Launched, app: String) -> String {
+        let process = launched.processId.map { ", process \($0)" } ?? ""
+        let again = launched.isRepeated ? " (launched before)" : ""
+        let how = Phrase.launch(launched.kind, launched.coldReason)
+        let time = Phrase.duration(uSec: launched.elapsedUSec)
+        return "\(app): instance \(launched.instance)\(process): \(how), \(time)\(again)\n"
+    }
+
+    static func event(_ event: Control.Event) -> String {
+        var line = Phrase.timeOfDay(uSec: event.timestampUSec)
+        if let app = event.app { line += "  " + app }
+        if let instance = event.instance { line += " \(instance)" }
+        line += "  " + event.summary
+        return event.text.isEmpty ? line + "\n" : line + ": " + event.text + "\n"
+    }
+
+    static func explanation(_ explanation: Control.Explanation) -> String {
+        var text = explanation.app + "\n"
+        text += "  can be prewarmed: \(explanation.isEligible ? "yes" : "no")\n"
+        text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
+        if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
+        text += "\n"
+        if let retry = explanation.retryAfterUSec {
+            text += "  tried again in: \(Phrase.duration(uSec: retry))\n"
+        }
+        if let launch = explanation.lastLaunch {
+            text += "  last launch: instance \(launch.instance), "
+            text += Phrase.launch(launch.kind, launch.coldReason)
+            text += ", \(Phrase.duration(uSec: launch.elapsedUSec))\n"
+        } else {
+            text += "  last launch: none\n"
+        }
+        for reason in explanation.reasons { text += "  - \(reason.text)\n" }
+        return text
+    }
+}
+
+extension Control.Event {
+    fileprivate var summary: String {
+        switch kind {
+        case .stateChanged: "\(from?.words ?? "?") -> \(to?.words ?? "?")"
+        case .launched:
+            "launched: \(Phrase.launch(launchKind, coldReason))"
+                + (elapsedUSec.map { ", " + Phrase.duration(uSec: $0) } ?? "")
+        case .exited: exit.map(Phrase.exit) ?? "ended"
+        case .reclaimed: "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
+        case .prewarmFailed: "prewarm failed" + again
+        case .crashLooped: "keeps crashing" + again
+        case .appsChanged: "apps changed"
+        }
+    }
+
+    private var again: String {
+        retryAfterUSec.map { ", tried again in " + Phrase.duration(uSec: $0) } ?? ""
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import GreenroomControl
+
+struct Explain: Verb {
+    static let configuration = CommandConfiguration(
+        abstract: "Say why an app is or is not prewarmed, and how its last launch went.")
+
+    @Argument(help: "The app.")
+    var app: String
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let reply = try client.call(.explain(app: try client.resolve(app)))
+        guard case .explained(let explanation) = reply else { return 1 }
+        console.write(output.json ? Report.json(reply) : Report.explanation(explanation))
+        return 0
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+import GreenroomLinux
+
+/// Manifests and programs as the daemon will find them.
+enum ManifestFile {
+    /// Far above any manifest, in bytes; what is read beyond it is not one.
+    static let byteLimit = 1 << 20
+
+    static func read(_ path: String) throws(SystemError) -> [UInt8] {
+        let file = try FileDescriptor.open(path, O_RDONLY | O_CLOEXEC)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let result = unsafe buffer.withUnsafeMutableBytes { buffer in
+                Result { () throws(SystemError) in unsafe try file.read(into: buffer) }
+            }
+            guard let count = try result.get(), count > 0 else { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= byteLimit else {
+                throw SystemError(code: EFBIG, call: "read", subject: path)
+            }
+        }
+    }
+
+    /// In the search path of systemd's services.
+    static func findExecutable(_ name: String) -> String? {
+        ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+            .lazy.map { "\($0)/\(name)" }
+            .first { unsafe access($0, X_OK) == 0 }
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import GreenroomControl
+
+struct Reload: Verb {
+    static let configuration = CommandConfiguration(
+        abstract: "Read the configuration and all manifests anew.",
+        discussion: "Bad files are reported, with exit code 1; they leave the good ones alone.")
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let reply = try client.call(.reload)
+        guard case .reloaded(let report) = reply else { return 1 }
+        if output.json {
+            console.write(Report.json(reply))
+        } else {
+            let count = report.loaded.count
+            console.line("\(count) app\(count == 1 ? "" : "s") installed")
+            for fault in report.failed { console.complain(fault.description) }
+        }
+        return report.failed.isEmpty ? 0 : 1
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import GreenroomControl
+import GreenroomLinux
+
+struct Run: Verb {
+    static let configuration = CommandConfiguration(
+        abstract: "Run an app here, as if its program had been called.",
+        discussion: """
+            The app has this process's input and output, environment, working directory and umask. \
+            SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to it; this \
+            process ends as it does.
+            """)
+
+    @OptionGroup var launch: LaunchOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func exitCode(of failure: Failure) -> Int32 { failure.attachedExitCode }
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let signals: SignalDescriptor
+        do throws(SystemError) {
+            signals = try SignalDescriptor(Caller.forwardedSignals)
+        } catch {
+            throw .system(error)
+        }
+        var call = launch.call(app: try client.resolve(launch.app))
+        let descriptors = try Caller.attach(to: &call)
+        let following = FollowedLaunch(
+            client, call, descriptors: descriptors, signals: signals)
+        _ = try following.launch()
+        return Ending(try following.waitForExit().exit).take(console)
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import GreenroomControl
+
+// The verbs that move an instance from one state to another.
+
+/// A verb that is one transition of one instance.
+protocol TransitionVerb: Verb {
+    static var transition: Control.Transition { get }
+    var target: TargetOptions { get }
+    var output: OutputOptions { get }
+}
+
+extension TransitionVerb {
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let target: Control.Target
+        if let app = self.target.app {
+            target = .app(try client.resolve(app))
+        } else {
+            target = .instance(self.target.instance ?? 0)
+        }
+        let reply = try client.call(.transition(Self.transition, target))
+        guard case .changed(let changed) = reply else { return 1 }
+        if output.json {
+            console.write(Report.json(reply))
+        } else {
+            console.line("instance \(changed.instance): \(changed.state.words)")
+        }
+        return 0
+    }
+}
+
+struct Foreground: TransitionVerb {
+    static let configuration = CommandConfiguration(abstract: "Bring an app to the front.")
+    static let transition = Control.Transition.foreground
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct Background: TransitionVerb {
+    static let configuration = CommandConfiguration(abstract: "Send an app to the background.")
+    static let transition = Control.Transition.background
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct Suspend: TransitionVerb {
+    static let configuration = CommandConfiguration(abstract: "Freeze an app.")
+    static let transition = Control.Transition.suspend
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct Resume: TransitionVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "Thaw a suspended app, into the background.")
+    static let transition = Control.Transition.resume
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct Terminate: TransitionVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "Ask an app to end, and end it if it does not.")
+    static let transition = Control.Transition.terminate
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct Kill: TransitionVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "End an app and all its processes at once.")
+    static let transition = Control.Transition.kill
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}

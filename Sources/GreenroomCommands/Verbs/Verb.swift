@@ -1,0 +1,66 @@
+import ArgumentParser
+import Glibc
+
+/// A verb that needs the daemon.
+protocol Verb: ParsableCommand {
+    var daemon: DaemonOptions { get }
+
+    /// - Returns: the exit code.
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32
+
+    /// The exit code of a failure.
+    func exitCode(of failure: Failure) -> Int32
+}
+
+extension Verb {
+    func exitCode(of failure: Failure) -> Int32 { failure.exitCode }
+
+    /// Connects and performs; complains of a failure.
+    func execute(_ console: any Console) -> Int32 {
+        do throws(Failure) {
+            let client = try ControlClient(path: SocketPath.find(option: daemon.socket))
+            return try perform(client, console)
+        } catch {
+            console.complain(error.description)
+            return exitCode(of: error)
+        }
+    }
+
+    mutating func run() throws {
+        let code = execute(StandardConsole())
+        if code != 0 { throw ExitCode(code) }
+    }
+}
+
+/// What every verb that needs the daemon takes.
+struct DaemonOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's socket. Default: $GREENROOM_SOCKET, else your daemon's, else the system's.",
+            valueName: "path"))
+    var socket: String?
+}
+
+/// What verbs with output take.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON: the reply's parameters as greenroomd sent them.")
+    var json = false
+}
+
+/// One instance: the app's most recently used one, or that of a number.
+struct TargetOptions: ParsableArguments {
+    @Argument(help: "The app; its most recently used running instance is meant.")
+    var app: String?
+
+    @Option(help: ArgumentHelp("The instance, by number.", valueName: "number"))
+    var instance: UInt64?
+
+    mutating func validate() throws {
+        guard (app == nil) != (instance == nil) else {
+            throw ValidationError("Name an app, or an instance with --instance, not both.")
+        }
+        guard instance ?? 0 <= UInt64(Int64.max) else {
+            throw ValidationError("There is no instance of that number.")
+        }
+    }
+}

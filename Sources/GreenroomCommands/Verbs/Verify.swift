@@ -1,0 +1,39 @@
+import ArgumentParser
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check manifests before they are installed.",
+        discussion: "Needs no daemon. Exit code 2 if one of them has an error.")
+
+    @Argument(help: ArgumentHelp("Manifests, named ID.app.", valueName: "file"))
+    var files: [String]
+
+    func run() throws {
+        let code = execute(StandardConsole())
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    func execute(_ console: any Console) -> Int32 {
+        var failed = false
+        for file in files {
+            do throws(SystemError) {
+                let bytes = try ManifestFile.read(file)
+                let (manifest, diagnostics) = AppManifest.parse(
+                    bytes, file: file, findExecutable: ManifestFile.findExecutable)
+                for diagnostic in diagnostics { console.complain(diagnostic.description) }
+                if let manifest {
+                    console.line("\(file): \(manifest.identifier): good")
+                } else {
+                    failed = true
+                }
+            } catch {
+                console.complain(error.description)
+                failed = true
+            }
+        }
+        return failed ? 2 : 0
+    }
+}

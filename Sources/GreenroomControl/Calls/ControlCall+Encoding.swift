@@ -1,0 +1,46 @@
+public import Varlink
+
+extension ControlCall: ParametersEncodable {
+    /// Fully qualified.
+    public var method: String { Control.prefix + methodName }
+
+    /// It takes a stream of replies.
+    public var wantsMore: Bool { self == .watch }
+
+    private var methodName: String {
+        switch self {
+        case .describe: "Describe"
+        case .list: "List"
+        case .status: "Status"
+        case .prewarm: "Prewarm"
+        case .launch: "Launch"
+        case .wait: "Wait"
+        case .transition(let transition, _): transition.rawValue
+        case .signal: "Signal"
+        case .watch: "Watch"
+        case .reload: "Reload"
+        case .explain: "Explain"
+        }
+    }
+
+    public func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .describe, .list, .watch, .reload, .status(nil): break
+        case .status(let target?), .transition(_, let target):
+            switch target {
+            case .app(let app): writer.member("app", app)
+            case .instance(let instance): writer.member("instance", instance)
+            }
+        case .prewarm(let app, let count):
+            writer.member("app", app)
+            writer.member("count", count)
+        case .launch(let launch): launch.encodeMembers(to: &writer)
+        case .wait(.instance(let instance)): writer.member("instance", instance)
+        case .wait(.launch(let launch)): writer.member("launchIdentifier", launch)
+        case .signal(let instance, let signal):
+            writer.member("instance", instance)
+            writer.member("signal", signal)
+        case .explain(let app): writer.member("app", app)
+        }
+    }
+}

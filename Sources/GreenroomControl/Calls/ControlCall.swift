@@ -1,0 +1,141 @@
+public import Varlink
+
+/// A call to the control interface, decoded and checked.
+public enum ControlCall: Hashable, Sendable {
+    case describe
+    case list
+    /// All instances, those of one app, or one.
+    case status(Control.Target?)
+    /// At least one.
+    case prewarm(app: String, count: Int)
+    case launch(Control.LaunchCall)
+    case wait(Control.WaitTarget)
+    case transition(Control.Transition, Control.Target)
+    /// A number of signal(7), 1 to 64.
+    case signal(instance: UInt64, signal: Int32)
+    case watch
+    case reload
+    case explain(app: String)
+}
+
+extension Control {
+    /// Whose end is awaited.
+    public enum WaitTarget: Hashable, Sendable {
+        case instance(UInt64)
+        /// The instance that this launch was served by.
+        case launch(String)
+    }
+
+    /// Instances that one `Prewarm` may ask for: a call must not fill the memory budget alone.
+    public static let prewarmCountLimit = 16
+}
+
+extension ControlCall {
+    /// Decodes a call to `io.greenroom.Control`.
+    /// - Throws: `methodNotFound`, `expectedMore`, or `invalidParameter` with the name of the first
+    ///   parameter that is unknown, missing, or not what it must be.
+    public init(_ call: Call) throws(ServiceError) {
+        guard call.method.utf8.starts(with: Control.prefix.utf8) else {
+            throw .methodNotFound(call.method)
+        }
+        let name = call.method[
+            call.method.utf8.index(
+                call.method.startIndex, offsetBy: Control.prefix.utf8.count)...]
+        switch name {
+        case "Launch": self = .launch(try Control.LaunchCall(call))
+        case "Status": self = .status(try Self.target(call))
+        case "Wait": self = .wait(try Self.waitTarget(call))
+        case "Signal": self = try Self.signal(call)
+        case "Prewarm": self = try Self.prewarm(call)
+        case "Explain": self = .explain(app: try Self.app(call))
+        case "Describe": self = try Self.plain(.describe, call)
+        case "List": self = try Self.plain(.list, call)
+        case "Reload": self = try Self.plain(.reload, call)
+        case "Watch":
+            guard call.wantsMore else { throw .expectedMore }
+            self = try Self.plain(.watch, call)
+        case _:
+            guard let transition = Control.Transition(rawValue: String(name)) else {
+                throw .methodNotFound(call.method)
+            }
+            guard let target = try Self.target(call) else { throw .invalidParameter("app") }
+            self = .transition(transition, target)
+        }
+    }
+
+    private static func plain(_ result: Self, _ call: Call) throws(ServiceError) -> Self {
+        if let member = call.parameters.members.first { throw member.invalid }
+        return result
+    }
+
+    private static func target(_ call: Call) throws(ServiceError) -> Control.Target? {
+        var target: Control.Target?
+        for member in call.parameters.members where member.value != .null {
+            // At most one of the two may be there.
+            guard target == nil else { throw member.invalid }
+            switch member.name {
+            case "app": target = .app(try member.text())
+            case "instance": target = .instance(try member.integer())
+            case _: throw member.invalid
+            }
+        }
+        return target
+    }
+
+    private static func waitTarget(_ call: Call) throws(ServiceError) -> Control.WaitTarget {
+        var target: Control.WaitTarget?
+        for member in call.parameters.members where member.value != .null {
+            guard target == nil else { throw member.invalid }
+            switch member.name {
+            case "instance": target = .instance(try member.integer())
+            case "launchIdentifier": target = .launch(try member.text())
+            case _: throw member.invalid
+            }
+        }
+        guard let target else { throw .invalidParameter("instance") }
+        return target
+    }
+
+    private static func signal(_ call: Call) throws(ServiceError) -> Self {
+        var instance: UInt64?
+        var signal: Int32?
+        for member in call.parameters.members {
+            switch member.name {
+            case "instance": instance = try member.integer()
+            case "signal":
+                signal = try member.integer()
+                guard 1...64 ~= signal ?? 0 else { throw member.invalid }
+            case _: throw member.invalid
+            }
+        }
+        guard let instance else { throw .invalidParameter("instance") }
+        guard let signal else { throw .invalidParameter("signal") }
+        return .signal(instance: instance, signal: signal)
+    }
+
+    private static func prewarm(_ call: Call) throws(ServiceError) -> Self {
+        var app: String?
+        var count = 1
+        for member in call.parameters.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "count":
+                count = try member.optionalInteger() ?? 1
+                guard 1...Control.prewarmCountLimit ~= count else { throw member.invalid }
+            case _: throw member.invalid
+            }
+        }
+        guard let app else { throw .invalidParameter("app") }
+        return .prewarm(app: app, count: count)
+    }
+
+    private static func app(_ call: Call) throws(ServiceError) -> String {
+        var app: String?
+        for member in call.parameters.members {
+            guard member.name == "app" else { throw member.invalid }
+            app = try member.text()
+        }
+        guard let app else { throw .invalidParameter("app") }
+        return app
+    }
+}

@@ -1,0 +1,21 @@
+public import Varlink
+
+/// The control interface, `io.greenroom.Control`: names shared by the daemon and its clients.
+///
+/// The daemon decodes a `ControlCall` and answers with a `ControlReply`, a `ControlError` or a
+/// `ServiceError`; the client does the reverse. The interface description is the contract, and the
+/// tests hold every encoder against it.
+public enum Control {
+    public static let interfaceName = "io.greenroom.Control"
+    static let prefix = "io.greenroom.Control."
+
+    /// The description, parsed.
+    public static let interface = Interface(trusted: interfaceText)
+
+    /// What the daemon answers `org.varlink.service` with.
+    public static func service(version: String) -> Service {
+        Service(
+            vendor: "Greenroom", product: "greenroomd", version: version,
+            url: "https://greenroom.io/", interfaces: [interface])
+    }
+}

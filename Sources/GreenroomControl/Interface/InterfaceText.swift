@@ -1,0 +1,314 @@
+extension Control {
+    /// The interface description, as `GetInterfaceDescription` returns it.
+    public static let interfaceText = """
+        # Controls Greenroom, the app launch daemon: starts, prewarms, observes and ends apps.
+        #
+        # Times are in microseconds: ...TimestampUSec on CLOCK_REALTIME, other ...USec durations.
+        # Descriptors travel beside a message and are named by their index in it, from 0.
+        interface io.greenroom.Control
+
+        # Where an instance stands.
+        type ExecutionState (
+          # No process is left.
+          not_running,
+          # Runs towards its pause point.
+          prewarming,
+          # Paused before its main function, never yet launched.
+          prewarmed,
+          # Asked to run, not ready yet.
+          launching,
+          # On its way into or out of the front.
+          inactive,
+          # In front.
+          active,
+          # Running, not in front.
+          background,
+          # Frozen.
+          suspended,
+          # Asked to end, or being ended.
+          terminating
+        )
+
+        # How a launch was served.
+        type LaunchKind (
+          # Executed from its file.
+          cold,
+          # A paused instance went on.
+          prewarmed,
+          # A suspended instance was thawed.
+          resume,
+          # It was running and came to the front.
+          foreground
+        )
+
+        # Why a launch was not served by a paused instance.
+        type ColdReason (
+          # Its manifest asks for none.
+          prewarming_disabled,
+          # The program cannot be paused; Explain says why.
+          ineligible,
+          # None was ready.
+          none_ready,
+          # What programs read before main differs from the paused instance's environment.
+          environment_mismatch,
+          # The program, a library of it or its manifest has changed.
+          stale,
+          # Prewarms or launches of it failed lately.
+          back_off,
+          # A paused instance was tried and did not start.
+          resume_failed
+        )
+
+        # Why an instance ended.
+        type ExitReason (
+          exited_self,
+          crashed,
+          terminated,
+          terminate_timeout,
+          force_quit,
+          launch_watchdog,
+          prewarm_failed,
+          prewarm_expired,
+          stale,
+          reclaimed,
+          pool_trimmed,
+          resume_failed,
+          shutdown,
+          spawn_failed,
+          unknown
+        )
+
+        # How an instance ended. Without status and signal nobody could see it.
+        type ExitRecord (
+          reason: ExitReason,
+          # What it returned, if it returned.
+          status: ?int,
+          # The signal that ended it, if one did.
+          signal: ?int,
+          coreDumped: bool,
+          # Where it stood before.
+          lastState: ?ExecutionState,
+          timestampUSec: int
+        )
+
+        type AppSummary (
+          # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
+          identifier: string,
+          # For people.
+          name: ?string,
+          # False: the program cannot be paused and always starts cold.
+          eligible: bool,
+          # Instances paused now, and how many are wanted.
+          prewarmedCount: int,
+          prewarmTarget: int,
+          # Instances that were launched and have not ended.
+          runningCount: int,
+          # Of its most recently used running instance.
+          state: ExecutionState
+        )
+
+        type InstanceStatus (
+          instance: int,
+          app: string,
+          state: ExecutionState,
+          # When it entered the state.
+          sinceTimestampUSec: int,
+          # Of its main process, until it has ended.
+          processId: ?int,
+          # The rest of the launch is absent until it was launched.
+          launchIdentifier: ?string,
+          kind: ?LaunchKind,
+          coldReason: ?ColdReason,
+          # From the request to the program's first instruction.
+          launchElapsedUSec: ?int,
+          attached: bool,
+          # Memory, as last measured.
+          byteCount: ?int,
+          # Once it has ended.
+          exit: ?ExitRecord
+        )
+
+        # Something to know, with a code for programs and a text for people.
+        type Note (code: string, text: string)
+
+        type ManifestFault (file: string, line: int, column: int, message: string)
+
+        type LaunchSummary (
+          instance: int,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          elapsedUSec: int,
+          timestampUSec: int
+        )
+
+        type EventKind (
+          state_changed,
+          launched,
+          exited,
+          reclaimed,
+          prewarm_failed,
+          crash_looped,
+          apps_changed
+        )
+
+        type Event (
+          # Counts up by one; a gap means that events were lost.
+          sequence: int,
+          timestampUSec: int,
+          kind: EventKind,
+          app: ?string,
+          instance: ?int,
+          # state_changed
+          from: ?ExecutionState,
+          to: ?ExecutionState,
+          # launched
+          launchIdentifier: ?string,
+          launchKind: ?LaunchKind,
+          coldReason: ?ColdReason,
+          elapsedUSec: ?int,
+          # exited
+          exit: ?ExitRecord,
+          # reclaimed
+          byteCount: ?int,
+          # prewarm_failed, crash_looped
+          retryAfterUSec: ?int,
+          # For people.
+          text: string
+        )
+
+        # The daemon itself: what it can do, and what it must do without here.
+        method Describe() -> (
+          version: string,
+          processId: int,
+          features: []string,
+          degraded: []Note
+        )
+
+        # The installed apps, by identifier.
+        method List() -> (apps: []AppSummary)
+
+        # Instances: all, of one app, or one. Ended ones are remembered for a while.
+        method Status(app: ?string, instance: ?int) -> (instances: []InstanceStatus)
+
+        # Prepares paused instances of an app; returns when they are paused.
+        method Prewarm(app: string, count: ?int) -> (instances: []int)
+
+        # Launches an app, or brings it to the front if it is running and has single instances.
+        # Returns when the program has passed its pause, or was executed.
+        method Launch(
+          app: string,
+          # Behind those of its manifest.
+          arguments: ?[]string,
+          # Added to the environment.
+          environment: ?[string]string,
+          # The whole environment instead of the session's, as NAME=VALUE.
+          callerEnvironment: ?[]string,
+          workingDirectory: ?string,
+          umask: ?int,
+          # Not to the front.
+          background: ?bool,
+          # The app serves this client alone, which waits for its end: always a new instance.
+          attached: ?bool,
+          # A name for this launch, up to 64 printable ASCII characters: calling again with it
+          # returns the same launch.
+          launchIdentifier: ?string,
+          standardInputDescriptor: ?int,
+          standardOutputDescriptor: ?int,
+          standardErrorDescriptor: ?int,
+          workingDirectoryDescriptor: ?int
+        ) -> (
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          # True if the launch had been made already.
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Waits for the end of an instance, named by itself or by its launch.
+        method Wait(instance: ?int, launchIdentifier: ?string) -> (
+          instance: int,
+          app: string,
+          exit: ExitRecord
+        )
+
+        # The following are about one instance, or about the most recently used one of an app.
+        # They return when the instance is in the state that is returned.
+
+        # Brings it to the front.
+        method Foreground(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Sends it to the background.
+        method Background(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Freezes it; from the front it passes through the background.
+        method Suspend(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Thaws it, into the background.
+        method Resume(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Asks it to end, and ends it if it does not.
+        method Terminate(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Ends it and all its processes at once.
+        method Kill(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Sends a signal to the main process of an instance.
+        method Signal(instance: int, signal: int) -> ()
+
+        # Reports events as they happen, until the client closes the connection. Must be called
+        # with more. The first reply has no event: from it on, nothing is missed.
+        method Watch() -> (event: ?Event)
+
+        # Reads the configuration and all manifests anew. Bad files leave the good ones alone.
+        method Reload() -> (loaded: []string, failed: []ManifestFault)
+
+        # Why an app is or is not prewarmed, and how its last launch went.
+        method Explain(app: string) -> (
+          app: string,
+          eligible: bool,
+          reasons: []Note,
+          prewarmedCount: int,
+          prewarmTarget: int,
+          prewarmByteCount: ?int,
+          retryAfterUSec: ?int,
+          lastLaunch: ?LaunchSummary
+        )
+
+        # No app of that name is installed. The suggestion is similar and is.
+        error NoSuchApp (app: string, suggestion: ?string)
+
+        # No instance of that number is known, or none of that app runs.
+        error NotRunning (app: ?string, instance: ?int)
+
+        # No launch of that name is known.
+        error NoSuchLaunch (launchIdentifier: string)
+
+        # The instance's state does not allow it.
+        error IllegalTransition (instance: int, from: ExecutionState, to: ExecutionState)
+
+        # The program cannot be prewarmed; Explain says why.
+        error Ineligible (app: string)
+
+        # It was not done, for a reason of this code.
+        error Refused (code: string, reason: string)
+
+        # The client may not do this. What it would need.
+        error PermissionDenied (needed: string)
+
+        # The program could not be started: the step that failed and the kernel's error number.
+        error SpawnFailed (stage: string, errno: int, reason: string)
+
+        # It failed lately and is not tried again yet.
+        error BackOff (app: string, retryAfterUSec: int, crashLooping: bool)
+
+        # There are as many of these as there may be.
+        error LimitExceeded (what: string, limit: int)
+
+        # The daemon is about to end.
+        error ShuttingDown ()
+
+        """
+}

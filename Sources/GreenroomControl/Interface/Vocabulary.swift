@@ -1,0 +1,78 @@
+// The words of the interface. The cases are those of the core, by name; what they mean is said in
+// the interface description.
+
+extension Control {
+    public enum ExecutionState: String, CaseIterable, Sendable {
+        case notRunning = "not_running"
+        case prewarming
+        case prewarmed
+        case launching
+        case inactive
+        case active
+        case background
+        case suspended
+        case terminating
+    }
+
+    public enum LaunchKind: String, CaseIterable, Sendable {
+        case cold
+        case prewarmed
+        case resume
+        case foreground
+    }
+
+    public enum ColdReason: String, CaseIterable, Sendable {
+        case prewarmingDisabled = "prewarming_disabled"
+        case ineligible
+        case noneReady = "none_ready"
+        case environmentMismatch = "environment_mismatch"
+        case stale
+        case backOff = "back_off"
+        case resumeFailed = "resume_failed"
+    }
+
+    public enum ExitReason: String, CaseIterable, Sendable {
+        case exitedSelf = "exited_self"
+        case crashed
+        case terminated
+        case terminateTimeout = "terminate_timeout"
+        case forceQuit = "force_quit"
+        case launchWatchdog = "launch_watchdog"
+        case prewarmFailed = "prewarm_failed"
+        case prewarmExpired = "prewarm_expired"
+        case stale
+        case reclaimed
+        case poolTrimmed = "pool_trimmed"
+        case resumeFailed = "resume_failed"
+        case shutdown
+        case spawnFailed = "spawn_failed"
+        case unknown
+    }
+
+    public enum EventKind: String, CaseIterable, Sendable {
+        case stateChanged = "state_changed"
+        case launched
+        case exited
+        case reclaimed
+        case prewarmFailed = "prewarm_failed"
+        case crashLooped = "crash_looped"
+        case appsChanged = "apps_changed"
+    }
+
+    /// What a client can ask of an instance; each is a method.
+    public enum Transition: String, CaseIterable, Sendable {
+        case foreground = "Foreground"
+        case background = "Background"
+        case suspend = "Suspend"
+        case resume = "Resume"
+        case terminate = "Terminate"
+        case kill = "Kill"
+    }
+
+    /// Whom a call is about.
+    public enum Target: Hashable, Sendable {
+        /// The most recently used running instance of this app.
+        case app(String)
+        case instance(UInt64)
+    }
+}

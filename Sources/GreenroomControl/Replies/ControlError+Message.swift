@@ -1,0 +1,43 @@
+extension ControlError: CustomStringConvertible {
+    /// What happened and what to do about it, for people.
+    public var description: String {
+        switch self {
+        case .noSuchApp(let app, let suggestion?):
+            "no app \(app) is installed; did you mean \(suggestion)?"
+        case .noSuchApp(let app, nil):
+            "no app \(app) is installed; \"greenroomctl list\" shows those that are"
+        case .notRunning(.app(let app)):
+            "\(app) is not running; start it with \"greenroomctl launch \(app)\""
+        case .notRunning(.instance(let instance)):
+            "there is no instance \(instance); \"greenroomctl status\" shows those that are"
+        case .noSuchLaunch(let launch):
+            "no launch \(launch) is known; it was never made or is long forgotten"
+        case .illegalTransition(let instance, let from, let to):
+            "instance \(instance) is \(from.words) and cannot become \(to.words) from there"
+        case .ineligible(let app):
+            "\(app) cannot be prewarmed; \"greenroomctl explain \(app)\" says why"
+        case .refused(_, let reason): reason
+        case .permissionDenied(let needed): "you may not do this; it takes \(needed)"
+        case .spawnFailed(let stage, let errno, let reason):
+            "the program could not be started: \(stage): \(reason) (errno \(errno))"
+        case .backOff(let app, let retryAfterUSec, let isCrashLooping):
+            "\(app) \(isCrashLooping ? "keeps crashing" : "failed lately"); "
+                + "try again in \((retryAfterUSec + 999_999) / 1_000_000) s"
+        case .limitExceeded(let what, let limit):
+            "there may be no more than \(limit) \(what); end some first"
+        case .shuttingDown: "the daemon is shutting down; try again when it is back"
+        }
+    }
+}
+
+extension Control.ExecutionState {
+    /// For people.
+    public var words: String {
+        switch self {
+        case .notRunning: "not running"
+        case .prewarming, .prewarmed, .launching, .inactive, .active, .background, .suspended,
+            .terminating:
+            rawValue
+        }
+    }
+}

@@ -1,0 +1,123 @@
+public import Varlink
+
+/// What a call to the control interface may fail with, besides the errors of every service.
+public enum ControlError: CallError, Hashable, Sendable {
+    case noSuchApp(String, suggestion: String?)
+    /// No such instance is known, or none of that app runs.
+    case notRunning(Control.Target)
+    case noSuchLaunch(String)
+    case illegalTransition(
+        instance: UInt64, from: Control.ExecutionState, to: Control.ExecutionState)
+    /// It was to be prewarmed and cannot be.
+    case ineligible(app: String)
+    case refused(code: String, reason: String)
+    /// What the client would need.
+    case permissionDenied(needed: String)
+    /// The step that failed, the kernel's error number and its meaning.
+    case spawnFailed(stage: String, errno: Int32, reason: String)
+    case backOff(app: String, retryAfterUSec: Int64, isCrashLooping: Bool)
+    case limitExceeded(what: String, limit: Int)
+    case shuttingDown
+}
+
+extension ControlError {
+    /// Fully qualified.
+    public var name: String { Control.prefix + shortName }
+
+    private var shortName: String {
+        switch self {
+        case .noSuchApp: "NoSuchApp"
+        case .notRunning: "NotRunning"
+        case .noSuchLaunch: "NoSuchLaunch"
+        case .illegalTransition: "IllegalTransition"
+        case .ineligible: "Ineligible"
+        case .refused: "Refused"
+        case .permissionDenied: "PermissionDenied"
+        case .spawnFailed: "SpawnFailed"
+        case .backOff: "BackOff"
+        case .limitExceeded: "LimitExceeded"
+        case .shuttingDown: "ShuttingDown"
+        }
+    }
+
+    public func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .noSuchApp(let app, let suggestion):
+            writer.member("app", app)
+            writer.member("suggestion", ifPresent: suggestion)
+        case .notRunning(.app(let app)), .ineligible(let app): writer.member("app", app)
+        case .notRunning(.instance(let instance)): writer.member("instance", instance)
+        case .noSuchLaunch(let launch): writer.member("launchIdentifier", launch)
+        case .illegalTransition(let instance, let from, let to):
+            writer.member("instance", instance)
+            writer.member("from", from)
+            writer.member("to", to)
+        case .refused(let code, let reason):
+            writer.member("code", code)
+            writer.member("reason", reason)
+        case .permissionDenied(let needed): writer.member("needed", needed)
+        case .spawnFailed(let stage, let errno, let reason):
+            writer.member("stage", stage)
+            writer.member("errno", errno)
+            writer.member("reason", reason)
+        case .backOff(let app, let retryAfterUSec, let isCrashLooping):
+            writer.member("app", app)
+            writer.member("retryAfterUSec", retryAfterUSec)
+            writer.member("crashLooping", isCrashLooping)
+        case .limitExceeded(let what, let limit):
+            writer.member("what", what)
+            writer.member("limit", limit)
+        case .shuttingDown: break
+        }
+    }
+
+    /// Decodes the error of a reply; nil if it is none of these.
+    /// - Throws: `invalidParameter` with the name of a member that is not what it must be.
+    public init?(_ reply: Reply) throws(ServiceError) {
+        guard let error = reply.error, error.hasPrefix(Control.prefix) else { return nil }
+        let fields = Fields(object: reply.parameters)
+        switch error.dropFirst(Control.prefix.count) {
+        case "NoSuchApp":
+            self = .noSuchApp(
+                try fields["app"].text(), suggestion: try fields["suggestion"].optionalText())
+        case "NotRunning":
+            if let instance: UInt64 = try fields["instance"].optionalInteger() {
+                self = .notRunning(.instance(instance))
+            } else {
+                self = .notRunning(.app(try fields["app"].text()))
+            }
+        case "NoSuchLaunch": self = .noSuchLaunch(try fields["launchIdentifier"].text())
+        case "IllegalTransition":
+            self = .illegalTransition(
+                instance: try fields["instance"].integer(), from: try fields["from"].word(),
+                to: try fields["to"].word())
+        case "Ineligible": self = .ineligible(app: try fields["app"].text())
+        case "Refused":
+            self = .refused(
+                code: try fields["code"].text(), reason: try fields["reason"].text())
+        case "PermissionDenied":
+            self = .permissionDenied(needed: try fields["needed"].text())
+        case "SpawnFailed":
+            self = .spawnFailed(
+                stage: try fields["stage"].text(), errno: try fields["errno"].integer(),
+                reason: try fields["reason"].text())
+        case "BackOff":
+            self = .backOff(
+                app: try fields["app"].text(),
+                retryAfterUSec: try fields["retryAfterUSec"].integer(),
+                isCrashLooping: try fields["crashLooping"].optionalBool())
+        case "LimitExceeded":
+            self = .limitExceeded(
+                what: try fields["what"].text(), limit: try fields["limit"].integer())
+        case "ShuttingDown": self = .shuttingDown
+        case _: return nil
+        }
+    }
+
+    private struct Fields {
+        let object: JSONObject
+        subscript(name: String) -> JSONObject.Member {
+            JSONObject.Member(name: name, value: object[name] ?? .null)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+public import Varlink
+
+/// A successful reply to a `ControlCall`; each call has one kind of them.
+public enum ControlReply: Hashable, Sendable {
+    case described(Control.Description)
+    case listed([Control.AppSummary])
+    case status([Control.InstanceStatus])
+    /// The instances that stand paused because of the call.
+    case prewarmed([UInt64])
+    case launched(Control.Launched)
+    case exited(Control.Exited)
+    case changed(Control.Changed)
+    case signaled
+    /// One of many; the first has no event and says that none will be missed.
+    case watched(Control.Event?)
+    case reloaded(Control.ReloadReport)
+    case explained(Control.Explanation)
+}
+
+extension ControlReply: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .described(let description): description.encodeMembers(to: &writer)
+        case .listed(let apps): writer.member("apps", objects: apps)
+        case .status(let instances): writer.member("instances", objects: instances)
+        case .prewarmed(let instances):
+            writer.name("instances")
+            writer.beginArray()
+            for instance in instances { writer.value(Int64(clamping: instance)) }
+            writer.endArray()
+        case .launched(let launched): launched.encodeMembers(to: &writer)
+        case .exited(let exited): exited.encodeMembers(to: &writer)
+        case .changed(let changed): changed.encodeMembers(to: &writer)
+        case .signaled: break
+        case .watched(let event?): writer.member("event", object: event)
+        case .watched(nil):
+            writer.name("event")
+            writer.null()
+        case .reloaded(let report): report.encodeMembers(to: &writer)
+        case .explained(let explanation): explanation.encodeMembers(to: &writer)
+        }
+    }
+
+    /// Decodes the reply to a call. Members that it does not know are those of a newer daemon and
+    /// ignored.
+    /// - Throws: `invalidParameter` with the name of a member that is not what it must be.
+    public init(_ parameters: JSONObject, to call: ControlCall) throws(ServiceError) {
+        switch call {
+        case .describe: self = .described(try Control.Description(parameters))
+        case .list:
+            self = .listed(
+                try Self.required("apps", parameters).objects { (object) throws(ServiceError) in
+                    try Control.AppSummary(object)
+                })
+        case .status:
+            let member = try Self.required("instances", parameters)
+            self = .status(
+                try member.objects { (object) throws(ServiceError) in
+                    try Control.InstanceStatus(object)
+                })
+        case .prewarm:
+            self = .prewarmed(try Self.required("instances", parameters).integers())
+        case .launch: self = .launched(try Control.Launched(parameters))
+        case .wait: self = .exited(try Control.Exited(parameters))
+        case .transition: self = .changed(try Control.Changed(parameters))
+        case .signal: self = .signaled
+        case .watch:
+            guard let event = parameters["event"], event != .null else {
+                self = .watched(nil)
+                return
+            }
+            let member = JSONObject.Member(name: "event", value: event)
+            self = .watched(try Control.Event(try member.object()))
+        case .reload: self = .reloaded(try Control.ReloadReport(parameters))
+        case .explain: self = .explained(try Control.Explanation(parameters))
+        }
+    }
+
+    private static func required(
+        _ name: String, _ parameters: JSONObject
+    ) throws(ServiceError) -> JSONObject.Member {
+        guard let value = parameters[name] else { throw .invalidParameter(name) }
+        return JSONObject.Member(name: name, value: value)
+    }
+}

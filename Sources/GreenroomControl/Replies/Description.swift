@@ -1,0 +1,116 @@
+public import Varlink
+
+extension Control {
+    /// What `Describe` returns.
+    public struct Description: Hashable, Sendable {
+        public var version: String
+        public var processId: Int32
+        public var features: [String]
+        /// What the daemon must do without here.
+        public var degraded: [Note]
+        public init(
+            version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
+        ) {
+            self.version = version
+            self.processId = processId
+            self.features = features
+            self.degraded = degraded
+        }
+    }
+
+    /// What `Reload` returns.
+    public struct ReloadReport: Hashable, Sendable {
+        /// Identifiers of all apps that are installed now.
+        public var loaded: [String]
+        public var failed: [ManifestFault]
+        public init(loaded: [String] = [], failed: [ManifestFault] = []) {
+            self.loaded = loaded
+            self.failed = failed
+        }
+    }
+
+    /// A mistake in a file. Line and column count from 1; 0 where the file as a whole is meant.
+    public struct ManifestFault: Hashable, Sendable, CustomStringConvertible {
+        public var file: String
+        public var line: Int
+        public var column: Int
+        public var message: String
+        public init(file: String, line: Int, column: Int, message: String) {
+            self.file = file
+            self.line = line
+            self.column = column
+            self.message = message
+        }
+        public var description: String {
+            line == 0 ? "\(file): \(message)" : "\(file):\(line):\(column): \(message)"
+        }
+    }
+}
+
+extension Control.Description: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("version", version)
+        writer.member("processId", processId)
+        writer.member("features", features)
+        writer.member("degraded", objects: degraded)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(version: "", processId: 0)
+        for member in object.members {
+            switch member.name {
+            case "version": version = try member.text()
+            case "processId": processId = try member.integer()
+            case "features": features = try member.texts()
+            case "degraded":
+                degraded = try member.objects { (object) throws(ServiceError) in
+                    try Control.Note(object)
+                }
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.ReloadReport: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("loaded", loaded)
+        writer.member("failed", objects: failed)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "loaded": loaded = try member.texts()
+            case "failed":
+                failed = try member.objects { (object) throws(ServiceError) in
+                    try Control.ManifestFault(object)
+                }
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.ManifestFault: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("file", file)
+        writer.member("line", line)
+        writer.member("column", column)
+        writer.member("message", message)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(file: "", line: 0, column: 0, message: "")
+        for member in object.members {
+            switch member.name {
+            case "file": file = try member.text()
+            case "line": line = try member.integer()
+            case "column": column = try member.integer()
+            case "message": message = try member.text()
+            case _: break
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+public import Varlink
+
+extension Control {
+    /// Something that happened, for watchers.
+    public struct Event: Hashable, Sendable {
+        /// Counts up by one; a gap means that events were lost.
+        public var sequence: UInt64
+        /// CLOCK_REALTIME in microseconds.
+        public var timestampUSec: Int64
+        public var kind: EventKind
+        public var app: String?
+        public var instance: UInt64?
+        /// `stateChanged`
+        public var from: ExecutionState?
+        public var to: ExecutionState?
+        /// `launched`
+        public var launchIdentifier: String?
+        public var launchKind: LaunchKind?
+        public var coldReason: ColdReason?
+        public var elapsedUSec: Int64?
+        /// `exited`
+        public var exit: ExitRecord?
+        /// `reclaimed`
+        public var byteCount: UInt64?
+        /// `prewarmFailed`, `crashLooped`
+        public var retryAfterUSec: Int64?
+        /// For people.
+        public var text: String
+
+        public init(
+            sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
+            instance: UInt64? = nil, text: String = ""
+        ) {
+            self.sequence = sequence
+            self.timestampUSec = timestampUSec
+            self.kind = kind
+            self.app = app
+            self.instance = instance
+            self.text = text
+        }
+    }
+}
+
+extension Control.Event: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("sequence", sequence)
+        writer.member("timestampUSec", timestampUSec)
+        writer.member("kind", kind)
+        writer.member("app", ifPresent: app)
+        writer.member("instance", ifPresent: instance)
+        writer.member("from", ifPresent: from)
+        writer.member("to", ifPresent: to)
+        writer.member("launchIdentifier", ifPresent: launchIdentifier)
+        writer.member("launchKind", ifPresent: launchKind)
+        writer.member("coldReason", ifPresent: coldReason)
+        writer.member("elapsedUSec", ifPresent: elapsedUSec)
+        writer.member("exit", ifPresent: exit)
+        writer.member("byteCount", ifPresent: byteCount)
+        writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
+        writer.member("text", text)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(sequence: 0, timestampUSec: 0, kind: .stateChanged)
+        for member in object.members {
+            switch member.name {
+            case "sequence": sequence = try member.integer()
+            case "timestampUSec": timestampUSec = try member.integer()
+            case "kind": kind = try member.word()
+            case "app": app = try member.optionalText()
+            case "instance": instance = try member.optionalInteger()
+            case "from": from = try member.optionalWord()
+            case "to": to = try member.optionalWord()
+            case "launchIdentifier": launchIdentifier = try member.optionalText()
+            case "launchKind": launchKind = try member.optionalWord()
+            case "coldReason": coldReason = try member.optionalWord()
+            case "elapsedUSec": elapsedUSec = try member.optionalInteger()
+            case "exit":
+                exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "byteCount": byteCount = try member.optionalInteger()
+            case "retryAfterUSec": retryAfterUSec = try member.optionalInteger()
+            case "text": text = try member.text()
+            case _: break
+            }
+        }
+    }
+}

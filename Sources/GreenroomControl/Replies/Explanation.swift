@@ -1,0 +1,126 @@
+public import Varlink
+
+extension Control {
+    /// Something to know, with a code for programs and a text for people.
+    public struct Note: Hashable, Sendable {
+        public var code: String
+        public var text: String
+        public init(code: String, text: String) {
+            self.code = code
+            self.text = text
+        }
+    }
+
+    /// What `Explain` returns.
+    public struct Explanation: Hashable, Sendable {
+        public var app: String
+        public var isEligible: Bool
+        public var reasons: [Note] = []
+        public var prewarmedCount = 0
+        public var prewarmTarget = 0
+        public var prewarmByteCount: UInt64?
+        public var retryAfterUSec: Int64?
+        public var lastLaunch: LaunchSummary?
+        public init(app: String, isEligible: Bool) {
+            self.app = app
+            self.isEligible = isEligible
+        }
+    }
+
+    public struct LaunchSummary: Hashable, Sendable {
+        public var instance: UInt64
+        public var kind: LaunchKind
+        public var coldReason: ColdReason?
+        public var elapsedUSec: Int64
+        /// CLOCK_REALTIME in microseconds.
+        public var timestampUSec: Int64
+        public init(
+            instance: UInt64, kind: LaunchKind, coldReason: ColdReason? = nil,
+            elapsedUSec: Int64, timestampUSec: Int64
+        ) {
+            self.instance = instance
+            self.kind = kind
+            self.coldReason = coldReason
+            self.elapsedUSec = elapsedUSec
+            self.timestampUSec = timestampUSec
+        }
+    }
+}
+
+extension Control.Note: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("code", code)
+        writer.member("text", text)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(code: "", text: "")
+        for member in object.members {
+            switch member.name {
+            case "code": code = try member.text()
+            case "text": text = try member.text()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.LaunchSummary: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("instance", instance)
+        writer.member("kind", kind)
+        writer.member("coldReason", ifPresent: coldReason)
+        writer.member("elapsedUSec", elapsedUSec)
+        writer.member("timestampUSec", timestampUSec)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(instance: 0, kind: .cold, elapsedUSec: 0, timestampUSec: 0)
+        for member in object.members {
+            switch member.name {
+            case "instance": instance = try member.integer()
+            case "kind": kind = try member.word()
+            case "coldReason": coldReason = try member.optionalWord()
+            case "elapsedUSec": elapsedUSec = try member.integer()
+            case "timestampUSec": timestampUSec = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.Explanation: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("app", app)
+        writer.member("eligible", isEligible)
+        writer.member("reasons", objects: reasons)
+        writer.member("prewarmedCount", prewarmedCount)
+        writer.member("prewarmTarget", prewarmTarget)
+        writer.member("prewarmByteCount", ifPresent: prewarmByteCount)
+        writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
+        writer.member("lastLaunch", ifPresent: lastLaunch)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(app: "", isEligible: false)
+        for member in object.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "eligible": isEligible = try member.bool()
+            case "reasons":
+                reasons = try member.objects { (object) throws(ServiceError) in
+                    try Control.Note(object)
+                }
+            case "prewarmedCount": prewarmedCount = try member.integer()
+            case "prewarmTarget": prewarmTarget = try member.integer()
+            case "prewarmByteCount": prewarmByteCount = try member.optionalInteger()
+            case "retryAfterUSec": retryAfterUSec = try member.optionalInteger()
+            case "lastLaunch":
+                lastLaunch =
+                    member.value == .null
+                    ? nil : try Control.LaunchSummary(try member.object())
+            case _: break
+            }
+        }
+    }
+}

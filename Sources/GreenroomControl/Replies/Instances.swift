@@ -1,0 +1,168 @@
+public import Varlink
+
+extension Control {
+    /// How an instance ended. Without status and signal nobody could see it.
+    public struct ExitRecord: Hashable, Sendable {
+        public var reason: ExitReason
+        public var status: UInt8?
+        public var signal: Int32?
+        public var coreDumped: Bool
+        public var lastState: ExecutionState?
+        /// CLOCK_REALTIME in microseconds.
+        public var timestampUSec: Int64
+
+        public init(
+            reason: ExitReason, status: UInt8? = nil, signal: Int32? = nil,
+            coreDumped: Bool = false, lastState: ExecutionState? = nil, timestampUSec: Int64 = 0
+        ) {
+            self.reason = reason
+            self.status = status
+            self.signal = signal
+            self.coreDumped = coreDumped
+            self.lastState = lastState
+            self.timestampUSec = timestampUSec
+        }
+    }
+
+    public struct InstanceStatus: Hashable, Sendable {
+        public var instance: UInt64
+        public var app: String
+        public var state: ExecutionState
+        /// When it entered the state: CLOCK_REALTIME in microseconds.
+        public var sinceTimestampUSec: Int64
+        public var processId: Int32?
+        public var launchIdentifier: String?
+        public var kind: LaunchKind?
+        public var coldReason: ColdReason?
+        public var launchElapsedUSec: Int64?
+        public var isAttached = false
+        public var byteCount: UInt64?
+        public var exit: ExitRecord?
+
+        public init(
+            instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
+        ) {
+            self.instance = instance
+            self.app = app
+            self.state = state
+            self.sinceTimestampUSec = sinceTimestampUSec
+        }
+    }
+
+    public struct AppSummary: Hashable, Sendable {
+        public var identifier: String
+        public var name: String?
+        public var isEligible: Bool
+        public var prewarmedCount: Int
+        public var prewarmTarget: Int
+        public var runningCount: Int
+        public var state: ExecutionState
+
+        public init(
+            identifier: String, name: String? = nil, isEligible: Bool = true,
+            prewarmedCount: Int = 0, prewarmTarget: Int = 0, runningCount: Int = 0,
+            state: ExecutionState = .notRunning
+        ) {
+            self.identifier = identifier
+            self.name = name
+            self.isEligible = isEligible
+            self.prewarmedCount = prewarmedCount
+            self.prewarmTarget = prewarmTarget
+            self.runningCount = runningCount
+            self.state = state
+        }
+    }
+}
+
+extension Control.ExitRecord: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("reason", reason)
+        writer.member("status", ifPresent: status)
+        writer.member("signal", ifPresent: signal)
+        writer.member("coreDumped", coreDumped)
+        writer.member("lastState", ifPresent: lastState)
+        writer.member("timestampUSec", timestampUSec)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(reason: .unknown)
+        for member in object.members {
+            switch member.name {
+            case "reason": reason = try member.word()
+            case "status": status = try member.optionalInteger()
+            case "signal": signal = try member.optionalInteger()
+            case "coreDumped": coreDumped = try member.bool()
+            case "lastState": lastState = try member.optionalWord()
+            case "timestampUSec": timestampUSec = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.InstanceStatus: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("instance", instance)
+        writer.member("app", app)
+        writer.member("state", state)
+        writer.member("sinceTimestampUSec", sinceTimestampUSec)
+        writer.member("processId", ifPresent: processId)
+        writer.member("launchIdentifier", ifPresent: launchIdentifier)
+        writer.member("kind", ifPresent: kind)
+        writer.member("coldReason", ifPresent: coldReason)
+        writer.member("launchElapsedUSec", ifPresent: launchElapsedUSec)
+        writer.member("attached", isAttached)
+        writer.member("byteCount", ifPresent: byteCount)
+        writer.member("exit", ifPresent: exit)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(instance: 0, app: "", state: .notRunning, sinceTimestampUSec: 0)
+        for member in object.members {
+            switch member.name {
+            case "instance": instance = try member.integer()
+            case "app": app = try member.text()
+            case "state": state = try member.word()
+            case "sinceTimestampUSec": sinceTimestampUSec = try member.integer()
+            case "processId": processId = try member.optionalInteger()
+            case "launchIdentifier": launchIdentifier = try member.optionalText()
+            case "kind": kind = try member.optionalWord()
+            case "coldReason": coldReason = try member.optionalWord()
+            case "launchElapsedUSec": launchElapsedUSec = try member.optionalInteger()
+            case "attached": isAttached = try member.bool()
+            case "byteCount": byteCount = try member.optionalInteger()
+            case "exit":
+                exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.AppSummary: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("identifier", identifier)
+        writer.member("name", ifPresent: name)
+        writer.member("eligible", isEligible)
+        writer.member("prewarmedCount", prewarmedCount)
+        writer.member("prewarmTarget", prewarmTarget)
+        writer.member("runningCount", runningCount)
+        writer.member("state", state)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(identifier: "")
+        for member in object.members {
+            switch member.name {
+            case "identifier": identifier = try member.text()
+            case "name": name = try member.optionalText()
+            case "eligible": isEligible = try member.bool()
+            case "prewarmedCount": prewarmedCount = try member.integer()
+            case "prewarmTarget": prewarmTarget = try member.integer()
+            case "runningCount": runningCount = try member.integer()
+            case "state": state = try member.word()
+            case _: break
+            }
+        }
+    }
+}

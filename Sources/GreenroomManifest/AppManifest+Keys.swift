@@ -1,0 +1,122 @@
+internal import UnitFile
+
+/// Keys whose reading takes more than one expression.
+extension AppManifest {
+    static func readIdentifier(_ reader: inout SectionReader) -> (String?, Position) {
+        let value = reader.unit.last("App", "Identifier")
+        let read = reader.last("App", "Identifier") { value throws(ValueError) in
+            try Names.identifier(value.text)
+        }
+        if let value { return (read, value.position) }
+        let start = Position(line: 1, column: 1)
+        var name = reader.unit.file.split(separator: "/").last.map(String.init) ?? ""
+        if name.hasSuffix(fileSuffix) { name.removeLast(fileSuffix.count) }
+        do throws(ValueError) { return (try Names.identifier(name), start) } catch {
+            reader.error(
+                start, "\(error.message); rename the file or set Identifier= in [App]")
+            return (nil, start)
+        }
+    }
+
+    static func readCommand(
+        _ reader: inout SectionReader, _ findExecutable: ((String) -> String?)?
+    ) -> [String]? {
+        let hasSection = reader.unit.sections.contains { $0.name == "App" }
+        let isSet = reader.unit.last("App", "Exec") != nil
+        let command = reader.last("App", "Exec") { value throws(ValueError) in
+            var words = try value.words()
+            guard words.count <= Limit.commandWords else {
+                throw ValueError(
+                    offset: words[Limit.commandWords].offset,
+                    message: "more than \(Limit.commandWords) words")
+            }
+            guard let program = words.first, !program.text.isEmpty else {
+                throw ValueError(message: "the program is missing")
+            }
+            words[0].text = try executable(program.text, findExecutable)
+            return words.map(\.text)
+        }
+        if hasSection && !isSet {
+            reader.error(
+                reader.position(of: "App"),
+                "[App] has no Exec=; set it to a program and its arguments")
+        }
+        return command
+    }
+
+    private static func executable(
+        _ program: String, _ findExecutable: ((String) -> String?)?
+    ) throws(ValueError) -> String {
+        if program.hasPrefix("/") { return try Names.bounded(program) }
+        guard !program.contains("/") else {
+            throw ValueError(
+                message: "'\(Names.cut(program))' is relative; give an absolute path, or a name "
+                    + "to be looked up in PATH")
+        }
+        guard let findExecutable else { return program }
+        guard let path = findExecutable(program) else {
+            throw ValueError(
+                message: "no program '\(Names.cut(program))' in PATH; install it or give an "
+                    + "absolute path")
+        }
+        return path
+    }
+
+    static func readForegroundGroup(_ value: Value) throws(ValueError) -> ForegroundGroup {
+        if value.text == "none" { return .none }
+        let isName =
+            value.text.utf8.count <= 64
+            && value.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        guard isName else {
+            throw ValueError(
+                message: "'\(Names.cut(value.text))' is no foreground group: none, or a word of "
+                    + "at most 64 printable ASCII characters")
+        }
+        return .named(value.text)
+    }
+
+    static func readPrewarm(_ reader: inout SectionReader, _ kind: Kind) -> Prewarm {
+        let section = "Prewarm"
+        let natural: Depth = kind == .applicationKit ? .applicationMain : .main
+        let depth = reader.last(section, "Depth") { value throws(ValueError) in
+            let depth = try value.choice(Depth.self)
+            guard depth == .none || depth == natural else {
+                throw ValueError(
+                    message: "Type=\(kind.rawValue) can be prewarmed to \(natural.rawValue) "
+                        + "or none, not to \(depth.rawValue)")
+            }
+            return depth
+        }
+        let count = reader.last(section, "Count") { value throws(ValueError) in
+            try value.integer(0...Limit.prewarmCount)
+        }
+        let occasion = reader.last(section, "When") { value throws(ValueError) in
+            try value.choice(Occasion.self)
+        }
+        let timeToLive = reader.last(section, "TimeToLiveSec", positiveDuration)
+        let environmentKeys = reader.list(
+            section, "EnvironmentKeys", atMost: Limit.environmentKeys
+        ) { word throws(ValueError) in try Names.variable(word.text) }
+        let setsCommandLine = reader.last(section, "SetCommandLine", boolean)
+        return Prewarm(
+            depth: depth ?? natural, count: count ?? 1, occasion: occasion ?? .boot,
+            timeToLive: timeToLive, environmentKeys: environmentKeys,
+            setsCommandLine: setsCommandLine ?? true)
+    }
+}
+
+// MARK: - Readers with a shape that several keys share
+
+func boolean(_ value: Value) throws(ValueError) -> Bool { try value.boolean() }
+
+func account(_ value: Value) throws(ValueError) -> String { try Names.account(value.text) }
+
+func duration(_ value: Value) throws(ValueError) -> Duration { try value.duration() }
+
+func positiveDuration(_ value: Value) throws(ValueError) -> Duration {
+    let duration = try value.duration()
+    guard duration > .zero else {
+        throw ValueError(message: "must be more than 0; infinity waits for ever")
+    }
+    return duration
+}

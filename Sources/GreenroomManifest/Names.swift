@@ -1,0 +1,84 @@
+internal import UnitFile
+
+/// Checks of names, each saying what is allowed. None does input or output.
+enum Names {
+    /// Reverse-DNS as D-Bus has it: two or more parts of letters, digits, `_` and `-`, none empty and
+    /// none beginning with a digit.
+    static func identifier(_ text: String) throws(ValueError) -> String {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isValid =
+            parts.count >= 2 && text.utf8.count <= AppManifest.Limit.identifierBytes
+            && parts.allSatisfy { part in
+                guard let first = part.utf8.first else { return false }
+                return !isDigit(first) && part.utf8.allSatisfy { isWordByte($0) || $0 == 45 }
+            }
+        guard isValid else {
+            throw ValueError(
+                message: "'\(cut(text))' is no reverse-DNS identifier such as org.example.Viewer "
+                    + "(letters, digits, _ and -, no part beginning with a digit, at most "
+                    + "\(AppManifest.Limit.identifierBytes) bytes)")
+        }
+        return text
+    }
+
+    /// A user's or group's name or number (systemd.io/USER_NAMES, "relaxed").
+    static func account(_ text: String) throws(ValueError) -> String {
+        let isNumber = text.utf8.allSatisfy(isDigit)
+        let isValid =
+            isNumber
+            ? UInt32(text).map { $0 < UInt32.max - 1 && $0 != 0xffff } ?? false
+            : text.utf8.count <= 31 && text.utf8.first != 45
+                && text.utf8.allSatisfy { isWordByte($0) || $0 == 45 || $0 == 46 }
+        guard !text.isEmpty, isValid else {
+            throw ValueError(message: "'\(cut(text))' is no name or number of an account")
+        }
+        return text
+    }
+
+    static func variable(_ text: String) throws(ValueError) -> String {
+        guard let first = text.utf8.first, !isDigit(first), text.utf8.allSatisfy(isWordByte) else {
+            throw ValueError(
+                message: "'\(cut(text))' is no name of a variable (letters, digits and _, "
+                    + "not beginning with a digit)")
+        }
+        guard !text.hasPrefix("GREENROOM_") else {
+            throw ValueError(message: "\(cut(text)) is reserved: GREENROOM_* is set by the daemon")
+        }
+        return text
+    }
+
+    static func environmentVariable(_ text: String) throws(ValueError) -> EnvironmentVariable {
+        guard let equals = text.firstIndex(of: "=") else {
+            throw ValueError(
+                message: "'\(cut(text))' is no NAME=value; quote a value that has blanks: "
+                    + "\"NAME=two words\"")
+        }
+        let name = try variable(String(text[..<equals]))
+        return EnvironmentVariable(name: name, value: String(text[text.index(after: equals)...]))
+    }
+
+    static func path(_ text: String) throws(ValueError) -> String {
+        guard text.hasPrefix("/") else {
+            throw ValueError(message: "'\(cut(text))' is no absolute path")
+        }
+        return try bounded(text)
+    }
+
+    /// PATH_MAX is 4096 bytes with the terminating NUL.
+    static func bounded(_ text: String) throws(ValueError) -> String {
+        guard text.utf8.count < 4096 else {
+            throw ValueError(message: "the path is longer than 4095 bytes")
+        }
+        return text
+    }
+
+    static func cut(_ text: String) -> String {
+        text.count <= 40 ? text : text.prefix(39) + "…"
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (97...122).contains(byte | 0x20) || byte == 95
+    }
+}

@@ -1,0 +1,152 @@
+import GreenroomControl
+import Testing
+import Varlink
+
+private func object(_ value: some ParametersEncodable) throws -> JSONObject {
+    var writer = JSONWriter()
+    writer.beginObject()
+    value.encodeMembers(to: &writer)
+    writer.endObject()
+    guard case .object(let object) = try JSONValue(parsing: writer.text) else { return [:] }
+    return object
+}
+
+private func lastName(_ name: String) -> String { String(name.split(separator: ".").last!) }
+
+@Suite struct `Typed messages` {
+    @Test(arguments: Samples.calls)
+    func `carry calls there and back, as described`(call: ControlCall) throws {
+        let parameters = try object(call)
+        try Control.interface.check(input: parameters, of: lastName(call.method))
+        let message = Call(
+            method: call.method, parameters: parameters, wantsMore: call.wantsMore,
+            descriptorCount: 3)
+        #expect(try ControlCall(message) == call)
+    }
+
+    @Test(arguments: Samples.replies)
+    func `carry replies there and back, as described`(
+        reply: ControlReply, call: ControlCall
+    ) throws {
+        let parameters = try object(reply)
+        try Control.interface.check(output: parameters, of: lastName(call.method))
+        #expect(try ControlReply(parameters, to: call) == reply)
+        var newer = parameters
+        newer["memberOfTheFuture"] = 1
+        #expect(try ControlReply(newer, to: call) == reply)
+    }
+
+    @Test(arguments: Samples.errors)
+    func `carry errors there and back, as described`(error: ControlError) throws {
+        let parameters = try object(error)
+        try Control.interface.check(error: parameters, of: lastName(error.name))
+        #expect(try ControlError(Reply(error: error.name, parameters: parameters)) == error)
+    }
+
+    @Test func `know every method and error of the description`() {
+        let methods = Set(Samples.calls.map { lastName($0.method) })
+        #expect(methods == Set(Control.interface.methods.keys))
+        let errors = Set(Samples.errors.map { lastName($0.name) })
+        #expect(errors == Set(Control.interface.errors.keys))
+    }
+
+    @Test func `of another interface are no errors of this one`() throws {
+        #expect(try ControlError(Reply(error: "org.varlink.service.PermissionDenied")) == nil)
+        #expect(try ControlError(Reply(error: "io.greenroom.Control.Newer")) == nil)
+        #expect(try ControlError(Reply()) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("Launch", [:], "app"),
+            ("Launch", ["app": ""], "app"),
+            ("Launch", ["app": 1], "app"),
+            ("Launch", ["app": nil], "app"),
+            ("Launch", ["app": "a\u{0}b"], "app"),
+            ("Launch", ["app": "a", "arguments": "x"], "arguments"),
+            ("Launch", ["app": "a", "arguments": [1]], "arguments"),
+            ("Launch", ["app": "a", "arguments": ["x\u{0}"]], "arguments"),
+            ("Launch", ["app": "a", "environment": ["A": 1]], "environment"),
+            ("Launch", ["app": "a", "environment": ["A=B": "1"]], "environment"),
+            ("Launch", ["app": "a", "environment": ["": "1"]], "environment"),
+            ("Launch", ["app": "a", "environment": ["A": "\u{0}"]], "environment"),
+            ("Launch", ["app": "a", "umask": 512], "umask"),
+            ("Launch", ["app": "a", "umask": -1], "umask"),
+            ("Launch", ["app": "a", "umask": 18.0], "umask"),
+            ("Launch", ["app": "a", "background": 1], "background"),
+            ("Launch", ["app": "a", "launchIdentifier": ""], "launchIdentifier"),
+            ("Launch", ["app": "a", "launchIdentifier": "a b"], "launchIdentifier"),
+            ("Launch", ["app": "a", "standardInputDescriptor": 2], "standardInputDescriptor"),
+            ("Launch", ["app": "a", "standardErrorDescriptor": -1], "standardErrorDescriptor"),
+            ("Launch", ["app": "a", "nonsense": 1], "nonsense"),
+            ("Status", ["app": "a", "instance": 1], "instance"),
+            ("Status", ["instance": -1], "instance"),
+            ("Status", ["apps": 1], "apps"),
+            ("Suspend", [:], "app"),
+            ("Suspend", ["app": nil], "app"),
+            ("Kill", ["app": 1], "app"),
+            ("Wait", [:], "instance"),
+            ("Wait", ["instance": 1, "launchIdentifier": "a"], "launchIdentifier"),
+            ("Signal", ["instance": 1], "signal"),
+            ("Signal", ["signal": 1], "instance"),
+            ("Signal", ["instance": 1, "signal": 0], "signal"),
+            ("Signal", ["instance": 1, "signal": 65], "signal"),
+            ("Prewarm", [:], "app"),
+            ("Prewarm", ["app": "a", "count": 0], "count"),
+            ("Prewarm", ["app": "a", "count": 17], "count"),
+            ("Explain", [:], "app"),
+            ("Explain", ["app": "a", "x": 1], "x"),
+            ("List", ["x": 1], "x"),
+            ("Watch", ["x": 1], "x"),
+        ] as [(String, JSONObject, String)])
+    func `that are wrong name what is`(method: String, parameters: JSONObject, name: String) {
+        let call = Call(
+            method: "io.greenroom.Control." + method, parameters: parameters, wantsMore: true,
+            descriptorCount: 2)
+        #expect(throws: ServiceError.invalidParameter(name)) { try ControlCall(call) }
+    }
+
+    @Test func `must be of a method that exists, and of a stream where there is one`() {
+        for method in ["Lunch", "", "launch", "Launch.x"] {
+            let name = "io.greenroom.Control." + method
+            #expect(throws: ServiceError.methodNotFound(name)) {
+                try ControlCall(Call(method: name))
+            }
+        }
+        #expect(throws: ServiceError.methodNotFound("io.greenroom.Contro")) {
+            try ControlCall(Call(method: "io.greenroom.Contro"))
+        }
+        #expect(throws: ServiceError.expectedMore) {
+            try ControlCall(Call(method: "io.greenroom.Control.Watch"))
+        }
+    }
+
+    @Test func `say to people what went wrong and what to do`() {
+        #expect(
+            Samples.errors.map(\.description) == [
+                "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?",
+                "no app x is installed; \"greenroomctl list\" shows those that are",
+                "a.b is not running; start it with \"greenroomctl launch a.b\"",
+                "there is no instance 7; \"greenroomctl status\" shows those that are",
+                "no launch abc is known; it was never made or is long forgotten",
+                "instance 1 is terminating and cannot become suspended from there",
+                "a.b cannot be prewarmed; \"greenroomctl explain a.b\" says why",
+                "it ended before it was ready",
+                "you may not do this; it takes membership in the group greenroom",
+                "the program could not be started: entering cgroup: permission denied (errno 13)",
+                "a.b failed lately; try again in 2 s", "a.b keeps crashing; try again in 1 s",
+                "there may be no more than 2048 instances; end some first",
+                "the daemon is shutting down; try again when it is back",
+            ])
+    }
+
+    @Test(arguments: [
+        ("ffmpg", "org.ffmpeg.ffmpeg"), ("org.ffmpeg.fmpeg", "org.ffmpeg.ffmpeg"),
+        ("Inkscape", "org.inkscape.inkscape"), ("gti", nil), ("gitt", "org.git.git"),
+        ("zzz", nil), ("", nil),
+    ])
+    func `guess what was meant`(word: String, meant: String?) {
+        let apps = ["org.ffmpeg.ffmpeg", "org.inkscape.inkscape", "org.git.git"]
+        #expect(Spelling.closest(to: word, among: apps) == meant)
+    }
+}

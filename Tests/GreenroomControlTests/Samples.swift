@@ -1,0 +1,141 @@
+import GreenroomControl
+
+/// One of everything, with every optional member once there and once not.
+enum Samples {
+    static let exit = Control.ExitRecord(
+        reason: .crashed, signal: 11, coreDumped: true, lastState: .active, timestampUSec: 7)
+    static let returned = Control.ExitRecord(reason: .exitedSelf, status: 255)
+
+    static var fullLaunch: Control.LaunchCall {
+        var launch = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
+        launch.arguments = ["-i", "ä \"x\"\n", ""]
+        launch.environment = [.init(name: "A", value: "1=2"), .init(name: "B", value: "")]
+        launch.callerEnvironment = ["PATH=/bin", "X"]
+        launch.workingDirectory = "/tmp"
+        launch.umask = 0o22
+        launch.isBackground = true
+        launch.isAttached = true
+        launch.launchIdentifier = "abc-123"
+        launch.standardInput = 0
+        launch.standardOutput = 1
+        launch.standardError = 1
+        launch.workingDirectoryDescriptor = 2
+        return launch
+    }
+
+    static let calls: [ControlCall] =
+        [
+            .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
+            .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
+            .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
+            .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
+        ]
+        + Control.Transition.allCases.flatMap {
+            [.transition($0, .app("a.b")), .transition($0, .instance(1))]
+        }
+
+    static var fullInstance: Control.InstanceStatus {
+        var status = Control.InstanceStatus(
+            instance: 4, app: "a.b", state: .notRunning, sinceTimestampUSec: 1 << 50)
+        status.processId = 4711
+        status.launchIdentifier = "abc"
+        status.kind = .cold
+        status.coldReason = .environmentMismatch
+        status.launchElapsedUSec = 1234
+        status.isAttached = true
+        status.byteCount = 1 << 30
+        status.exit = exit
+        return status
+    }
+
+    static var fullEvent: Control.Event {
+        var event = Control.Event(
+            sequence: 1, timestampUSec: 2, kind: .exited, app: "a.b", instance: 3, text: "x")
+        event.from = .active
+        event.to = .notRunning
+        event.launchIdentifier = "abc"
+        event.launchKind = .prewarmed
+        event.coldReason = .stale
+        event.elapsedUSec = 5
+        event.exit = returned
+        event.byteCount = 6
+        event.retryAfterUSec = 7
+        return event
+    }
+
+    static var fullExplanation: Control.Explanation {
+        var explanation = Control.Explanation(app: "a.b", isEligible: false)
+        explanation.reasons = [.init(code: "static", text: "it is static")]
+        explanation.prewarmedCount = 1
+        explanation.prewarmTarget = 2
+        explanation.prewarmByteCount = 3
+        explanation.retryAfterUSec = 4
+        explanation.lastLaunch = .init(
+            instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
+        return explanation
+    }
+
+    static let replies: [(ControlReply, ControlCall)] = [
+        (
+            .described(
+                .init(
+                    version: "1", processId: 2, features: ["x"],
+                    degraded: [.init(code: "no_cgroup", text: "no")])), .describe
+        ),
+        (.described(.init(version: "1", processId: 2)), .describe),
+        (
+            .listed([
+                .init(identifier: "a.b"),
+                .init(
+                    identifier: "a.c", name: "C", isEligible: false, prewarmedCount: 1,
+                    prewarmTarget: 2, runningCount: 3, state: .suspended),
+            ]), .list
+        ),
+        (
+            .status([
+                fullInstance,
+                .init(instance: 1, app: "a.b", state: .active, sinceTimestampUSec: 0),
+            ]), .status(nil)
+        ),
+        (.prewarmed([1, 2]), .prewarm(app: "a.b", count: 2)),
+        (
+            .launched(
+                .init(
+                    instance: 1, processId: 2, launchIdentifier: "x", kind: .cold,
+                    coldReason: .noneReady, isRepeated: true, elapsedUSec: 3)),
+            .launch(.init(app: "a.b"))
+        ),
+        (
+            .launched(
+                .init(
+                    instance: 1, processId: nil, launchIdentifier: "x", kind: .prewarmed,
+                    elapsedUSec: 3)), .launch(.init(app: "a.b"))
+        ),
+        (.exited(.init(instance: 1, app: "a.b", exit: exit)), .wait(.instance(1))),
+        (.changed(.init(instance: 1, state: .background)), .transition(.background, .app("a.b"))),
+        (.signaled, .signal(instance: 1, signal: 2)),
+        (.watched(nil), .watch),
+        (.watched(fullEvent), .watch),
+        (.watched(.init(sequence: 9, timestampUSec: 1, kind: .appsChanged)), .watch),
+        (
+            .reloaded(
+                .init(
+                    loaded: ["a.b"],
+                    failed: [.init(file: "/x.app", line: 1, column: 2, message: "m")])), .reload
+        ),
+        (.explained(fullExplanation), .explain(app: "a.b")),
+        (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
+    ]
+
+    static let errors: [ControlError] = [
+        .noSuchApp("ffmpg", suggestion: "org.ffmpeg.ffmpeg"), .noSuchApp("x", suggestion: nil),
+        .notRunning(.app("a.b")), .notRunning(.instance(7)), .noSuchLaunch("abc"),
+        .illegalTransition(instance: 1, from: .terminating, to: .suspended),
+        .ineligible(app: "a.b"), .refused(code: "ended", reason: "it ended before it was ready"),
+        .permissionDenied(needed: "membership in the group greenroom"),
+        .spawnFailed(stage: "entering cgroup", errno: 13, reason: "permission denied"),
+        .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: false),
+        .backOff(app: "a.b", retryAfterUSec: 1, isCrashLooping: true),
+        .limitExceeded(what: "instances", limit: 2048), .shuttingDown,
+    ]
+}

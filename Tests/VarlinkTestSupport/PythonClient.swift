@@ -1,0 +1,49 @@
+import Glibc
+
+/// The `varlink` package of PyPI, in a virtual environment of its own.
+public enum PythonClient {
+    /// The interpreter that has it, installing it if need be.
+    public static let interpreter: String? = {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let directory = "/\(root)/.build/python-varlink"
+        let python = directory + "/bin/python"
+        if shell("\(python) -c 'import varlink'").status == 0 { return python }
+        let made = shell(
+            "python3 -m venv \(directory) && \(directory)/bin/pip install -q varlink==31.0.0")
+        return made.status == 0 ? python : nil
+    }()
+
+    /// Runs a program that may `import varlink`.
+    public static func run(
+        _ program: String, arguments: [String]
+    ) -> (status: Int32, output: String) {
+        let words = [interpreter ?? "python3", "-c", program] + arguments
+        return shell(words.map(quote).joined(separator: " "))
+    }
+
+    /// For `.enabled(if:)`: says why, when the answer is no. With REQUIRE_ALL=1 it is always yes,
+    /// so that the test fails instead.
+    public static var isThere: Bool {
+        if interpreter != nil || getenv("REQUIRE_ALL") != nil { return true }
+        print("skipped: no Python package varlink, and it could not be installed")
+        return false
+    }
+
+    private static func quote(_ word: String) -> String {
+        "'"
+            + word.split(separator: "'", omittingEmptySubsequences: false)
+            .joined(separator: "'\\''") + "'"
+    }
+
+    /// Runs a shell command; the output is standard output and standard error together.
+    public static func shell(_ command: String) -> (status: Int32, output: String) {
+        guard let stream = popen("{ \(command)\n} 2>&1", "r") else { return (-1, "popen") }
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 {
+            output += buffer[..<count]
+        }
+        let status = pclose(stream)
+        return (status >> 8, String(decoding: output, as: UTF8.self))
+    }
+}
