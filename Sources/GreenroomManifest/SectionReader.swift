@@ -110,6 +110,8 @@ struct SectionReader {
             }
             for assignment in section.assignments
             where !keys.contains(assignment.key) && !assignment.key.hasPrefix("X-") {
+                // Not only to be brief: each suggestion costs time on the loop.
+                guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
                 warning(
                     assignment.position,
                     "unknown key \(assignment.key)= in [\(section.name)], ignoring"

@@ -67,9 +67,8 @@ import Synchronization
     /// - Returns: the code, or a negative errno if the loop itself failed.
     public func run() -> CInt {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
-        while true {
+        while unsafe sd_event_get_state(event) != CInt(SD_EVENT_FINISHED) {
             let hasMore = drain()
-            if unsafe sd_event_get_state(event) == CInt(SD_EVENT_FINISHED) { break }
             let result = unsafe sd_event_run(event, hasMore ? 0 : UInt64.max)
             if result < 0 && result != -EINTR { return result }
         }

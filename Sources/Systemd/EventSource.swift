@@ -1,4 +1,5 @@
 internal import CSystemd
+import Glibc
 
 /// One event source of the loop (sd_event_source(3)). Dropping the object removes the source.
 ///
@@ -42,7 +43,9 @@ internal import CSystemd
         set {
             let result = unsafe sd_event_source_set_enabled(
                 raw, CInt(newValue ? enabledState : CInt(SD_EVENT_OFF)))
-            precondition(result >= 0, "sd_event_source_set_enabled: \(result)")
+            // ESTALE: the loop is over, and nothing matters to it any more.
+            precondition(
+                result >= 0 || result == -ESTALE, "sd_event_source_set_enabled: \(result)")
         }
     }
 
@@ -56,7 +59,8 @@ internal import CSystemd
         }
         set {
             let result = unsafe sd_event_source_set_priority(raw, newValue)
-            precondition(result >= 0, "sd_event_source_set_priority: \(result)")
+            precondition(
+                result >= 0 || result == -ESTALE, "sd_event_source_set_priority: \(result)")
         }
     }
 

@@ -11,7 +11,8 @@ extension UnitFile {
         public static let diagnostics = 100
     }
 
-    /// Reads a file. What can be understood is in the result, whatever else is wrong.
+    /// Reads a file. What can be understood is in the result, whatever else is wrong, up to
+    /// `Limit.diagnostics` mistakes.
     ///
     /// - Parameter file: the name for diagnostics.
     public static func parse(
@@ -83,6 +84,8 @@ private struct Parser {
         let text = bytes.last == newline ? bytes.dropLast() : bytes[...]
         for raw in text.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
+            // Whoever made this many mistakes meant something else: the rest costs time only.
+            guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
             guard let first = raw.firstIndex(where: { !isBlank($0) }) else {
                 // An empty line ends a continuation too.
                 finish(&line)

@@ -22,7 +22,7 @@ extension Value {
         }
         throw ValueError(
             message: "'\(shown)' is no signal such as SIGTERM"
-                + suggestion(for: name, among: signalNames.map { "SIG" + $0 }))
+                + suggestion(for: "SIG" + name, among: signalNames.map { "SIG" + $0 }))
     }
 }
 

@@ -20,7 +20,11 @@ enum Mode: String, CaseIterable {
         case .signal: try runSignal(keep)
         case .tasks: try runTasks(keep)
         case .code:
-            keep.sources.append(try LoopActor.deferred { finish(7) })
+            keep.sources.append(
+                try LoopActor.deferred {
+                    finish(7)
+                    LoopActor.hop { keep.sources[0].isEnabled = true }
+                })
         case .notify: runNotify()
         case .watchdog: try runWatchdog(keep)
         case .sockets:

@@ -1,0 +1,89 @@
+import GreenroomManifest
+import Testing
+import UnitFile
+
+@Suite struct DaemonConfigurationTests {
+    @Test func `an empty file is the defaults`() {
+        let (configuration, diagnostics) = DaemonConfiguration.parse("", file: "greenroom.conf")
+        #expect(configuration == DaemonConfiguration())
+        #expect(diagnostics == [])
+    }
+
+    @Test func `every key is read`() throws {
+        let text = """
+            [Greenroom]
+            PrewarmBudget=512M
+            PrewarmTimeToLiveSec=1
+            LaunchDeadlineSec=2
+            PauseDeadlineSec=3
+            StartDeadlineSec=4
+            BackgroundGraceSec=5
+            TerminateGraceSec=6
+            BackOffFirstSec=7
+            BackOffCapSec=8
+            CrashLoopCount=9
+            CrashLoopWindowSec=10
+            ConcurrentPrewarms=11
+            InstanceLimit=12
+            ConnectionsPerUser=13
+            ConnectionsMax=14
+            ControlGroups=a b
+            ObserveGroups=c
+            AdministerGroups=0
+            """
+        let (read, diagnostics) = DaemonConfiguration.parse(text, file: "greenroom.conf")
+        #expect(diagnostics == [])
+        var expected = DaemonConfiguration()
+        expected.prewarmByteBudget = 512 << 20
+        expected.prewarmTimeToLive = .seconds(1)
+        expected.launchDeadline = .seconds(2)
+        expected.pauseDeadline = .seconds(3)
+        expected.startDeadline = .seconds(4)
+        expected.backgroundGrace = .seconds(5)
+        expected.terminateGrace = .seconds(6)
+        expected.backOffFirst = .seconds(7)
+        expected.backOffCap = .seconds(8)
+        expected.crashLoopCount = 9
+        expected.crashLoopWindow = .seconds(10)
+        expected.concurrentPrewarms = 11
+        expected.instanceLimit = 12
+        expected.connectionsPerUser = 13
+        expected.connectionsMax = 14
+        expected.controlGroups = ["a", "b"]
+        expected.observeGroups = ["c"]
+        expected.administerGroups = ["0"]
+        #expect(read == expected)
+    }
+
+    @Test(arguments: [
+        (
+            "PrewarmBudget=lots",
+            "2:15: PrewarmBudget=: 'lots' is no size such as 4096, 512K, 64M or 1.5G"
+        ),
+        (
+            "PauseDeadlineSec=0",
+            "2:18: PauseDeadlineSec=: must be more than 0; infinity waits for ever"
+        ),
+        ("CrashLoopCount=0", "2:16: CrashLoopCount=: '0' is no whole number from 1 to 100"),
+        ("BackOffFirstSec=1h", "2:17: BackOffFirstSec= is more than BackOffCapSec="),
+        ("ConnectionsMax=10", "2:16: ConnectionsPerUser= is more than ConnectionsMax="),
+        ("ControlGroups=a -", "2:17: ControlGroups=: '-' is no name or number of an account"),
+    ])
+    func `an error means no configuration`(line: String, expected: String) {
+        let (configuration, diagnostics) = DaemonConfiguration.parse(
+            "[Greenroom]\n" + line, file: "g.conf")
+        #expect(configuration == nil)
+        #expect(diagnostics.map(\.description) == ["g.conf:" + expected])
+    }
+
+    @Test func `unknown keys are warnings`() {
+        let (configuration, diagnostics) = DaemonConfiguration.parse(
+            "[Greenroom]\nPrewarmBuget=1G", file: "g.conf")
+        #expect(configuration == DaemonConfiguration())
+        #expect(
+            diagnostics.map(\.description) == [
+                "g.conf:2:1: warning: unknown key PrewarmBuget= in [Greenroom], ignoring"
+                    + "; did you mean PrewarmBudget?"
+            ])
+    }
+}

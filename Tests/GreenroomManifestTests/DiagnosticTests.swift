@@ -1,0 +1,164 @@
+import GreenroomManifest
+import Testing
+import UnitFile
+
+/// Every complaint about a manifest, word for word: this is what a person reads.
+@Suite struct DiagnosticTests {
+    /// Lines that follow `[App]` and a valid `Exec=`, and what is said of them.
+    @Test(arguments: [
+        (
+            "Identifier=viewer",
+            "3:12: Identifier=: 'viewer' is no reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
+        ),
+        (
+            "Identifier=org.7zip",
+            "3:12: Identifier=: 'org.7zip' is no reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
+        ),
+        (
+            "Type=programm",
+            "3:6: Type=: 'programm' is not one of program, application-kit; did you mean program?"
+        ),
+        (
+            "Environment=A=1 B",
+            "3:17: Environment=: 'B' is no NAME=value; quote a value that has blanks: \"NAME=two words\""
+        ),
+        (
+            "Environment=1A=x",
+            "3:13: Environment=: '1A' is no name of a variable (letters, digits and _, not beginning with a digit)"
+        ),
+        (
+            "Environment=GREENROOM_CHANNEL=9",
+            "3:13: Environment=: GREENROOM_CHANNEL is reserved: GREENROOM_* is set by the daemon"
+        ),
+        ("Environment=\"A=1", "3:13: Environment=: this \" is never closed"),
+        ("WorkingDirectory=tmp", "3:18: WorkingDirectory=: 'tmp' is no absolute path"),
+        ("UMask=99", "3:7: UMask=: '99' is no octal mode such as 0022"),
+        ("UMask=1022", "3:7: UMask=: a umask has no bits beyond 0777"),
+        ("User=a b", "3:6: User=: 'a b' is no name or number of an account"),
+        ("Group=4294967295", "3:7: Group=: '4294967295' is no name or number of an account"),
+        (
+            "SupplementaryGroups=audio -x",
+            "3:27: SupplementaryGroups=: '-x' is no name or number of an account"
+        ),
+        ("NoNewPrivileges=perhaps", "3:17: NoNewPrivileges=: 'perhaps' is neither yes nor no"),
+        (
+            "LimitNOFILE=many",
+            "3:13: LimitNOFILE=: 'many' is no whole number from 0 to 9223372036854775807"
+        ),
+        (
+            "LimitNOFILE=5:x",
+            "3:15: LimitNOFILE=: 'x' is no whole number from 0 to 9223372036854775807"
+        ),
+        ("Instances=two", "3:11: Instances=: 'two' is not one of single, multiple"),
+        (
+            "ForegroundGroup=a b",
+            "3:17: ForegroundGroup=: 'a b' is no foreground group: none, or a word of at most 64 printable ASCII characters"
+        ),
+        ("ReadyOn=exit", "3:9: ReadyOn=: 'exit' is not one of exec, notify, first-output"),
+        (
+            "LaunchDeadlineSec=0",
+            "3:19: LaunchDeadlineSec=: must be more than 0; infinity waits for ever"
+        ),
+        (
+            "TerminateGraceSec=5 parsecs",
+            "3:21: TerminateGraceSec=: 'parsecs' is no unit of time; there are us, ms, s, min, h, d, w, month and y"
+        ),
+        (
+            "[Prewarm]\nDepth=first-window",
+            "4:7: Depth=: 'first-window' is not one of none, main, application-main"
+        ),
+        (
+            "[Prewarm]\nDepth=application-main",
+            "4:7: Depth=: Type=program can be prewarmed to main or none, not to application-main"
+        ),
+        (
+            "Type=application-kit\n[Prewarm]\nDepth=main",
+            "5:7: Depth=: Type=application-kit can be prewarmed to application-main or none, not to main"
+        ),
+        ("[Prewarm]\nCount=17", "4:7: Count=: '17' is no whole number from 0 to 16"),
+        ("[Prewarm]\nWhen=always", "4:6: When=: 'always' is not one of boot, login, demand, never"),
+        (
+            "[Prewarm]\nTimeToLiveSec=0",
+            "4:15: TimeToLiveSec=: must be more than 0; infinity waits for ever"
+        ),
+        (
+            "[Prewarm]\nEnvironmentKeys=A=1",
+            "4:17: EnvironmentKeys=: 'A=1' is no name of a variable (letters, digits and _, not beginning with a digit)"
+        ),
+        ("nonsense", "3:1: expected [Section] or Key=value, found 'nonsense'"),
+    ])
+    func `an error says what is allowed, and there is no manifest`(lines: String, expected: String)
+    {
+        let (manifest, diagnostics) = AppManifest.parse(
+            "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
+        #expect(manifest == nil)
+        #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
+    }
+
+    @Test(arguments: [
+        ("Exce=/bin/y", "3:1: warning: unknown key Exce= in [App], ignoring; did you mean Exec?"),
+        ("Frobnicate=1", "3:1: warning: unknown key Frobnicate= in [App], ignoring"),
+        (
+            "Count=2",
+            "3:1: warning: unknown key Count= in [App], ignoring; it belongs into [Prewarm]"
+        ),
+        (
+            "[Prewram]\nCount=2",
+            "3:2: warning: unknown section [Prewram], ignoring; did you mean Prewarm?"
+        ),
+        ("[Unit]", "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm]"),
+        ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
+    ])
+    func `what is unknown is a warning with a suggestion`(lines: String, expected: String) {
+        let (manifest, diagnostics) = AppManifest.parse(
+            "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
+        #expect(manifest != nil)
+        #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
+    }
+
+    /// Whole files.
+    @Test(arguments: [
+        ("", "1:1: there is no [App] section"),
+        ("[App]\n", "1:2: [App] has no Exec=; set it to a program and its arguments"),
+        (
+            "[App]\nExec=./x",
+            "2:6: Exec=: './x' is relative; give an absolute path, or a name to be looked up in PATH"
+        ),
+        ("[App]\nExec='' a", "2:6: Exec=: the program is missing"),
+        ("[App]\nExec=/x C:\\Dir", "2:11: Exec=: '\\D' is no escape; a backslash is \\\\"),
+    ])
+    func `a file that is no app says why`(text: String, expected: String) {
+        let (manifest, diagnostics) = AppManifest.parse(text, file: "org.x.y.app")
+        #expect(manifest == nil)
+        #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
+    }
+
+    @Test func `a file name that is no identifier needs one inside`() {
+        #expect(
+            AppManifest.parse("[App]\nExec=/x", file: "a/viewer.app").diagnostics.map(\.description)
+                == [
+                    "a/viewer.app:1:1: 'viewer' is no reverse-DNS identifier such as "
+                        + "org.example.Viewer (letters, digits, _ and -, no part beginning with a "
+                        + "digit, at most 200 bytes); rename the file or set Identifier= in [App]"
+                ])
+        let named = AppManifest.parse("[App]\nExec=/x\nIdentifier=a.b", file: "a/viewer.app")
+        #expect(named.diagnostics == [])
+    }
+
+    @Test func `lists and command lines have limits`() {
+        let many = String(repeating: " x", count: 300)
+        let (_, diagnostics) = AppManifest.parse(
+            "[App]\nExec=/x\(many)\nSupplementaryGroups=\(many)", file: "org.x.y.app")
+        #expect(
+            diagnostics.map(\.description) == [
+                "org.x.y.app:2:519: Exec=: more than 256 words",
+                "org.x.y.app:3:150: SupplementaryGroups=: more than 64 words",
+            ])
+    }
+
+    @Test func `errors come in the order of the file`() {
+        let (_, diagnostics) = AppManifest.parse(
+            "[Prewarm]\nWhen=x\nHm=1\n[App]\nUMask=x\nExec=x/y", file: "org.x.y.app")
+        #expect(diagnostics.map(\.position.line) == [2, 3, 5, 6])
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import GreenroomManifest
+import Testing
+import UnitFile
+
+/// What config/ ships.
+@Suite struct ShippedFileTests {
+    static let configuration =
+        #filePath.split(separator: "/").dropLast(3)
+        .reduce("") { $0 + "/" + $1 } + "/config"
+
+    static func names(in directory: String) -> [String] {
+        var names: [String] = []
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    static func bytes(of path: String) -> [UInt8] {
+        guard let file = fopen(path, "r") else { return [] }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return Array(bytes.prefix(count))
+    }
+
+    @Test func `there are manifests of real programs`() {
+        #expect(
+            Self.names(in: Self.configuration + "/apps") == [
+                "com.git-scm.git.app", "org.debian.passwd.app", "org.ffmpeg.ffmpeg.app",
+                "org.inkscape.Inkscape.app", "org.python.python3.app",
+            ])
+    }
+
+    @Test(arguments: names(in: configuration + "/apps"))
+    func `a shipped manifest parses without a word`(name: String) throws {
+        let path = Self.configuration + "/apps/" + name
+        let (manifest, diagnostics) = AppManifest.parse(Self.bytes(of: path), file: path)
+        #expect(diagnostics.map(\.description) == [])
+        #expect(try #require(manifest).identifier + ".app" == name)
+    }
+
+    @Test func `the shipped configuration parses and changes nothing`() {
+        let path = Self.configuration + "/greenroom.conf"
+        let (configuration, diagnostics) = DaemonConfiguration.parse(
+            Self.bytes(of: path), file: path)
+        #expect(diagnostics.map(\.description) == [])
+        #expect(configuration == DaemonConfiguration())
+    }
+
+    @Test func `what the shipped configuration shows in comments are the defaults`() {
+        let path = Self.configuration + "/greenroom.conf"
+        let text = String(decoding: Self.bytes(of: path), as: UTF8.self)
+        // A setting that is commented out has no blank after its #.
+        let settings = text.split(separator: "\n").map { line in
+            line.hasPrefix("#") && !line.hasPrefix("# ") ? line.dropFirst() : line
+        }
+        let (configuration, diagnostics) = DaemonConfiguration.parse(
+            settings.joined(separator: "\n"), file: path)
+        #expect(diagnostics.map(\.description) == [])
+        #expect(configuration == DaemonConfiguration())
+        // Each key is there: 15 values and 3 lists.
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 18)
+    }
+}
