@@ -40,10 +40,10 @@ def launch_request(app, arguments=()):
     parameters = {
         "app": app,
         "background": True,
-        "standardInput": 0,
-        "standardOutput": 1,
-        "standardError": 2,
-        "workingDirectory": 3,
+        "standardInputDescriptor": 0,
+        "standardOutputDescriptor": 1,
+        "standardErrorDescriptor": 2,
+        "workingDirectoryDescriptor": 3,
     }
     if arguments:
         parameters["arguments"] = list(arguments)
@@ -55,8 +55,9 @@ def prewarm_request(app):
     return {"method": "io.greenroom.Control.Prewarm", "parameters": {"app": app}}
 
 
-def status_request():
-    return {"method": "io.greenroom.Control.Status", "parameters": {}}
+def status_request(app):
+    """Of one app, so that the answer does not grow with what the bench has launched so far."""
+    return {"method": "io.greenroom.Control.Status", "parameters": {"app": app}}
 
 
 PREWARMED, COLD = '"prewarmed"', '"cold"'
@@ -352,8 +353,8 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
             else [str(programs / kind), str(n)], per_round, environment,
         )  # fmt: skip
 
-    status = json.dumps(status_request())
-    _, answer_bytes = daemon.call(status_request())
+    status = json.dumps(status_request(identifiers[0]))
+    _, answer_bytes = daemon.call(status_request(identifiers[0]))
     prewarmed = start("prewarmed", "bench.probe", 30)
     cold = start("cold", "bench.cold", 15, expected=COLD)
     relay = reference("C relay", 30, "relay")
