@@ -12,9 +12,11 @@ export GREENROOM_SOCKET=$here/run/control PATH=$product:$PATH STATE_DIRECTORY=$h
 daemon='' watcher=''
 
 # --- Help.
-title() { printf '\n\e[1m%s\e[0m\n' "$*"; }
+bold='' plain=''
+[ ! -t 1 ] || bold=$'\e[1m' plain=$'\e[0m'
+title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 show() { # prints a command as one would type it, then runs it
-    printf '\e[2m$ %s\e[0m\n' "$*"
+    echo "$ $*"
     "$@"
 }
 # A fact that comes true in its own time.
@@ -30,8 +32,10 @@ await() {
     done
 }
 start_daemon() {
+    echo '$ greenroomd &'
     greenroomd --runtime-directory "$here/run" --apps "$here/apps" >>"$here/greenroomd.log" 2>&1 &
     daemon=$!
+    disown "$daemon" # its death is no news from the shell
     await greenroomctl list
 }
 # The spawner is nobody's child once its supervisor was killed: found by the folder it serves.
@@ -55,6 +59,9 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
+
+# A zombie whose parent is slow to look is gone all the same.
+gone() { ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null; }
 
 # One value of the app's instance, from the client's JSON.
 value() { # KEY
@@ -142,6 +149,7 @@ title "One app's life, as 'greenroomctl watch' sees it"
 restart_watch() {
     greenroomctl watch > >(sed -u 's/^/    watch | /') 2>/dev/null &
     watcher=$!
+    disown "$watcher"
 }
 restart_watch
 show greenroomctl prewarm org.example.clock
@@ -157,9 +165,9 @@ echo "suspended: process $pid"
 
 title "kill -9 of greenroomd, in the middle"
 show kill -KILL "$daemon"
-wait "$daemon" 2>/dev/null || true
+await gone "$daemon"
 kill "$watcher" 2>/dev/null || true
-show start_daemon
+start_daemon
 restart_watch
 again=$(value processId)
 echo "after the restart: process $again, $(value state)"
@@ -174,7 +182,6 @@ echo "it writes again: $(tail -n 1 "$here/work/times")"
 show greenroomctl foreground org.example.clock
 await is_state active
 show greenroomctl terminate org.example.clock
-gone() { ! kill -0 "$pid" 2>/dev/null; }
-await gone
+await gone "$pid"
 show greenroomctl status
 title "Done; everything of it ends now"
