@@ -39,9 +39,13 @@ static void read_memory_map(struct prctl_mm_map *map) {
         .start_brk = fields[47], .exe_fd = (uint32_t)-1};
 }
 
-static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
+// The shim looks each time whether the number still is its socket.
+static void verify_channel(void) {
     struct stat status;
     if (fstat(CHANNEL, &status) != 0 || !S_ISSOCK(status.st_mode)) die("the channel");
+}
+
+static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
     for (int i = 0; i < DESCRIPTORS; i++) {
         if (fds[i] > 2) continue;
         int above = check(fcntl(fds[i], F_DUPFD_CLOEXEC, 3), "F_DUPFD_CLOEXEC");
@@ -59,7 +63,6 @@ static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
     map->env_end = map->arg_start + STRING_BYTES;
     // Refused where the kernel lacks CHECKPOINT_RESTORE, there and in the shim.
     (void)prctl(PR_SET_MM, PR_SET_MM_MAP, map, sizeof *map, 0);
-    prctl(PR_SET_NAME, "relay-app");
 }
 
 static int paused(void) {
@@ -72,11 +75,16 @@ static int paused(void) {
     if (send(CHANNEL, event, sizeof event, MSG_NOSIGNAL) < 0) die("PAUSED");
     int fds[DESCRIPTORS];
     size_t count;
+    verify_channel();
     size_t size = receive_with_descriptors(CHANNEL, buffer, 1 << 17, fds, DESCRIPTORS, &count);
     if (size == 0) return 0;
     if (size != HEADER_BYTES + STRING_BYTES || count != DESCRIPTORS) complain("relay", "a bad message");
     apply(buffer + HEADER_BYTES, fds, &map);
+    // What the strings did not fill goes back.
+    munmap(buffer + 4096, (1 << 18) - 4096);
+    verify_channel();
     if (send(CHANNEL, event, sizeof event, MSG_NOSIGNAL) < 0) die("STARTED");
+    verify_channel();
     close(CHANNEL);
     uint64_t stamp = now_ns();  // main's first instruction
     return write(1, &stamp, sizeof stamp) == sizeof stamp ? 0 : 1;

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""Greenroom's figures beside their C references, measured together.
+
+Every contender gets a few samples per round, in an order that turns from round to round, so that
+whatever else the machine does falls on all alike. Ratios are what counts; times are this machine's.
+A line per figure: name, value, unit | reference, value | ratio. Nothing here fails on a slow
+machine: `make bench` reports, tests judge.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Stands still longer than any cold start here.
+PATIENCE_SECONDS = 30
+# The programs of the demo, each with an argument that makes it do its smallest job.
+REAL_PROGRAMS = {
+    "ffmpeg -version": ["ffmpeg", "-version"],
+    "inkscape --version": ["inkscape", "--version"],
+    "git --version": ["git", "--version"],
+}
+
+
+# --- What is said to greenroomd: the only place that knows the interface.
+
+
+def launch_request(app, arguments=()):
+    """A launch with the descriptors that `launch start` sends: input, output, error, directory."""
+    parameters = {
+        "app": app,
+        "background": True,
+        "standardInputDescriptor": 0,
+        "standardOutputDescriptor": 1,
+        "standardErrorDescriptor": 2,
+        "workingDirectoryDescriptor": 3,
+    }
+    if arguments:
+        parameters["arguments"] = list(arguments)
+    return {"method": "io.greenroom.Control.Launch", "parameters": parameters}
+
+
+def prewarm_request(app):
+    """Answered when an instance is paused."""
+    return {"method": "io.greenroom.Control.Prewarm", "parameters": {"app": app}}
+
+
+def status_request(app):
+    """Of one app, so that the answer does not grow with what the bench has launched so far."""
+    return {"method": "io.greenroom.Control.Status", "parameters": {"app": app}}
+
+
+PREWARMED, COLD = '"prewarmed"', '"cold"'
+
+
+def manifest(executable, environment=None, prewarm="demand", arguments=()):
+    lines = ["[App]", "Exec=" + " ".join([str(executable), *arguments]), f"Prewarm={prewarm}"]
+    if environment:
+        lines.append(f"Environment={environment}")
+    return "\n".join(lines) + "\n"
+
+
+# --- A private greenroomd.
+
+
+class Daemon:
+    """A supervisor and a spawner of our own, in a folder that is removed afterwards."""
+
+    def __init__(self, product, folder):
+        self.product, self.folder = Path(product), Path(folder)
+        self.runtime, self.apps = self.folder / "run", self.folder / "apps"
+        self.runtime.mkdir(mode=0o700)
+        self.apps.mkdir()
+        self.socket = self.runtime / "control"
+        self.log = open(self.folder / "log", "wb")
+        self.process = None
+
+    def command(self):
+        return [
+            str(self.product / "greenroomd"),
+            "--runtime-directory", str(self.runtime),
+            "--apps", str(self.apps),
+        ]  # fmt: skip
+
+    def add(self, identifier, text):
+        (self.apps / f"{identifier}.app").write_text(text)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            env={**os.environ, "STATE_DIRECTORY": str(self.folder / "state")},
+        )  # fmt: skip
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            with contextlib.suppress(OSError), self.connect():
+                return
+            if self.process.poll() is not None or time.monotonic() > end:
+                sys.exit(f"bench: greenroomd did not start:\n{self.said()}")
+            time.sleep(0.005)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            spawner = self.spawner()
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(PATIENCE_SECONDS)
+            if spawner and Path(f"/proc/{spawner}").exists():
+                os.kill(spawner, signal.SIGTERM)
+        self.log.close()
+
+    def said(self):
+        return (self.folder / "log").read_text(errors="replace")[-4000:]
+
+    def connect(self):
+        end = socket.socket(socket.AF_UNIX)
+        end.settimeout(PATIENCE_SECONDS)
+        end.connect(str(self.socket))
+        return end
+
+    def call(self, request):
+        with self.connect() as end:
+            end.sendall(json.dumps(request).encode() + b"\0")
+            answer = b""
+            while not answer.endswith(b"\0"):
+                part = end.recv(65536)
+                if not part:
+                    sys.exit(f"bench: greenroomd hung up:\n{self.said()}")
+                answer += part
+        reply = json.loads(answer[:-1])
+        if "error" in reply:
+            sys.exit(f"bench: {request['method']}: {reply}")
+        return reply.get("parameters", {}), len(answer)
+
+    def spawner(self):
+        """The spawner that serves this supervisor: found by the folder on its command line."""
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                    if b"greenroom-spawner" in words[0] and str(self.runtime).encode() in words:
+                        return int(entry.name)
+        return None
+
+
+# --- Samples.
+
+
+@dataclass
+class Contender:
+    """Something that is measured: a command that prints a line of nanoseconds per sample."""
+
+    name: str
+    command: object  # (count) -> argv
+    per_round: int
+    environment: dict = field(default_factory=dict)
+    columns: list = field(default_factory=list)
+
+    def measure(self, count, keep=True):
+        result = subprocess.run(
+            self.command(count), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            env={**os.environ, **self.environment}, timeout=count * PATIENCE_SECONDS,
+        )  # fmt: skip
+        if result.returncode != 0:
+            sys.exit(f"bench: {self.name}: {result.stderr.strip()}")
+        if keep:
+            for line in result.stdout.splitlines():
+                values = [int(word) for word in line.split()]
+                self.columns = self.columns or [[] for _ in values]
+                for column, value in zip(self.columns, values):
+                    column.append(value)
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def run_rounds(contenders, rounds):
+    for contender in contenders:
+        contender.measure(2, keep=False)  # page cache, pools
+    for number in range(rounds):
+        turn = number % len(contenders)
+        for contender in contenders[turn:] + contenders[:turn]:
+            contender.measure(contender.per_round)
+        print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+    print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+
+
+# --- Report.
+
+
+def line(name, value, unit, reference="", reference_value=None, at_most=None):
+    text = f"{name:<52} {value:>10.2f} {unit:<5}"
+    if reference_value is None:
+        print(text + " |")
+        return
+    ratio = value / reference_value if reference_value else float("inf") if value else 0.0
+    text += f" | {reference:<24} {reference_value:>10.2f} | {ratio:6.2f}"
+    if at_most is not None:
+        text += f"  (at most {at_most}: {'met' if ratio <= at_most else 'MISSED'})"
+    print(text)
+
+
+def compare(name, ours, reference, column=0, reference_column=None, at_most=None):
+    """p50 and p99 of one column of `ours` against one of `reference`, in microseconds."""
+    theirs = column if reference_column is None else reference_column
+    for percent, bound in ((50, at_most), (99, None)):
+        line(
+            f"{name}, p{percent}", percentile(ours.columns[column], percent) / 1000, "us",
+            reference.name, percentile(reference.columns[theirs], percent) / 1000, bound,
+        )  # fmt: skip
+
+
+def describe(product, arguments):
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    size = (product / "greenroomd").stat().st_size / 1e6
+    print(f"# made: {time.strftime('%Y-%m-%d %H:%M:%S %Z')}, build {product} ({commit or 'no git'}, "
+          f"greenroomd {size:.1f} MB)")
+    print(f"# on:   {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs, "
+          f"load {' '.join(f'{x:.2f}' for x in os.getloadavg())}, uid {os.getuid()}")
+    print(f"# how:  {arguments.rounds} rounds, contenders take turns; references are C, built with "
+          f"clang -O2")
+
+
+# --- The figures.
+
+
+def kernel_numbers(pid):
+    """Resident bytes, threads, and context switches of all threads so far."""
+    status = dict(
+        text.split(":\t", 1)
+        for text in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in text
+    )  # fmt: skip
+    switches = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for text in (task / "status").read_text().splitlines():
+            if "ctxt_switches" in text:
+                switches += int(text.split()[-1])
+    return int(status["VmRSS"].split()[0]) * 1024, int(status["Threads"]), switches
+
+
+def sizes(daemon, identifiers):
+    for identifier in identifiers:
+        daemon.call(prewarm_request(identifier))
+    pids = {"supervisor": daemon.process.pid, "spawner": daemon.spawner()}
+    limits = {"supervisor": 12, "spawner": 3}
+    before = {name: kernel_numbers(pid) for name, pid in pids.items() if pid}
+    # Idle means that nobody asks: ten seconds of nothing, which is the thing to be measured.
+    time.sleep(10)
+    for name, (resident, threads, switches) in before.items():
+        line(f"{name}: resident with {len(identifiers)} apps", resident / 1e6, "MB",
+             "limit", limits[name], 1)
+        line(f"{name}: threads", threads, "", "limit", 1, 1)
+        line(f"{name}: context switches in 10 s idle",
+             kernel_numbers(pids[name])[2] - switches, "", "limit", 0, 0)
+    for name in pids.keys() - before.keys():
+        print(f"# {name}: its process was not found")
+
+
+def cgroup_for_reference(daemon):
+    """A cgroup beside our own if apps get one of their own here, else None."""
+    pid = daemon.spawner()
+    mount = next(
+        (text.split()[1] for text in Path("/proc/mounts").read_text().splitlines()
+         if text.split()[2] == "cgroup2"), None,
+    )  # fmt: skip
+    if not pid or not mount:
+        return None
+    apps = [
+        entry for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and parent_of(entry) == pid
+    ]  # fmt: skip
+    own = Path(f"/proc/{pid}/cgroup").read_text()
+    if not any((app / "cgroup").read_text() != own for app in apps):
+        return None
+    here = next(text for text in own.splitlines() if text.startswith("0::"))[3:]
+    folder = Path(mount + here) / f"bench-{os.getpid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir()
+        return folder
+    return None
+
+
+def parent_of(entry):
+    with contextlib.suppress(OSError):
+        return int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--product", type=Path, required=True, help="folder of the release build")
+    parser.add_argument("--programs", type=Path, required=True, help="folder of the C references")
+    parser.add_argument("--rounds", type=int, default=20)
+    arguments = parser.parse_args()
+    product, programs = arguments.product.resolve(), arguments.programs.resolve()
+    describe(product, arguments)
+
+    with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
+        daemon = Daemon(product, folder)
+        probe = programs / "probe"
+        identifiers = [f"bench.idle{number}" for number in range(10)]
+        for identifier in identifiers:
+            daemon.add(identifier, manifest(probe, prewarm="demand"))
+        daemon.add("bench.probe", manifest(probe))
+        daemon.add("bench.cold", manifest(probe, prewarm="never"))
+        stamp = programs / "stamp.so"
+        real = {}
+        for name, words in REAL_PROGRAMS.items():
+            path = shutil.which(words[0])
+            if not path or not stamp.exists():
+                print(f"# {name}: skipped, {'no stamp on this machine' if path else 'not installed'}")
+                continue
+            real[name] = [str(Path(path).resolve()), *words[1:]]
+            daemon.add(f"bench.{words[0]}", manifest(real[name][0], f"LD_PRELOAD={stamp}"))
+        cgroup = None
+        try:
+            daemon.start()
+            daemon.call(prewarm_request("bench.idle0"))
+            cgroup = cgroup_for_reference(daemon)
+            measure(daemon, programs, real, cgroup, identifiers, arguments.rounds)
+        finally:
+            daemon.stop()
+            if cgroup:
+                cgroup.rmdir()
+
+
+def measure(daemon, programs, real, cgroup, identifiers, rounds):
+    launcher, probe, control = str(programs / "launch"), str(programs / "probe"), str(daemon.socket)
+    client = str(daemon.product / "greenroomctl")
+
+    def start(name, app, per_round, words=(), expected=PREWARMED):
+        before = json.dumps(prewarm_request(app)) if expected == PREWARMED else ""
+        request = json.dumps(launch_request(app, words))
+        return Contender(
+            name, lambda n: [launcher, "start", control, str(n), before, request, expected], per_round
+        )
+
+    def reference(name, per_round, kind, *words, **environment):
+        return Contender(
+            name, lambda n: [str(programs / kind), words[0], str(n), *words[1:]] if words
+            else [str(programs / kind), str(n)], per_round, environment,
+        )  # fmt: skip
+
+    status = json.dumps(status_request(identifiers[0]))
+    _, answer_bytes = daemon.call(status_request(identifiers[0]))
+    prewarmed = start("prewarmed", "bench.probe", 30)
+    cold = start("cold", "bench.cold", 15, expected=COLD)
+    relay = reference("C relay", 30, "relay")
+    exec_only = reference("C vfork+exec", 15, "cold", "plain", "--", probe)
+    exec_as_app = reference("C clone3 as app", 15, "cold", "app", str(cgroup or "-"), "--", probe)
+    attached = reference(
+        "run", 15, "cold", "plain", "--", client, "--socket", control, "run", "bench.probe"
+    )
+    call = Contender("status", lambda n: [launcher, "call", control, str(n), status], 500)
+    echo = Contender(
+        "C echo",
+        lambda n: [str(programs / "echo"), str(n), str(len(status) + 1), str(answer_bytes)], 500,
+    )  # fmt: skip
+    contenders = [prewarmed, relay, exec_only, cold, exec_as_app, attached, call, echo]
+    pairs = {}
+    for name, command in real.items():
+        ours = start(f"prewarmed {name}", f"bench.{name.split()[0]}", 3, command[1:])
+        theirs = reference(
+            "C vfork+exec", 3, "cold", "plain", "--", *command,
+            BENCH_PRELOAD=str(programs / "stamp.so"),
+        )  # fmt: skip
+        pairs[name] = (ours, theirs)
+        contenders += [ours, theirs]
+    run_rounds(contenders, rounds)
+
+    print(f"# n = {len(prewarmed.columns[0])} launches, {len(call.columns[0])} calls; apps "
+          f"{'in cgroups' if cgroup else 'without cgroups'}; "
+          f"load afterwards {os.getloadavg()[0]:.2f}")
+    compare("launch prewarmed: request to main", prewarmed, relay, at_most=1.5)
+    compare("launch prewarmed: request to main", prewarmed, exec_only, at_most=0.3)
+    compare("launch prewarmed: request to answer", prewarmed, relay, 2, 1)
+    for name, (ours, theirs) in pairs.items():
+        compare(f"{name}: request to main", ours, theirs, at_most=0.3)
+        compare(f"{name}: request to end", ours, theirs, 1)
+    compare("greenroomctl run: exec of the client to main", attached, exec_only)
+    compare("launch cold: request to main", cold, exec_as_app, at_most=1.15)
+    compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2.5)
+
+    with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
+        fresh = Daemon(daemon.product, folder)
+        command = fresh.command()
+        ready = Contender("ready", lambda n: [str(programs / "ready"), str(n), "--", *command], 20)
+        ready.measure(2, keep=False)
+        ready.measure(20)
+        fresh.log.close()
+    for percent, bound in ((50, 1), (99, None)):
+        line(f"greenroomd: exec to READY=1, p{percent}", percentile(ready.columns[0], percent) / 1e6,
+             "ms", "limit", 15, bound)
+    sizes(daemon, identifiers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+#!/bin/bash
+# Greenroom's main job on real programs, in a folder of its own: a private greenroomd, cold launches
+# beside prewarmed ones, and one app's whole life with the supervisor killed in the middle. Needs
+# neither root nor systemd. demo.sh PRODUCT-FOLDER
+set -euo pipefail
+product=$(realpath "${1:?usage: demo.sh PRODUCT-FOLDER}")
+rounds=${ROUNDS:-5}
+here=$(mktemp -d "${TMPDIR:-/tmp}/greenroom-demo.XXXXXX")
+mkdir -m 700 "$here/run"
+mkdir "$here/apps" "$here/work"
+export GREENROOM_SOCKET=$here/run/control PATH=$product:$PATH STATE_DIRECTORY=$here/state
+daemon='' watcher=''
+
+# --- Help.
+bold='' plain=''
+[ ! -t 1 ] || bold=$'\e[1m' plain=$'\e[0m'
+title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+show() { # prints a command as one would type it, then runs it
+    echo "$ $*"
+    "$@"
+}
+# A fact that comes true in its own time.
+await() {
+    local end=$((SECONDS + 20))
+    until "$@" >/dev/null 2>&1; do
+        if [ $SECONDS -ge $end ]; then
+            echo "demo: never came true: $*" >&2
+            tail -n 20 "$here/greenroomd.log" >&2
+            return 1
+        fi
+        read -r -t 0.02 <> <(:) || true
+    done
+}
+start_daemon() {
+    echo '$ greenroomd &'
+    greenroomd --runtime-directory "$here/run" --apps "$here/apps" >>"$here/greenroomd.log" 2>&1 &
+    daemon=$!
+    disown "$daemon" # its death is no news from the shell
+    await greenroomctl list
+}
+# The spawner is nobody's child once its supervisor was killed: found by the folder it serves.
+spawner() {
+    local process words
+    for process in /proc/[0-9]*; do
+        { words=$(tr '\0' ' ' <"$process/cmdline"); } 2>/dev/null || continue
+        [[ $words != *greenroom-spawner*"$here/run"* ]] || echo "${process#/proc/}"
+    done
+}
+# shellcheck disable=SC2317
+clean_up() {
+    local pid pids
+    pids=$(spawner)
+    [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
+    [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
+    for pid in $pids; do kill "$pid" 2>/dev/null || true; done
+    # The spawner ends its apps before it goes.
+    for pid in $daemon $pids; do timeout 20 tail --pid="$pid" -s 0.05 -f /dev/null || true; done
+    rm -rf "$here"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# A zombie whose parent is slow to look is gone all the same.
+gone() { ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null; }
+
+# One value of the app's instance, from the client's JSON.
+value() { # KEY
+    greenroomctl status --json | python3 -c '
+import json, sys
+key = sys.argv[1]
+print(next((i[key] for i in json.load(sys.stdin)["instances"]
+            if i["app"] == "org.example.clock" and i["state"] not in ("prewarmed", "prewarming", "not_running")), ""))' "$1"
+}
+is_state() { [ "$(value state)" = "$1" ]; }
+has_prewarmed() { # APP
+    greenroomctl status --json | python3 -c '
+import json, sys
+sys.exit(not any(i["app"] == sys.argv[1] and i["state"] == "prewarmed"
+                 for i in json.load(sys.stdin)["instances"]))' "$1"
+}
+milliseconds() { # COMMAND...: how long it took; its output goes to $here/output
+    local start=${EPOCHREALTIME/./} end
+    "$@" >"$here/output" 2>&1 </dev/null || { cat "$here/output" >&2; return 1; }
+    end=${EPOCHREALTIME/./}
+    echo $((end - start))
+}
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+manifest() { # ID EXEC
+    printf '[App]\nExec=%s\nPrewarm=demand\n' "$2" >"$here/apps/$1.app"
+}
+
+# --- What is there to run.
+declare -A command=(
+    [org.ffmpeg.ffmpeg]=ffmpeg [org.inkscape.Inkscape]=inkscape [org.git-scm.git]=git)
+for app in "${!command[@]}"; do
+    path=$(command -v "${command[$app]}") || {
+        echo "demo: ${command[$app]} is not installed, going on without" >&2
+        unset "command[$app]"
+        continue
+    }
+    manifest "$app" "$(realpath "$path")"
+done
+# An app that one can see running: it writes the time, every second, for ever.
+cat >"$here/work/clock" <<'CLOCK'
+#!/bin/bash
+while true; do
+    printf '%(%T)T\n' -1 >>"$1"
+    read -r -t 1 <> <(:) || true
+done
+CLOCK
+chmod +x "$here/work/clock"
+manifest org.example.clock "$here/work/clock $here/work/times"
+
+title "A private greenroomd, as $(id -un), in $here"
+start_daemon
+greenroomctl list
+
+# --- Cold against prewarmed, turn by turn, in this very run.
+title "Cold against prewarmed (median of $rounds, each from the command to its end)"
+jobs=(
+    "org.ffmpeg.ffmpeg|ffmpeg -version|-version"
+    "org.ffmpeg.ffmpeg|ffmpeg: encode 5 frames|-v error -f lavfi -i testsrc=s=64x64:d=0.2 -f null -"
+    "org.inkscape.Inkscape|inkscape --version|--version"
+    "org.git-scm.git|git --version|--version"
+)
+printf '%-28s %12s %14s %8s\n' "" "cold" "prewarmed" "ratio"
+for job in "${jobs[@]}"; do
+    IFS='|' read -r app name words <<<"$job"
+    [ -n "${command[$app]:-}" ] || continue
+    read -ra arguments <<<"$words"
+    : >"$here/cold"
+    : >"$here/prewarmed"
+    for ((round = 0; round <= rounds; round++)); do
+        greenroomctl prewarm "$app" >/dev/null
+        await has_prewarmed "$app"
+        cold=$(milliseconds "${command[$app]}" "${arguments[@]}")
+        prewarmed=$(milliseconds greenroomctl run "$app" -- "${arguments[@]}")
+        [ $round = 0 ] && continue # the page cache's turn
+        echo "$cold" >>"$here/cold"
+        echo "$prewarmed" >>"$here/prewarmed"
+    done
+    awk -v name="$name" -v cold="$(median <"$here/cold")" -v warm="$(median <"$here/prewarmed")" \
+        'BEGIN { printf "%-28s %9.1f ms %11.1f ms %7.2f\n", name, cold / 1000, warm / 1000, warm / cold }'
+done
+echo "(each prewarmed time includes starting greenroomctl itself)"
+
+# --- One app through every state.
+title "One app's life, as 'greenroomctl watch' sees it"
+restart_watch() {
+    greenroomctl watch > >(sed -u 's/^/    watch | /') 2>/dev/null &
+    watcher=$!
+    disown "$watcher"
+}
+restart_watch
+show greenroomctl prewarm org.example.clock
+await has_prewarmed org.example.clock
+show greenroomctl launch org.example.clock
+await is_state active
+show greenroomctl background org.example.clock
+await is_state background
+show greenroomctl suspend org.example.clock
+await is_state suspended
+pid=$(value processId)
+echo "suspended: process $pid"
+
+title "kill -9 of greenroomd, in the middle"
+show kill -KILL "$daemon"
+await gone "$daemon"
+kill "$watcher" 2>/dev/null || true
+start_daemon
+restart_watch
+again=$(value processId)
+echo "after the restart: process $again, $(value state)"
+[ "$again" = "$pid" ] && is_state suspended || { echo "demo: the app was lost" >&2; exit 1; }
+
+show greenroomctl resume org.example.clock
+await is_state background
+written=$(wc -l <"$here/work/times")
+more_lines() { [ "$(wc -l <"$here/work/times")" -gt "$written" ]; }
+await more_lines
+echo "it writes again: $(tail -n 1 "$here/work/times")"
+show greenroomctl foreground org.example.clock
+await is_state active
+show greenroomctl terminate org.example.clock
+await gone "$pid"
+show greenroomctl status
+title "Done; everything of it ends now"
