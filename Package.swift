@@ -35,7 +35,11 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
             swiftSettings: strict),
         .executableTarget(
-            name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
+            name: "greenroomctl",
+            dependencies: [
+                "GreenroomCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
         .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             swiftSettings: strict),
@@ -52,7 +56,7 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "Varlink",
+                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .target(
@@ -78,7 +82,32 @@ let package = Package(
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
-        // Tests. The loop owns its thread, so its own tests run it in a process: systemd-probe.
+        // What tests share.
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: relaxed),
+        .target(
+            name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "Varlink"],
+            path: "Tests/VarlinkTestSupport", swiftSettings: relaxed),
+
+        // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
+        // systemd-probe.
+        .testTarget(
+            name: "GreenroomAppChannelTests",
+            dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
+        .testTarget(
+            name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomControlTests",
+            dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"],
+            swiftSettings: relaxed),
         .executableTarget(
             name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe",
             swiftSettings: relaxed),
@@ -88,6 +117,24 @@ let package = Package(
         .testTarget(
             name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
             swiftSettings: relaxed),
+        .testTarget(
+            name: "EligibilityTests",
+            dependencies: ["GreenroomLinux", "TestSupport", "CTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "PrewarmShimTests",
+            dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSpawnerTests",
+            dependencies: ["GreenroomSpawner", "GreenroomLinux", "greenroom-spawner"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomCommandsTests",
+            dependencies: [
+                "GreenroomCommands", "GreenroomControl", "Varlink", "VarlinkTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),

@@ -100,7 +100,7 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension SpawnError.Stage {
     /// What was being done, for messages: "entering cgroup: permission denied (EACCES)".
-    var deed: String {
+    public var deed: String {
         switch self {
         case .arguments: "checking the arguments"
         case .clone: "creating the process"
