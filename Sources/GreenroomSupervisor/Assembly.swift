@@ -104,7 +104,7 @@ public final class Daemon {
         try use(spawner, greeting)
         reload()
         Recovery(supervisor: supervisor, events: spawnerEvents, spawner: spawner)
-            .reconcile(with: greeting.instances)
+            .reconcile(contents.instances, with: greeting.instances)
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
         supervisor.handle(.restored)
         try open(

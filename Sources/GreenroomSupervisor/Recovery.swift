@@ -12,9 +12,14 @@ struct Recovery {
     let events: SpawnerEvents
     let spawner: SpawnerLink
 
-    /// - Parameter table: every instance that the spawner has not been told to release.
-    func reconcile(with table: [GreenroomSpawner.InstanceRecord]) {
-        let records = supervisor.lifecycle.instances
+    /// - Parameters:
+    ///   - restored: what the runtime state held; younger instances are not in the table yet.
+    ///   - table: every instance that the spawner has not been told to release.
+    func reconcile(
+        _ restored: [GreenroomLifecycle.InstanceRecord],
+        with table: [GreenroomSpawner.InstanceRecord]
+    ) {
+        let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
         let known = Set(records.map(\.instance))
         var present: Set<InstanceIdentifier> = []
         for entry in table {

@@ -65,6 +65,11 @@ final class Supervisor {
         }
     }
 
+    func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
+        reporter.spawnFailed(lifecycle.instance(instance), failure)
+        handle(.spawnFailed(instance, failure))
+    }
+
     private func perform(_ effect: Effect) {
         switch effect {
         case .save(let record):

@@ -226,6 +226,6 @@ final class Launcher {
     }
 
     private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {
-        supervisor.handle(.spawnFailed(instance, SpawnFailure(stage: stage, errno: code)))
+        supervisor.spawnFailed(instance, SpawnFailure(stage: stage, errno: code))
     }
 }

@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import Systemd
 
 /// Tells the journal, the watchers and the service manager what happened.
@@ -127,6 +128,18 @@ final class Reporter {
     }
 
     // MARK: What the shell meets
+
+    func spawnFailed(_ record: InstanceRecord?, _ failure: SpawnFailure) {
+        journal.log(
+            .warning,
+            "starting \(record?.app.rawValue ?? "an app") failed: \(failure.stage): "
+                + SystemError.text(of: failure.errno),
+            [
+                "app": record?.app.rawValue ?? "",
+                "instance": record?.instance.description ?? "",
+                "stage": failure.stage, "errno": SystemError.name(of: failure.errno),
+            ])
+    }
 
     func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
 

@@ -33,10 +33,9 @@ final class SpawnerEvents {
             awaitOutput(of: instance)
             supervisor.handle(.spawned(instance.identifier))
         case .spawnFailed(let number, let error):
-            supervisor.handle(
-                .spawnFailed(
-                    InstanceIdentifier(number),
-                    SpawnFailure(stage: error.stage.deed, errno: error.code)))
+            supervisor.spawnFailed(
+                InstanceIdentifier(number),
+                SpawnFailure(stage: error.stage.deed, errno: error.code))
         case .exited(let number, let status):
             let identifier = InstanceIdentifier(number)
             drainChannel(of: identifier)
