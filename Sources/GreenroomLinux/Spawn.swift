@@ -30,6 +30,9 @@ extension SpawnRequest {
         if targets.count != descriptors.count || targets.contains(where: { $0 < 0 }) {
             throw SpawnError(stage: .descriptors, code: EINVAL)
         }
+        // -1 leaves the id as it is (setresuid(2)): the app would keep our own.
+        if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
+        if identity?.user == .max { throw SpawnError(stage: .user, code: EINVAL) }
     }
 
     private func spawn(_ tables: StringTables.Pointers) -> gr_spawned {

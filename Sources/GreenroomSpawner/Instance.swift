@@ -13,7 +13,7 @@ struct Instance {
     let channel: UnixSocket?
     let group: ProcessGroup
     /// Of ``Spawner/emptiness``; nil without a cgroup.
-    let watch: CInt?
+    var watch: CInt?
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false

@@ -41,16 +41,37 @@ public final class Spawner {
     /// Takes its place: signals blocked, cgroups prepared, socket listening.
     public init(_ options: SpawnerOptions) throws(SystemError) {
         self.options = options
-        signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT])
+        // Blocked through our own exec too, so that none of them is lost there.
+        signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT, SIGUSR1])
         try Children.adoptOrphans()
-        openFiles = ResourceLimit.current(.openFiles)
-        openFiles.raised()
-        subtree =
-            options.avoidsCgroups
-            ? .degraded(reason: "cgroups were declined") : .prepare(isManaged: options.isManaged)
         emptiness = try Inotify()
         aloneSince = MonotonicClock.nanoseconds
-        listener = try Self.listen(options)
+        if let succession = try Self.succession(options) {
+            openFiles = succession.openFiles
+            subtree = succession.subtree
+            listener = UnixSocket(succession.listener)
+            resume(succession)
+        } else {
+            openFiles = ResourceLimit.current(.openFiles)
+            openFiles.raised()
+            subtree =
+                options.avoidsCgroups
+                ? .degraded(reason: "cgroups were declined")
+                : .prepare(isManaged: options.isManaged)
+            listener = try Self.listen(options)
+        }
+    }
+
+    private static func succession(_ options: SpawnerOptions) throws(SystemError) -> Succession? {
+        guard let number = options.succession else { return nil }
+        let file = FileDescriptor(owning: number)
+        try file.setCloseOnExec(true)
+        let bytes = try file.readBytes(atMost: SpawnerLimits.bodyByteCount)
+        do {
+            return try Succession(bytes)
+        } catch {
+            throw SystemError(code: EPROTO, call: "upgrade", subject: "\(error)")
+        }
     }
 
     private static func listen(_ options: SpawnerOptions) throws(SystemError) -> UnixSocket {

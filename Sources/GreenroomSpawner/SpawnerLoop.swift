@@ -4,7 +4,9 @@ public import GreenroomLinux
 extension Spawner {
     /// Serves until told to end and every instance has ended.
     public func run() throws(SystemError) {
-        try ServiceNotification.send("READY=1")
+        // Nobody there to hear it is no reason not to serve.
+        try? ServiceNotification.send("READY=1")
+        try reap()  // Signals may have been taken from the last execution's queue, not acted upon.
         OwnMemory.dropStartupText()
         while !isFinished {
             var entries = [
@@ -43,6 +45,8 @@ extension Spawner {
         while let signal = try signals.next() {
             switch signal {
             case SIGCHLD: try reap()
+            // Not while it ends: there is nothing left to go on with.
+            case SIGUSR1: if ending == .no { try? upgrade() }
             default: end(graceMilliseconds: graceMilliseconds)
             }
         }

@@ -12,12 +12,26 @@ public struct SpawnerOptions: Sendable {
     /// systemd executed it and delegated its cgroup.
     public var isManaged: Bool
 
+    /// Our own file, for an upgrade: what lies at this path then is executed.
+    var program = OwnProgram.path
+    /// The memfd in which the last execution described what it leaves to this one.
+    var succession: CInt?
+
     public init(runtimeDirectory: String) {
         self.runtimeDirectory = runtimeDirectory
         isManaged = ServiceNotification.isManaged
     }
 
     public var socketPath: String { runtimeDirectory + "/spawner" }
+
+    /// What leads to these options again.
+    var commandLine: [String] {
+        [program, "--runtime-directory", runtimeDirectory]
+            + (isPrivate ? ["--private"] : []) + (avoidsCgroups ? ["--no-cgroups"] : [])
+    }
+
+    /// Internal, hence not in the usage.
+    static let successionOption = "--succession"
 
     public static let usage = """
         Usage: greenroom-spawner [--runtime-directory DIR] [--private] [--no-cgroups]
@@ -31,6 +45,9 @@ public struct SpawnerOptions: Sendable {
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
           --help                   show this
+
+        Signals: SIGTERM ends every app, then the spawner; SIGUSR1 executes the program anew (an
+        upgrade) and keeps every app.
 
         """
 
@@ -49,6 +66,7 @@ public struct SpawnerOptions: Sendable {
                 ? "/run/greenroom" : environment("XDG_RUNTIME_DIR").map { $0 + "/greenroom" })
         var isPrivate = false
         var avoidsCgroups = false
+        var succession: CInt?
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -57,6 +75,7 @@ public struct SpawnerOptions: Sendable {
                     throw UsageError(message: "--runtime-directory needs a directory")
                 }
                 directory = value
+            case successionOption: succession = rest.popFirst().flatMap { CInt($0) }
             case "--private": isPrivate = true
             case "--no-cgroups": avoidsCgroups = true
             case "--help": return nil
@@ -68,6 +87,7 @@ public struct SpawnerOptions: Sendable {
         }
         var options = SpawnerOptions(runtimeDirectory: directory)
         options.isPrivate = isPrivate
+        options.succession = succession
         options.avoidsCgroups = avoidsCgroups
         return options
     }

@@ -89,7 +89,7 @@ extension Spawner {
     }
 
     /// Without a watch the checks after each reaping still find out.
-    private func watchEmptiness(of group: ProcessGroup) -> CInt? {
+    func watchEmptiness(of group: ProcessGroup) -> CInt? {
         switch group {
         case .cgroup(let cgroup, _):
             try? emptiness.watch(

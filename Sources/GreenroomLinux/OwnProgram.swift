@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// This process's program.
+public enum OwnProgram {
+    /// Its file (readlink of /proc/self/exe); ask early, for a replaced file is said to be deleted.
+    public static var path: String {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe bytes.withUnsafeMutableBytes {
+            unsafe readlink("/proc/self/exe", $0.baseAddress!, $0.count)
+        }
+        return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : ""
+    }
+
+    /// Replaces this process's program, keeping its environment, children, signal mask and the
+    /// descriptors that are not close-on-exec (execv). Returns only by throwing.
+    public static func execute(_ path: String, _ arguments: [String]) throws(SystemError) {
+        let strings = unsafe arguments.map { unsafe strdup($0) }
+        defer { unsafe strings.forEach { unsafe free($0) } }
+        let vector = unsafe strings + [nil]
+        try systemCall("execv", on: path) { unsafe execv(path, vector) }
+    }
+}

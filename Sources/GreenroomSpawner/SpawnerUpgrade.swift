@@ -1,0 +1,39 @@
+internal import Glibc
+internal import GreenroomLinux
+
+extension Spawner {
+    /// Executes the program again, which may be a newer one by now, with everything it needs to go
+    /// on. Returns only if that failed, with everything as before.
+    func upgrade() throws(SystemError) {
+        let succession = Succession(
+            listener: listener.descriptor, subtree: subtree, openFiles: openFiles,
+            graceMilliseconds: graceMilliseconds, state: state,
+            instances: Array(instances.values))
+        let bytes = succession.encoded()
+        let file = unsafe try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+            unsafe try SealedFile.create(bytes, name: "greenroom-succession")
+        }
+        try succession.setInheritable(true)
+        try file.setCloseOnExec(false)
+        var arguments = options.commandLine
+        arguments += [SpawnerOptions.successionOption, "\(file.rawValue)"]
+        do {
+            try OwnProgram.execute(options.program, arguments)
+        } catch {
+            try succession.setInheritable(false)
+            throw error
+        }
+    }
+
+    /// Goes on where the last execution stopped.
+    func resume(_ succession: Succession) {
+        graceMilliseconds = succession.graceMilliseconds
+        state = succession.state
+        for var instance in succession.instances {
+            if !instance.isEmptied { instance.watch = watchEmptiness(of: instance.group) }
+            instances[instance.number] = instance
+            if instance.status == nil { numbersByPid[instance.pid] = instance.number }
+            if let watch = instance.watch { numbersByWatch[watch] = instance.number }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// What one execution of the spawner leaves to the next, when it executes itself anew (SIGUSR1, for
+/// an upgrade): children stay children, and descriptors stay open under their numbers.
+///
+/// The supervisor's connection is not among it: the listening socket is, so the supervisor connects
+/// again and reads the table.
+struct Succession {
+    var listener: FileDescriptor
+    var subtree: Subtree
+    var openFiles: ResourceLimit
+    var graceMilliseconds: UInt32
+    var state: SharedMemory?
+    var instances: [Instance]
+
+    /// Both executions must agree on the format. A newer spawner may add versions it still reads.
+    private static let version: UInt16 = 1
+
+    /// Every descriptor that has to outlive the execution.
+    private var descriptors: [FileDescriptor] {
+        var all = [listener]
+        if let directory = subtree.cgroup?.directory { all.append(directory) }
+        if let descriptor = state?.descriptor { all.append(descriptor) }
+        for instance in instances {
+            all.append(instance.process.descriptor)
+            if let channel = instance.channel { all.append(channel.descriptor) }
+            if let directory = instance.group.directory { all.append(directory) }
+        }
+        return all
+    }
+
+    func setInheritable(_ on: Bool) throws(SystemError) {
+        for descriptor in descriptors { try descriptor.setCloseOnExec(!on) }
+    }
+
+    func encoded() -> [UInt8] {
+        var writer = WireWriter()
+        writer.put(Self.version)
+        writer.put(listener.rawValue)
+        writer.put(subtree)
+        writer.put(openFiles.soft)
+        writer.put(openFiles.hard)
+        writer.put(graceMilliseconds)
+        writer.put(state?.descriptor.rawValue ?? -1)
+        writer.put(UInt32(instances.count))
+        for instance in instances { writer.put(instance) }
+        return writer.bytes
+    }
+
+    /// Takes over what the bytes name. Call it once: it owns those descriptors.
+    init(_ bytes: [UInt8]) throws {
+        var reader = WireReader(bytes[...])
+        let version = try reader.take(UInt16.self)
+        guard version == Self.version else { throw WireError.badVersion(version) }
+        listener = try reader.takeDescriptor()
+        subtree = try reader.takeSubtree()
+        openFiles = ResourceLimit(.openFiles, soft: try reader.take(), hard: try reader.take())
+        graceMilliseconds = try reader.take()
+        state = try reader.takeOptionalDescriptor().map { try SharedMemory(mapping: $0) }
+        instances = try reader.takeList(atMost: SpawnerLimits.instanceCount) {
+            reader throws(WireError) in try reader.takeInstance()
+        }
+        try reader.finish()
+        try setInheritable(false)
+    }
+
+    init(
+        listener: FileDescriptor, subtree: Subtree, openFiles: ResourceLimit,
+        graceMilliseconds: UInt32, state: SharedMemory?, instances: [Instance]
+    ) {
+        self.listener = listener
+        self.subtree = subtree
+        self.openFiles = openFiles
+        self.graceMilliseconds = graceMilliseconds
+        self.state = state
+        self.instances = instances
+    }
+}
+
+extension ProcessGroup {
+    fileprivate var directory: FileDescriptor? {
+        switch self {
+        case .cgroup(let cgroup, _): cgroup.directory
+        case .session: nil
+        }
+    }
+}
+
+extension WireWriter {
+    fileprivate mutating func put(_ subtree: Subtree) {
+        switch subtree {
+        case .cgroup(let cgroup, let path, let isOurs):
+            put(cgroup.directory.rawValue)
+            put(path)
+            put(isOurs)
+        case .degraded(let reason):
+            put(CInt(-1))
+            put(reason)
+        }
+    }
+
+    fileprivate mutating func put(_ instance: Instance) {
+        put(instance.number)
+        put(instance.app)
+        put(instance.pid)
+        put(instance.process.descriptor.rawValue)
+        put(instance.channel?.descriptor.rawValue ?? -1)
+        switch instance.group {
+        case .cgroup(let cgroup, let name):
+            put(cgroup.directory.rawValue)
+            put(name)
+        case .session(let leader):
+            put(CInt(-1))
+            put(leader)
+        }
+        put(instance.status != nil)
+        if let status = instance.status { put(status) }
+        put(instance.isEmptied)
+        put(instance.isReleased)
+    }
+}
+
+extension WireReader {
+    fileprivate mutating func takeDescriptor() throws(WireError) -> FileDescriptor {
+        guard let descriptor = try takeOptionalDescriptor() else { throw .badDescriptors }
+        return descriptor
+    }
+
+    fileprivate mutating func takeOptionalDescriptor() throws(WireError) -> FileDescriptor? {
+        let number = try take(CInt.self)
+        return number < 0 ? nil : FileDescriptor(owning: number)
+    }
+
+    fileprivate mutating func takeSubtree() throws(WireError) -> Subtree {
+        guard let directory = try takeOptionalDescriptor() else {
+            return .degraded(reason: try takeString())
+        }
+        return .cgroup(
+            Cgroup(directory: directory), path: try takeString(), isOurs: try takeBool())
+    }
+
+    fileprivate mutating func takeInstance() throws(WireError) -> Instance {
+        let number: UInt64 = try take()
+        let app = try takeString()
+        let pid: pid_t = try take()
+        let process = ProcessDescriptor(try takeDescriptor())
+        let channel = try takeOptionalDescriptor().map { UnixSocket($0) }
+        let group: ProcessGroup
+        if let directory = try takeOptionalDescriptor() {
+            group = .cgroup(Cgroup(directory: directory), name: try takeString())
+        } else {
+            group = .session(leader: try take())
+        }
+        var instance = Instance(
+            number: number, app: app, pid: pid, process: process, channel: channel, group: group,
+            watch: nil)
+        instance.status = try takeBool() ? try takeStatus() : nil
+        instance.isEmptied = try takeBool()
+        instance.isReleased = try takeBool()
+        return instance
+    }
+}

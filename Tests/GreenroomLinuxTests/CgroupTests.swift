@@ -1,0 +1,87 @@
+import Glibc
+import GreenroomLinux
+import Testing
+
+/// A cgroup of this test's own, below the one it runs in; nil where none can be made.
+private final class OwnCgroup {
+    let parent: Cgroup
+    let cgroup: Cgroup
+    let name: String
+
+    init?(_ name: String) {
+        self.name = "greenroom-test-\(getpid())-\(name)"
+        guard let path = try? CgroupLocation.own(), let parent = try? Cgroup(path: path),
+            let cgroup = try? parent.createChild(self.name)
+        else {
+            print("skipped: no cgroup v2 below our own can be made here")
+            return nil
+        }
+        self.parent = parent
+        self.cgroup = cgroup
+    }
+
+    deinit { _ = try? parent.removeChild(name) }
+}
+
+@Suite struct CgroupTests {
+    private func sleeper(in cgroup: Cgroup, avoidsClone3: Bool = false) throws -> Spawned {
+        var request = SpawnRequest(
+            path: "/bin/sleep", arguments: ["sleep", "1000"], environment: [])
+        request.cgroup = cgroup.directory
+        request.avoidsClone3 = avoidsClone3
+        return try request.spawn()
+    }
+
+    @Test(arguments: [false, true])
+    func `a child is born in its cgroup`(_ avoidsClone3: Bool) throws {
+        guard let own = OwnCgroup("born-\(avoidsClone3)") else { return }
+        #expect(try !own.cgroup.isPopulated())
+        let spawned = try sleeper(in: own.cgroup, avoidsClone3: avoidsClone3)
+        #expect(try own.cgroup.processes() == [spawned.pid])
+        #expect(try own.cgroup.isPopulated())
+        #expect(try !own.parent.removeChild(own.name))
+        try own.cgroup.kill()
+        #expect(try spawned.process.wait() == .signaled(SIGKILL, coreDumped: false))
+        #expect(try own.parent.removeChild(own.name))
+        #expect(throws: SystemError.self) { try own.cgroup.isPopulated() }
+    }
+
+    @Test func `a frozen cgroup says so, thaws, and can be killed frozen`() throws {
+        guard let own = OwnCgroup("frozen") else { return }
+        let spawned = try sleeper(in: own.cgroup)
+        try own.cgroup.freeze()
+        while try !own.cgroup.isFrozen() { sched_yield() }
+        try own.cgroup.thaw()
+        #expect(try !own.cgroup.isFrozen())
+        try own.cgroup.freeze()
+        try own.cgroup.kill()
+        _ = try spawned.process.wait()
+    }
+
+    @Test func `emptiness is told by inotify`() throws {
+        guard let own = OwnCgroup("inotify") else { return }
+        let inotify = try Inotify()
+        let spawned = try sleeper(in: own.cgroup)
+        try inotify.watch(
+            "/proc/self/fd/\(own.cgroup.directory.rawValue)/cgroup.events", for: UInt32(IN_MODIFY))
+        try own.cgroup.kill()
+        _ = try spawned.process.wait()
+        while try own.cgroup.isPopulated() {
+            try #require(try inotify.descriptor.waitUntilReadable(milliseconds: 20_000))
+            _ = try inotify.read()
+        }
+    }
+
+    @Test func `the hierarchy is found on unified and hybrid hosts`() throws {
+        let hybrid = """
+            31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+            32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+            41 31 0:38 / /sys/fs/cgroup/unified\\040v2 rw shared:5 master:1 - cgroup2 cgroup2 rw
+            """
+        #expect(
+            try CgroupLocation.mountPoint(mountinfo: hybrid) == "/sys/fs/cgroup/unified v2")
+        #expect(try CgroupLocation.mountPoint(mountinfo: "") == nil)
+        #expect(CgroupLocation.path(in: "9:name=systemd:/x\n0::/a/b\n") == "/a/b")
+        #expect(CgroupLocation.path(in: "1:cpu:/\n") == nil)
+    }
+}

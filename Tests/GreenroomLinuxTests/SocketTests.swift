@@ -1,0 +1,80 @@
+import Glibc
+import GreenroomLinux
+import Testing
+
+@Suite struct SocketTests {
+    private func receive(
+        _ socket: UnixSocket, _ byteCount: Int = 64
+    ) throws -> (message: ReceivedMessage, bytes: [UInt8])? {
+        var buffer = [UInt8](repeating: 0, count: byteCount)
+        let message = try buffer.withUnsafeMutableBytes { try socket.receive(into: $0) }
+        return message.map { ($0, Array(buffer.prefix($0.byteCount))) }
+    }
+
+    @Test func `descriptors and credentials arrive with their message`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        try b.setPassesCredentials(true)
+        let (reading, writing) = try FileDescriptor.pipe()
+        #expect(
+            try a.send([1, 2, 3], descriptors: [reading.rawValue, writing.rawValue]) == 3)
+        let (message, bytes) = try #require(try receive(b))
+        #expect(bytes == [1, 2, 3])
+        #expect(message.credentials == Credentials(pid: getpid(), user: getuid(), group: getgid()))
+        #expect(message.descriptors.count == 2)
+        #expect(try message.descriptors[0].identity() == reading.identity())
+        #expect(fcntl(message.descriptors[1].rawValue, F_GETFD) == FD_CLOEXEC)
+        #expect(try b.peerCredentials().pid == getpid())
+    }
+
+    @Test func `an empty socket would wait, a closed one has ended, sending to it throws`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        #expect(try receive(b) == nil)
+        Glibc.close(a.descriptor.release())
+        #expect(try receive(b)?.message.byteCount == 0)
+        do {
+            _ = try b.send([1])
+            Issue.record("sent into nothing")
+        } catch { #expect(error.isDisconnection) }
+    }
+
+    @Test func `a packet longer than the buffer is reported as cut`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        _ = try a.send([UInt8](repeating: 7, count: 100))
+        let (message, bytes) = try #require(try receive(b, 10))
+        #expect(message.isTruncated)
+        #expect(bytes.count == 10)
+    }
+
+    @Test func `a full socket would wait`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        while try a.send([UInt8](repeating: 0, count: 1000)) != nil {}
+        _ = try receive(b, 1000)
+    }
+
+    @Test func `a stale socket file is replaced and a living one is not`() throws {
+        let path = "/tmp/greenroom-socket-test-\(getpid())"
+        defer { unlink(path) }
+        let first = try UnixSocket.listen(at: path, .stream, mode: 0o600)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        do {
+            _ = try UnixSocket.listen(at: path, .stream, mode: 0o600)
+            Issue.record("took over a living socket")
+        } catch { #expect(error.code == EADDRINUSE) }
+        #expect(try first.accept() != nil)  // the probe of the second
+        #expect(try first.accept() == nil)
+        Glibc.close(first.descriptor.release())
+        let second = try UnixSocket.listen(at: path, .stream, mode: 0o600)
+        let client = try UnixSocket.connect(to: path, .stream)
+        #expect(try second.accept() != nil)
+        withExtendedLifetime(client) {}
+    }
+
+    @Test func `a path too long says what to do`() throws {
+        do {
+            _ = try UnixSocket.listen(
+                at: "/tmp/" + String(repeating: "x", count: 108), .stream, mode: 0o600)
+            Issue.record("bound")
+        } catch { #expect(error.description.contains("107 bytes")) }
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import GreenroomLinux
+import Testing
+
+/// The child's table is the one asked for, whatever numbers the parent has.
+@Suite struct SpawnDescriptorTests {
+    /// The numbers open in a shell that lists its own; the listing's own descriptor is left out.
+    private static let list = "for f in /proc/$$/fd/*; do echo ${f##*/}; done"
+
+    @Test func `only what is asked for is open`() throws {
+        let stray = dup(1)  // without close-on-exec, as a careless library would
+        defer { close(stray) }
+        let run = try ShellRun.of(Self.list)
+        #expect(Set(run.lines).isSubset(of: ["0", "1", "2", "3"]))
+        #expect(!run.lines.contains("\(stray)") || stray <= 3)
+    }
+
+    @Test func `targets that are each other's sources do not overwrite one another`() throws {
+        var files: [FileDescriptor] = []
+        for _ in 0..<3 { files.append(try FileDescriptor.pipe().writing) }
+        let names = try files.map { try $0.identity().inode }
+        let numbers = files.map(\.rawValue)
+        let run = try ShellRun.of(
+            numbers.map { "readlink /proc/$$/fd/\($0)" }.joined(separator: ";")
+        ) { request in
+            for i in 0..<3 {
+                request.descriptors.append(.init(numbers[i], at: numbers[(i + 1) % 3]))
+            }
+        }
+        withExtendedLifetime(files) {}
+        #expect(
+            run.lines == [
+                "pipe:[\(names[2])]", "pipe:[\(names[0])]", "pipe:[\(names[1])]",
+            ])
+    }
+
+    @Test(arguments: [32, 64, 1024] as [UInt64])
+    func `the highest number under the limit can be a target`(_ limit: UInt64) throws {
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        let top = CInt(limit) - 1
+        let run = try ShellRun.of("readlink /proc/$$/fd/\(top); ulimit -Hn") {
+            $0.resourceLimits = [ResourceLimit(.openFiles, soft: limit, hard: limit)]
+            $0.descriptors.append(.init(file.rawValue, at: top))
+        }
+        #expect(run.lines == ["/dev/null", "\(limit)"])
+    }
+
+    @Test func `without clone3 it is the same`() throws {
+        let run = try ShellRun.of("echo $A; pwd; exit 9", environment: ["A=b"]) {
+            $0.avoidsClone3 = true
+            $0.workingDirectory = "/"
+        }
+        #expect(run.lines == ["b", "/"])
+        #expect(run.status == .exited(9))
+    }
+}

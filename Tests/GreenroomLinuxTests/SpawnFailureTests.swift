@@ -1,0 +1,162 @@
+import CGreenroomLinux
+import Glibc
+import GreenroomLinux
+import Testing
+
+/// Every step that can fail says which it was and leaves nothing behind.
+@Suite(.serialized) struct SpawnFailureTests {
+    private func failure(_ change: (inout SpawnRequest) -> Void) throws -> SpawnError {
+        var request = SpawnRequest(
+            path: "/bin/true", arguments: ["true"], environment: [])
+        change(&request)
+        do {
+            let spawned = try request.spawn()
+            _ = try spawned.process.wait()
+        } catch let error as SpawnError {
+            return error
+        }
+        throw SystemError(code: 0, call: "the spawn succeeded")
+    }
+
+    @Test func `a missing program fails to execute`() throws {
+        let error = try failure { $0.path = "/nonexistent" }
+        #expect(error == SpawnError(stage: .execute, code: ENOENT))
+        #expect(error.description == "executing the program: no such file or directory (ENOENT)")
+        #expect(try failure { $0.path = "/etc/passwd" }.code == EACCES)
+        #expect(
+            try failure { $0.arguments.append(String(repeating: "x", count: 3 << 20)) }
+                == SpawnError(stage: .execute, code: E2BIG))
+    }
+
+    @Test func `a NUL inside a string is refused before anything runs`() throws {
+        let expected = SpawnError(stage: .arguments, code: EINVAL)
+        #expect(try failure { $0.arguments.append("a\0b") } == expected)
+        #expect(try failure { $0.environment.append("A=\0") } == expected)
+        #expect(try failure { $0.path = "/bin/true\0x" } == expected)
+        #expect(try failure { $0.arguments = [] } == expected)
+    }
+
+    @Test func `a working directory that is none fails at that step`() throws {
+        #expect(
+            try failure { $0.workingDirectory = "/nonexistent" }
+                == SpawnError(stage: .directory, code: ENOENT))
+        #expect(
+            try failure { $0.workingDirectory = "/etc/passwd" }
+                == SpawnError(stage: .directory, code: ENOTDIR))
+    }
+
+    @Test func `descriptors fail at their step`() throws {
+        #expect(
+            try failure { $0.descriptors.append(.init(9_999, at: 5)) }
+                == SpawnError(stage: .descriptors, code: EBADF))
+        #expect(
+            try failure { $0.descriptors.append(.init(0, at: 2)) }
+                == SpawnError(stage: .descriptors, code: EINVAL))
+        #expect(
+            try failure {
+                $0.descriptors.append(.init(0, at: 1_000_000))
+            }.stage == .descriptors)
+        #expect(
+            try failure { request in
+                request.descriptors += (3..<300).map { .init(0, at: CInt($0)) }
+            } == SpawnError(stage: .descriptors, code: E2BIG))
+    }
+
+    @Test func `an impossible limit fails at that step`() throws {
+        #expect(
+            try failure { $0.resourceLimits = [ResourceLimit(.core, soft: 2, hard: 1)] }
+                == SpawnError(stage: .limits, code: EINVAL))
+    }
+
+    @Test(.enabled(if: getuid() == 0, "needs root"))
+    func `an app's user is refused at each step of identity`() throws {
+        // To the kernel this number means "leave it as it is": as root.
+        #expect(
+            try failure {
+                $0.identity = .init(user: 1234, group: .max, supplementaryGroups: [])
+            } == SpawnError(stage: .group, code: EINVAL))
+        #expect(
+            try failure {
+                $0.identity = .init(user: .max, group: 1234, supplementaryGroups: [])
+            } == SpawnError(stage: .user, code: EINVAL))
+        #expect(
+            try failure {
+                $0.identity = .init(
+                    user: 1234, group: 1234,
+                    supplementaryGroups: Array(repeating: 7, count: 65_537))
+            } == SpawnError(stage: .groups, code: EINVAL))
+        // The directory is entered as the app's user, not as root.
+        #expect(
+            try failure {
+                $0.identity = .init(user: 1234, group: 1234, supplementaryGroups: [])
+                $0.workingDirectory = "/root"
+            } == SpawnError(stage: .directory, code: EACCES))
+    }
+
+    @Test func `a score out of range fails at that step`() throws {
+        #expect(
+            try failure { $0.oomScoreAdjustment = 5_000 }
+                == SpawnError(stage: .oomScore, code: EINVAL))
+    }
+
+    @Test func `a directory that is no cgroup fails at that step, either way`() throws {
+        let directory = try FileDescriptor.open("/tmp", O_RDONLY)
+        #expect(try failure { $0.cgroup = directory }.stage == .cgroup)
+        #expect(
+            try failure {
+                $0.cgroup = directory
+                $0.avoidsClone3 = true
+            }.stage == .cgroup)
+    }
+
+    @Test func `processes beyond the limit fail to be created`() async {
+        // In a process of its own: the limit is the whole process's, and root is exempt from it.
+        await #expect(processExitsWith: .exitCode(0)) {
+            guard getuid() != 0 || setuid(54_321) == 0 else { exit(3) }
+            var limit = rlimit(rlim_cur: 1, rlim_max: 1)
+            setrlimit(__rlimit_resource_t(6), &limit)
+            let request = SpawnRequest(path: "/bin/true", arguments: ["true"], environment: [])
+            var before = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &before)
+            do throws(SpawnError) {
+                _ = try request.spawn()
+                exit(1)
+            } catch {
+                var after = sigset_t()
+                pthread_sigmask(SIG_BLOCK, nil, &after)
+                let same = (1...64).allSatisfy {
+                    sigismember(&before, $0) == sigismember(&after, $0)
+                }
+                exit(error == SpawnError(stage: .clone, code: EAGAIN) && same ? 0 : 2)
+            }
+        }
+    }
+
+    @Test func `no descriptor is left over, and the counter would see one`() async {
+        // In a process of its own: other tests open and close meanwhile.
+        await #expect(processExitsWith: .exitCode(0)) {
+            func tryEverything() throws {
+                var request = SpawnRequest(
+                    path: "/bin/true", arguments: ["true"], environment: [])
+                _ = try request.spawn().process.wait()
+                request.avoidsClone3 = true
+                _ = try request.spawn().process.wait()
+                request.path = "/nonexistent"
+                _ = try? request.spawn()
+                request.resourceLimits = [ResourceLimit(.core, soft: 2, hard: 1)]
+                _ = try? request.spawn()
+                request.descriptors.append(.init(9_999, at: 4))
+                _ = try? request.spawn()
+            }
+            try tryEverything()
+            let before = try openDescriptorCount()
+            let leak = try FileDescriptor.open("/dev/null", O_RDONLY).release()
+            guard try openDescriptorCount() == before + 1 else { exit(2) }
+            close(leak)
+            for _ in 0..<10 { try tryEverything() }
+            // Nor is a zombie left.
+            let child = waitpid(-1, nil, WNOHANG)
+            exit(try openDescriptorCount() == before && child == -1 && errno == ECHILD ? 0 : 1)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Glibc
+import GreenroomLinux
+import Testing
+
+@testable import GreenroomSpawner
+
+/// The wire, without a socket: what is written is read again, and nothing else is accepted.
+@Suite struct CodecTests {
+    private static var fullSpecification: SpawnSpecification {
+        get throws {
+            var value = SpawnSpecification(
+                instance: 1 << 40, app: "org.example.é", path: "/bin/x", arguments: ["x", "", "ö"],
+                environment: ["A=b"])
+            value.workingDirectory = "/home"
+            value.fileModeMask = 0o027
+            value.identity = .init(user: 1, group: 2, supplementaryGroups: [3, 4])
+            value.noNewPrivileges = true
+            value.resourceLimits = [ResourceLimit(.core, soft: 1, hard: .max)]
+            value.oomScoreAdjustment = -5
+            value.wantsChannel = true
+            value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
+            return value
+        }
+    }
+
+    @Test func `a specification is read as it was written`() throws {
+        let value = try Self.fullSpecification
+        guard case .spawn(let read) = try SpawnerRequest(SpawnerRequest.spawn(value).packet())
+        else {
+            Issue.record("another request")
+            return
+        }
+        #expect(read.instance == value.instance && read.app == value.app)
+        #expect(read.path == value.path && read.arguments == value.arguments)
+        #expect(read.environment == value.environment)
+        #expect(read.workingDirectory == "/home" && read.fileModeMask == 0o027)
+        #expect(read.identity == value.identity && read.noNewPrivileges)
+        #expect(read.resourceLimits == value.resourceLimits)
+        #expect(read.oomScoreAdjustment == -5 && read.wantsChannel)
+        #expect(read.descriptors.map(\.target) == [7])
+    }
+
+    @Test func `every message is read as it was written`() throws {
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        let record = InstanceRecord(
+            instance: 9, app: "a.b", pid: 77, status: .signaled(11, coreDumped: true),
+            isEmptied: true, cgroupName: "app-a.b-9", process: ProcessDescriptor(file),
+            channel: UnixSocket(file))
+        let messages: [SpawnerMessage] = [
+            .welcome(
+                Welcome(
+                    isManaged: true, degradation: "why", instanceCount: 3, state: file,
+                    cgroup: file)),
+            .instance(record), .spawned(record),
+            .spawnFailed(instance: 1, SpawnError(stage: .user, code: EPERM)),
+            .exited(instance: 2, .exited(255)), .emptied(instance: 3),
+            .failed(instance: 4, code: EACCES),
+        ]
+        for message in messages {
+            let read = try SpawnerMessage(message.packet())
+            #expect("\(describe(read))" == "\(describe(message))")
+        }
+    }
+
+    @Test func `every shortened or lengthened packet is refused`() throws {
+        let packets = [
+            try SpawnerRequest.spawn(Self.fullSpecification).packet(),
+            SpawnerRequest.hello(stateByteCount: 1, graceMilliseconds: 2).packet(),
+            SpawnerRequest.release(instance: 5).packet(),
+        ]
+        for packet in packets {
+            for count in 0..<packet.body.count {
+                var cut = packet
+                cut.body.removeLast(packet.body.count - count)
+                #expect(throws: WireError.self) { try SpawnerRequest(cut) }
+            }
+            var longer = packet
+            longer.body.append(0)
+            #expect(throws: WireError.trailingBytes) { try SpawnerRequest(longer) }
+            var extra = packet
+            extra.descriptors.append(try FileDescriptor.open("/dev/null", O_RDONLY))
+            #expect(throws: WireError.badDescriptors) { try SpawnerRequest(extra) }
+        }
+    }
+
+    @Test func `a packet with any byte changed never traps`() throws {
+        let packet = try SpawnerRequest.spawn(Self.fullSpecification).packet()
+        for i in packet.body.indices {
+            for value in [0, 1, 0x7F, 0x80, 0xFF] as [UInt8] {
+                var changed = packet
+                changed.body[i] = value
+                _ = try? SpawnerRequest(changed)
+            }
+        }
+        for type in 0..<256 as Range<UInt16> {
+            _ = try? SpawnerMessage(Packet(type: type, body: packet.body, descriptors: []))
+        }
+    }
+
+    @Test func `another magic number, version or flag is refused`() throws {
+        let good = SpawnerRequest.kill(instance: 1).packet().encoded()
+        #expect(try Packet.decodeHeader(good[...]).type == 3)
+        var magic = good
+        magic[0] ^= 1
+        #expect(throws: WireError.badMagic) { try Packet.decodeHeader(magic[...]) }
+        var version = good
+        version[4] = 2
+        #expect(throws: WireError.badVersion(2)) { try Packet.decodeHeader(version[...]) }
+        #expect(throws: WireError.truncated) { try Packet.decodeHeader(good[..<11]) }
+    }
+
+    @Test func `the name of a cgroup has no path in it`() {
+        #expect(Subtree.name(app: "org.example.App", instance: 7) == "app-org.example.App-7")
+        #expect(Subtree.name(app: "../é/", instance: 7) == "app-..____-7")
+        #expect(Subtree.name(app: String(repeating: "x", count: 999), instance: 7).utf8.count < 255)
+    }
+
+    @Test func `the command line is read`() throws {
+        let none: (String) -> String? = { _ in nil }
+        let options = try #require(
+            try SpawnerOptions.parse(
+                ["--runtime-directory", "/x", "--private"], isRoot: false, environment: none))
+        #expect(options.socketPath == "/x/spawner")
+        #expect(options.isPrivate && !options.avoidsCgroups)
+        #expect(
+            try SpawnerOptions.parse([], isRoot: true, environment: none)?.runtimeDirectory
+                == "/run/greenroom")
+        #expect(try SpawnerOptions.parse(["--help"], isRoot: true, environment: none) == nil)
+        for bad in [["--runtime-directory"], ["--else"], []] {
+            #expect(throws: SpawnerOptions.UsageError.self) {
+                try SpawnerOptions.parse(bad, isRoot: false, environment: none)
+            }
+        }
+    }
+
+    /// Descriptors are compared by number, which the same object has on both sides.
+    private func describe(_ message: SpawnerMessage) -> String {
+        func describe(_ record: InstanceRecord) -> String {
+            "\(record.instance) \(record.app) \(record.pid) \(String(describing: record.status)) "
+                + "\(record.isEmptied) \(String(describing: record.cgroupName)) "
+                + "\(record.process.descriptor.rawValue) "
+                + "\(String(describing: record.channel?.descriptor.rawValue))"
+        }
+        return switch message {
+        case .welcome(let value):
+            "welcome \(value.isManaged) \(String(describing: value.degradation)) "
+                + "\(value.instanceCount) \(value.state.rawValue) "
+                + "\(String(describing: value.cgroup?.rawValue))"
+        case .instance(let record): "instance " + describe(record)
+        case .spawned(let record): "spawned " + describe(record)
+        case .spawnFailed(let instance, let error): "spawnFailed \(instance) \(error)"
+        case .exited(let instance, let status): "exited \(instance) \(status)"
+        case .emptied(let instance): "emptied \(instance)"
+        case .failed(let instance, let code): "failed \(instance) \(code)"
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import GreenroomLinux
+import GreenroomSpawner
+import Testing
+
+@Suite struct UpgradeTests {
+    @Test(arguments: [[], ["--no-cgroups"]] as [[String]])
+    func `executing itself anew, it keeps children, exits, channels and state`(
+        _ options: [String]
+    ) throws {
+        let spawner = try SpawnerProcess(options)
+        let first = try TestSupervisor(spawner)
+        let memory = try SharedMemory(mapping: try first.hello().welcome.state)
+        memory.baseAddress.storeBytes(of: 7, as: Int.self)
+        let (input, feed) = try FileDescriptor.pipe()
+        var lasting = SpawnSpecification.shell(1, "read status; sleep 1000 & exit $status")
+        lasting.descriptors = [.init(input, at: 0)]
+        lasting.wantsChannel = true
+        let before = try first.spawn(lasting)
+        _ = try first.spawn(.shell(2, "exit 5"))
+        try first.emptied(2)
+        let descriptorCount = try openDescriptors(of: spawner.pid)
+
+        try spawner.process.send(signal: SIGUSR1)
+        #expect(throws: (any Error).self) { try first.exit(of: 99) }  // the connection's end
+
+        let second = try TestSupervisor(spawner)
+        let (welcome, table) = try second.hello()
+        let same = try SharedMemory(mapping: welcome.state)
+        #expect(same.baseAddress.load(as: Int.self) == 7)
+        #expect(table.map(\.instance) == [1, 2])
+        #expect(table[0].pid == before.pid && table[0].status == nil)
+        #expect(
+            try table[0].channel?.descriptor.identity().inode
+                == before.channel?.descriptor.identity().inode)
+        #expect(table[1].status == .exited(5))
+        try feed.writeText("42\n")
+        #expect(try second.exit(of: 1) == .exited(42))
+        try second.emptied(1)
+        #expect(try openDescriptors(of: spawner.pid) == descriptorCount)
+    }
+
+    @Test func `after many upgrades no descriptor is left over`() throws {
+        let spawner = try SpawnerProcess()
+        var counts: [Int] = []
+        for _ in 0..<4 {
+            let supervisor = try TestSupervisor(spawner)
+            _ = try supervisor.hello()
+            counts.append(try openDescriptors(of: spawner.pid))
+            try spawner.process.send(signal: SIGUSR1)
+            #expect(throws: (any Error).self) { try supervisor.exit(of: 99) }
+        }
+        #expect(Set(counts).count == 1, "\(counts)")
+    }
+}
