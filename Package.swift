@@ -77,6 +77,13 @@ let package = Package(
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        .testTarget(
+            name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSimulatorTests",
+            dependencies: ["GreenroomSimulator", "GreenroomLifecycle"], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
