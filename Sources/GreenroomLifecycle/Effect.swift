@@ -40,7 +40,7 @@ public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
     case prewarmed(InstanceIdentifier)
     case done(InstanceIdentifier, ExecutionState)
-    case exited(InstanceRecord)
+    indirect case exited(InstanceRecord)
     case refused(Refusal)
 }
 
@@ -65,7 +65,7 @@ public enum Record: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState)
     case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
-    case exited(InstanceRecord)
+    indirect case exited(InstanceRecord)
     case reclaimed(InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     case crashLooped(AppIdentifier, until: Instant)
@@ -75,7 +75,7 @@ public enum Record: Hashable, Sendable {
 public enum Effect: Hashable, Sendable {
     /// Keep this in the runtime state, replacing the instance's former record. Comes before the
     /// effects that make it true.
-    case save(InstanceRecord)
+    indirect case save(InstanceRecord)
     case erase(InstanceIdentifier)
     case saveApp(AppRecord)
     case eraseApp(AppIdentifier)

@@ -1,0 +1,186 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `A launch` {
+    @Test func `of an unknown app is refused`() {
+        var stage = Stage()
+        stage.launch()
+        #expect(stage.refusals == [.noSuchApp(Stage.app)])
+    }
+
+    @Test func `without a paused instance is cold and answered when spawned`() {
+        var stage = Stage(.plain())
+        let id = stage.core.nextInstance
+        stage.launch()
+        #expect(stage.answers.isEmpty)
+        #expect(stage.has(.spawn(id, Stage.app, .launch(stage.last))))
+        stage.send(.spawned(id))
+        let outcome = LaunchOutcome(instance: id, kind: .cold, coldReason: .prewarmingDisabled)
+        #expect(stage.outcomes == [outcome])
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `with a paused instance resumes the oldest and is answered when started`() {
+        var stage = Stage(.prewarmed(count: 2))
+        let (first, second) = (InstanceIdentifier(1), InstanceIdentifier(2))
+        stage.send(.paused(second, byteCount: 1))
+        stage.send(.paused(first, byteCount: 1))
+        stage.launch()
+        #expect(stage.effects.first == .save(stage.core.instance(second)!))
+        #expect(stage.saved[second]?.isResuming == true)
+        #expect(stage.has(.resume(second, stage.last)))
+        #expect(stage.answers.isEmpty)
+        stage.send(.started(second))
+        #expect(stage.outcomes == [LaunchOutcome(instance: second, kind: .prewarmed)])
+        #expect(stage.prewarms == [InstanceIdentifier(3)], "refilled after the answer")
+    }
+
+    @Test func `is answered before the pool is refilled`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        stage.launch()
+        #expect(stage.prewarms.isEmpty)
+        let effects = stage.send(.started(InstanceIdentifier(1)))
+        let answer = effects.firstIndex { if case .answer = $0 { true } else { false } }
+        let refill = effects.firstIndex { if case .spawn = $0 { true } else { false } }
+        #expect(answer! < refill!)
+    }
+
+    @Test func `falls back to the next paused instance once and then to a cold one`() {
+        var stage = Stage(.prewarmed(count: 3))
+        for id in 1...3 { stage.send(.paused(InstanceIdentifier(UInt64(id)), byteCount: 1)) }
+        stage.launch()
+        stage.send(.channelLost(InstanceIdentifier(1)))
+        #expect(stage.has(.kill(InstanceIdentifier(1))))
+        #expect(stage.has(.resume(InstanceIdentifier(2), stage.last)))
+        stage.wait(.seconds(2))
+        let cold = InstanceIdentifier(4)
+        #expect(stage.has(.kill(InstanceIdentifier(2))))
+        #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last))))
+        stage.send(.spawned(cold))
+        #expect(stage.outcomes.map(\.coldReason) == [.resumeFailed])
+        stage.die(InstanceIdentifier(1), .signaled(9, coreDumped: false))
+        #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .resumeFailed)
+    }
+
+    @Test func `of a paused instance that exits instead of starting falls back`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        stage.launch()
+        stage.send(.exited(InstanceIdentifier(1), .exited(1)))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last))))
+    }
+
+    @Test func `repeated under its name gets the recorded outcome`() {
+        var stage = Stage(.plain())
+        let id = stage.run(name: "once")
+        stage.launch(name: "once")
+        #expect(stage.outcomes.map(\.instance) == [id])
+        #expect(stage.outcomes.map(\.isRepeated) == [true])
+        stage.die(id)
+        stage.launch(name: "once")
+        #expect(stage.outcomes.map(\.instance) == [id])
+    }
+
+    @Test func `repeated before it is decided is answered together with it`() {
+        var stage = Stage(.plain())
+        let id = stage.core.nextInstance
+        stage.launch(name: "once")
+        stage.launch(name: "once")
+        #expect(stage.answers.isEmpty)
+        stage.send(.spawned(id))
+        #expect(stage.outcomes.map(\.isRepeated) == [false, true])
+    }
+
+    @Test func `of another app under the same name is another launch`() {
+        let other = AppIdentifier("org.example.other")
+        var stage = Stage(.plain(), .plain(other))
+        let first = stage.run(name: "same")
+        let second = stage.run(other, name: "same")
+        stage.launch(name: "same")
+        #expect(first != second)
+        #expect(stage.outcomes.map(\.instance) == [first])
+    }
+
+    @Test func `of a running single-instance app brings it to the front`() {
+        var stage = Stage(.plain { $0.isSingleInstance = true })
+        let id = stage.run(inBackground: true)
+        stage.launch()
+        #expect(stage.outcomes == [LaunchOutcome(instance: id, kind: .foreground)])
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `of a suspended single-instance app thaws it`() {
+        var stage = Stage(.plain { $0.isSingleInstance = true })
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        stage.launch()
+        #expect(stage.has(.thaw(id)))
+        #expect(stage.outcomes == [LaunchOutcome(instance: id, kind: .resume)])
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `that is attached is always a new instance`() {
+        var stage = Stage(.plain { $0.isSingleInstance = true })
+        let id = stage.run()
+        #expect(stage.run(isAttached: true) != id)
+        #expect(stage.state(id) == .active, "displaces nobody")
+    }
+
+    @Test func `that cannot be spawned is refused and backs off in the background only`() {
+        var stage = Stage(.plain())
+        let failure = SpawnFailure(stage: "executing", errno: 2)
+        stage.launch()
+        stage.send(.spawnFailed(InstanceIdentifier(1), failure))
+        #expect(stage.refusals == [.spawnFailed(Stage.app, failure)])
+        let retryAt = stage.now.advanced(by: .seconds(1))
+        stage.launch(inBackground: true)
+        #expect(stage.refusals == [.backOff(Stage.app, until: retryAt)])
+        stage.launch()
+        #expect(stage.refusals.isEmpty)
+    }
+
+    @Test func `that ends before its answer is refused`() {
+        var stage = Stage(.plain())
+        stage.launch()
+        stage.send(.exited(InstanceIdentifier(1), .exited(1)))
+        #expect(stage.refusals == [.ended(InstanceIdentifier(1), .exitedSelf)])
+    }
+
+    @Test func `whose client is gone goes on without an answer`() {
+        var stage = Stage(.plain())
+        stage.launch()
+        stage.send(.requestAbandoned(stage.last))
+        stage.send(.spawned(InstanceIdentifier(1)))
+        #expect(stage.answers.isEmpty)
+        #expect(stage.state(InstanceIdentifier(1)) == .active)
+    }
+
+    @Test func `waits for its ready condition and is ended at the deadline`() {
+        var stage = Stage(.plain { $0.readyCondition = .notify })
+        let id = stage.run()
+        #expect(stage.outcomes.count == 1)
+        #expect(stage.state(id) == .launching)
+        stage.wait(.seconds(20))
+        #expect(stage.has(.kill(id)))
+        #expect(stage.core.instance(id)?.endReason == .launchWatchdog)
+    }
+
+    @Test func `becomes active or background once ready`() {
+        var stage = Stage(.plain { $0.readyCondition = .firstOutput })
+        let (first, second) = (stage.run(), stage.run(inBackground: true))
+        stage.send(.becameReady(first))
+        stage.send(.becameReady(second))
+        #expect(stage.state(first) == .active)
+        #expect(stage.state(second) == .background)
+    }
+
+    @Test func `beyond the instance limit is refused`() {
+        var policy = Policy()
+        policy.instanceLimit = 1
+        var stage = Stage(policy: policy, .plain())
+        _ = stage.run()
+        stage.launch()
+        #expect(stage.refusals == [.tooManyInstances(limit: 1)])
+    }
+}

@@ -1,0 +1,164 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `The pool` {
+    let first = InstanceIdentifier(1)
+    let second = InstanceIdentifier(2)
+
+    @Test func `is filled at installation when the occasion is boot`() {
+        let stage = Stage(.prewarmed())
+        #expect(stage.prewarms == [first])
+        #expect(stage.state(first) == .prewarming)
+    }
+
+    @Test func `waits for the session when the occasion is login`() {
+        var stage = Stage(
+            .prewarmed {
+                $0.prewarmOccasion = .login
+                $0.foregroundGroup = "seat"
+            })
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.loggedIn(foregroundGroup: "seat"))
+        #expect(stage.prewarms == [first])
+    }
+
+    @Test func `waits for a client when the occasion is demand`() {
+        var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        #expect(stage.prewarms == [first])
+        stage.send(.paused(first, byteCount: 1))
+        #expect(stage.answers == [.prewarmed(first)])
+    }
+
+    @Test func `of an ineligible app stays empty and says why`() {
+        var stage = Stage(.prewarmed { $0.isEligible = false })
+        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        #expect(stage.refusals == [.ineligible(Stage.app)])
+        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .ineligible)
+    }
+
+    @Test func `is filled no faster than the limit on concurrent prewarms`() {
+        var stage = Stage(.prewarmed(count: 5))
+        #expect(stage.prewarms == [first, second])
+        stage.send(.paused(first, byteCount: 1))
+        #expect(stage.prewarms == [InstanceIdentifier(3)])
+    }
+
+    @Test func `never exceeds the byte budget`() {
+        var policy = Policy()
+        policy.prewarmByteBudget = 40 << 20
+        var stage = Stage(policy: policy, .prewarmed(count: 9))
+        stage.send(.paused(first, byteCount: 30 << 20))
+        #expect(stage.core.prewarmedBytes <= policy.prewarmByteBudget)
+        stage.send(.paused(second, byteCount: 30 << 20))
+        #expect(stage.core.prewarmedBytes == 30 << 20)
+        #expect(stage.prewarms.isEmpty, "nothing more fits")
+    }
+
+    @Test func `refuses a prewarm that does not fit`() {
+        var policy = Policy()
+        policy.prewarmByteBudget = 1
+        var stage = Stage(policy: policy, .prewarmed { $0.prewarmOccasion = .demand })
+        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        #expect(stage.refusals == [.overBudget(Stage.app)])
+    }
+
+    @Test func `expires after its time to live, give or take a tenth`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.wait(.seconds(539))
+        #expect(stage.state(first) == .prewarmed)
+        stage.wait(.seconds(122))
+        #expect(stage.core.instance(first)?.endReason == .prewarmExpired)
+    }
+
+    @Test func `backs off from failing prewarms, doubling up to the cap`() {
+        var stage = Stage(.prewarmed())
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            stage.die(stage.core.instances(of: Stage.app).last!.instance, .exited(1))
+            let retryAt = stage.core.app(Stage.app)!.prewarmRetryAt!
+            waits.append(stage.now.duration(to: retryAt))
+            stage.wait(stage.now.duration(to: retryAt))
+        }
+        #expect(waits.prefix(4) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)])
+        #expect(waits.last == .seconds(300))
+    }
+
+    @Test func `is given up by a prewarm that never pauses`() {
+        var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
+        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.wait(.seconds(20))
+        #expect(stage.has(.kill(first)))
+        #expect(stage.refusals.count == 1)
+    }
+
+    @Test func `is discarded and filled anew for another environment`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.launch(key: EnvironmentKey(9))
+        #expect(stage.has(.kill(first)))
+        stage.send(.spawned(second))
+        #expect(stage.outcomes.map(\.coldReason) == [.environmentMismatch])
+        #expect(stage.has(.spawn(InstanceIdentifier(3), Stage.app, .prewarm(EnvironmentKey(9)))))
+        #expect(stage.core.app(Stage.app)?.poolKey == EnvironmentKey(9))
+    }
+
+    @Test func `of an older generation is discarded and filled anew`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.appInstalled(.prewarmed { $0.generation = 2 }))
+        #expect(stage.core.instance(first)?.endReason == .stale)
+        #expect(stage.prewarms == [second])
+    }
+
+    @Test func `that is stale is never resumed`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.becameStale(first))
+        #expect(stage.has(.kill(first)))
+        stage.launch()
+        stage.send(.spawned(second))
+        #expect(stage.outcomes.map(\.coldReason) == [.stale])
+    }
+
+    @Test func `rests during a crash loop, and so do background launches`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        for _ in 0..<2 {
+            let id = stage.run(isAttached: true)
+            stage.send(.started(first))
+            let victim = stage.state(id) == .active ? id : first
+            stage.die(victim, .signaled(11, coreDumped: false))
+        }
+        let until = stage.core.app(Stage.app)!.crashLoopUntil!
+        #expect(stage.now.duration(to: until) == .seconds(120))
+        stage.launch(inBackground: true)
+        #expect(stage.refusals == [.crashLoop(Stage.app, until: until)])
+        stage.launch()
+        #expect(stage.refusals.isEmpty, "a user's wish is always tried")
+    }
+
+    @Test(arguments: [MemoryPressure.warning, .critical])
+    func `is not filled under pressure`(level: MemoryPressure) {
+        var stage = Stage()
+        stage.send(.pressureChanged(level))
+        stage.send(.appInstalled(.prewarmed()))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.pressureChanged(.none))
+        #expect(stage.prewarms == [first])
+    }
+
+    @Test func `goes with its manifest while running instances stay`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        let running = stage.run(isAttached: true)
+        _ = running
+        stage.send(.appRemoved(Stage.app))
+        #expect(stage.has(.eraseApp(Stage.app)))
+        #expect(!stage.has(.kill(running)))
+        stage.launch()
+        #expect(stage.refusals == [.noSuchApp(Stage.app)])
+    }
+}

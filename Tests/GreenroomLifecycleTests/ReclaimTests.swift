@@ -1,0 +1,134 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `Memory` {
+    /// A paused, a suspended, a background, an attached and an active instance.
+    func stage() -> (Stage, [InstanceIdentifier]) {
+        var stage = Stage(.prewarmed(AppIdentifier("org.example.pool")), .plain())
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        let suspended = stage.run()
+        stage.ask(.suspend, suspended)
+        stage.send(.frozen(suspended))
+        let background = stage.run(inBackground: true)
+        let attached = stage.run(inBackground: true, isAttached: true)
+        return (stage, [InstanceIdentifier(1), suspended, background, attached, stage.run()])
+    }
+
+    func reclaimed(_ effects: [Effect]) -> [InstanceIdentifier] {
+        effects.compactMap { if case .record(.reclaimed(let id, _, _, _)) = $0 { id } else { nil } }
+    }
+
+    @Test func `is taken from prewarmed, then suspended instances at a warning`() {
+        var (stage, ids) = stage()
+        #expect(reclaimed(stage.send(.pressureChanged(.warning))) == [ids[0]])
+        #expect(stage.has(.kill(ids[0])))
+        #expect(reclaimed(stage.wait(.seconds(60))) == [ids[1]])
+        #expect(stage.core.instance(ids[1])?.endReason == .reclaimed)
+    }
+
+    @Test func `is taken from the background when critical, never from what is in front`() {
+        var (stage, ids) = stage()
+        #expect(reclaimed(stage.send(.pressureChanged(.critical))) == [ids[0], ids[1]])
+        #expect(reclaimed(stage.wait(.seconds(60))) == [ids[2]])
+        #expect(stage.state(ids[3]) == .background, "attached")
+        #expect(stage.state(ids[4]) == .active)
+    }
+
+    @Test func `of suspended instances is taken from the largest first`() {
+        var stage = Stage(.plain())
+        let ids = [stage.run(), stage.run(), stage.run()]
+        for (id, size) in zip(ids, [5, 9, 7] as [UInt64]) {
+            stage.send(.memoryMeasured(id, byteCount: size))
+            stage.ask(.suspend, id)
+            stage.send(.frozen(id))
+        }
+        #expect(reclaimed(stage.send(.pressureChanged(.warning))) == [ids[1]])
+        let measured = stage.send(.memoryMeasured(ids[0], byteCount: 6))
+        #expect(reclaimed(measured) == [ids[2]], "checked again when measured")
+    }
+
+    @Test func `that was reclaimed is not prewarmed again at once`() {
+        var (stage, _) = stage()
+        stage.send(.pressureChanged(.warning))
+        stage.send(.pressureChanged(.none))
+        #expect(stage.prewarms.isEmpty)
+        stage.wait(.seconds(30))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test func `of the least valuable app is given up first`() {
+        let (idle, used) = (AppIdentifier("org.example.idle"), AppIdentifier("org.example.used"))
+        var policy = Policy()
+        policy.prewarmByteBudget = 100 << 20
+        var stage = Stage(policy: policy, .prewarmed(used), .prewarmed(idle))
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 30 << 20))
+        stage.send(.paused(InstanceIdentifier(2), byteCount: 30 << 20))
+        stage.launch(used)
+        stage.send(.started(InstanceIdentifier(1)))
+        stage.send(.paused(InstanceIdentifier(3), byteCount: 80 << 20))
+        #expect(stage.core.instance(InstanceIdentifier(2))?.endReason == .poolTrimmed)
+        #expect(stage.state(InstanceIdentifier(3)) == .prewarmed)
+    }
+}
+
+@Suite struct `A new supervisor` {
+    func restored(_ stage: Stage) -> Stage {
+        var copy = stage
+        copy.core = Lifecycle(
+            restoring: Array(stage.saved.values), apps: Array(stage.savedApps.values),
+            nextInstance: stage.core.nextInstance, policy: Policy(), seed: 2, at: stage.now)
+        return copy
+    }
+
+    @Test func `has the same instances, apps and deadlines`() {
+        var stage = Stage(.prewarmed(count: 2))
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 5))
+        let id = stage.run(isAttached: true)
+        stage.ask(.terminate, id)
+        let new = restored(stage)
+        #expect(new.core.instances == stage.core.instances)
+        #expect(new.core.apps == stage.core.apps)
+        #expect(new.core.nextDeadline == stage.core.nextDeadline)
+        #expect(new.core.prewarmedBytes == stage.core.prewarmedBytes)
+    }
+
+    @Test func `remembers launches by name`() {
+        var stage = Stage(.plain())
+        let id = stage.run(name: "mine")
+        var new = restored(stage)
+        new.send(.appInstalled(.plain()))
+        new.launch(name: "mine")
+        #expect(new.outcomes.map(\.instance) == [id])
+    }
+
+    @Test func `does again what may not have been done`() {
+        var stage = Stage(.plain())
+        let (frozen, ending) = (stage.run(), stage.run())
+        stage.ask(.suspend, frozen)
+        stage.ask(.terminate, ending)
+        var new = restored(stage)
+        new.send(.appInstalled(.plain()))
+        new.send(.restored)
+        #expect(new.has(.freeze(frozen)))
+        #expect(new.has(.terminate(ending)))
+    }
+
+    @Test func `forgets apps whose manifest is gone, not their instances`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        var new = restored(stage)
+        new.send(.restored)
+        #expect(new.has(.eraseApp(Stage.app)))
+        #expect(new.state(id) == .active)
+    }
+
+    @Test func `ends a paused instance that was never told to go`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        stage.launch()
+        var new = restored(stage)
+        new.send(.appInstalled(.prewarmed()))
+        new.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        #expect(new.has(.kill(InstanceIdentifier(1))))
+    }
+}

@@ -1,0 +1,134 @@
+import GreenroomLifecycle
+
+/// A core on a stage: sends events, lets time pass, and keeps what it said.
+struct Stage {
+    var core: Lifecycle
+    var now = Instant(nanoseconds: 1_000_000_000)
+    var effects: [Effect] = []
+    var saved: [InstanceIdentifier: InstanceRecord] = [:]
+    var savedApps: [AppIdentifier: AppRecord] = [:]
+    var requestCount: UInt64 = 0
+
+    static let app = AppIdentifier("org.example.app")
+    static let key = EnvironmentKey(0)
+
+    init(policy: Policy = Policy(), _ apps: AppDescription...) {
+        core = Lifecycle(policy: policy, seed: 1)
+        for app in apps { send(.appInstalled(app)) }
+    }
+
+    /// The effects of this event alone.
+    @discardableResult
+    mutating func send(_ event: Event) -> [Effect] {
+        effects = core.handle(event, at: now)
+        for effect in effects {
+            switch effect {
+            case .save(let record): saved[record.instance] = record
+            case .erase(let id): saved[id] = nil
+            case .saveApp(let record): savedApps[record.app] = record
+            case .eraseApp(let app): savedApps[app] = nil
+            default: break
+            }
+        }
+        return effects
+    }
+
+    /// Lets time pass, deadline by deadline; the effects of all of them.
+    @discardableResult
+    mutating func wait(_ duration: Duration) -> [Effect] {
+        let end = now.advanced(by: duration)
+        var all: [Effect] = []
+        while let next = core.nextDeadline, next <= end {
+            now = max(now, next)
+            all += send(.deadlineReached)
+        }
+        now = end
+        effects = all
+        return all
+    }
+
+    mutating func request() -> RequestIdentifier {
+        requestCount += 1
+        return RequestIdentifier(requestCount)
+    }
+
+    var last: RequestIdentifier { RequestIdentifier(requestCount) }
+
+    /// The instance that a launch was given: the latest there is.
+    @discardableResult
+    mutating func launch(
+        _ app: AppIdentifier = Stage.app, name: String? = nil, key: EnvironmentKey = Stage.key,
+        inBackground: Bool = false, isAttached: Bool = false
+    ) -> [Effect] {
+        let request = request()
+        let name = LaunchIdentifier(name ?? "launch-\(request.rawValue)")
+        return send(
+            .launchRequested(
+                request,
+                LaunchRequest(
+                    app: app, launchIdentifier: name, environmentKey: key,
+                    inBackground: inBackground, isAttached: isAttached)))
+    }
+
+    /// A cold launch up to its answer.
+    mutating func run(
+        _ app: AppIdentifier = Stage.app, name: String? = nil, inBackground: Bool = false,
+        isAttached: Bool = false
+    ) -> InstanceIdentifier {
+        let id = core.nextInstance
+        launch(app, name: name, inBackground: inBackground, isAttached: isAttached)
+        send(.spawned(id))
+        return id
+    }
+
+    @discardableResult
+    mutating func ask(_ transition: Transition, _ id: InstanceIdentifier) -> [Effect] {
+        let request = request()
+        return send(.transitionRequested(request, .instance(id), transition))
+    }
+
+    mutating func die(_ id: InstanceIdentifier, _ status: ExitStatus = .exited(0)) {
+        send(.exited(id, status))
+        send(.emptied(id))
+    }
+
+    func state(_ id: InstanceIdentifier) -> ExecutionState? { core.instance(id)?.state }
+
+    var answers: [Answer] {
+        effects.compactMap { if case .answer(_, let answer) = $0 { answer } else { nil } }
+    }
+    var refusals: [Refusal] {
+        answers.compactMap { if case .refused(let refusal) = $0 { refusal } else { nil } }
+    }
+    var outcomes: [LaunchOutcome] {
+        answers.compactMap { if case .launched(let outcome) = $0 { outcome } else { nil } }
+    }
+    /// Prewarms that were started by the last event.
+    var prewarms: [InstanceIdentifier] {
+        effects.compactMap {
+            if case .spawn(let id, _, .prewarm) = $0 { id } else { nil }
+        }
+    }
+    func has(_ effect: Effect) -> Bool { effects.contains(effect) }
+}
+
+extension AppDescription {
+    /// Without a pool, unless told otherwise.
+    static func plain(
+        _ identifier: AppIdentifier = Stage.app, _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        var app = AppDescription(
+            identifier: identifier, prewarmCount: 0, prewarmOccasion: .never)
+        change(&app)
+        return app
+    }
+
+    static func prewarmed(
+        _ identifier: AppIdentifier = Stage.app, count: Int = 1,
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        var app = AppDescription(identifier: identifier, prewarmCount: count)
+        change(&app)
+        return app
+    }
+}

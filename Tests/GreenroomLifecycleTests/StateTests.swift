@@ -1,0 +1,207 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `A running instance` {
+    static let other = AppIdentifier("org.example.other")
+
+    func grouped(_ app: AppIdentifier = Stage.app) -> AppDescription {
+        .plain(app) {
+            $0.foregroundGroup = "seat"
+            $0.suspendsInBackground = true
+        }
+    }
+
+    @Test func `that is activated sends the former one of its group to the background`() {
+        var stage = Stage(grouped(), grouped(Self.other))
+        let (first, second) = (stage.run(), stage.run(Self.other))
+        #expect(stage.state(first) == .background)
+        #expect(stage.state(second) == .active)
+        stage.ask(.foreground, first)
+        #expect(stage.state(second) == .background)
+        #expect(stage.answers == [.done(first, .active)])
+        let moves = stage.effects.compactMap { effect -> ExecutionState? in
+            if case .record(.stateChanged(second, _, _, let to)) = effect { to } else { nil }
+        }
+        #expect(moves == [.inactive, .background])
+    }
+
+    @Test func `without a group displaces nobody`() {
+        var stage = Stage(.plain(), .plain(Self.other))
+        let (first, second) = (stage.run(), stage.run(Self.other))
+        #expect(stage.state(first) == .active)
+        #expect(stage.state(second) == .active)
+    }
+
+    @Test func `is suspended after its background grace, not before`() {
+        var stage = Stage(grouped())
+        let id = stage.run(inBackground: true)
+        stage.wait(.milliseconds(9_999))
+        #expect(stage.state(id) == .background)
+        stage.wait(.milliseconds(1))
+        #expect(stage.has(.freeze(id)))
+        #expect(stage.state(id) == .suspended)
+    }
+
+    @Test func `that is attached or does not suspend stays in the background`() {
+        var stage = Stage(grouped(), .plain(Self.other))
+        let attached = stage.run(inBackground: true, isAttached: true)
+        let plain = stage.run(Self.other, inBackground: true)
+        stage.wait(.seconds(3600))
+        #expect(stage.state(attached) == .background)
+        #expect(stage.state(plain) == .background)
+    }
+
+    @Test func `is suspended at once on request, through the background`() {
+        var stage = Stage(grouped())
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        #expect(stage.has(.freeze(id)))
+        #expect(stage.answers.isEmpty)
+        stage.send(.frozen(id))
+        #expect(stage.answers == [.done(id, .suspended)])
+        stage.ask(.resume, id)
+        #expect(stage.has(.thaw(id)))
+        #expect(stage.answers == [.done(id, .background)])
+    }
+
+    @Test func `that cannot be frozen goes back to the background and the request is refused`() {
+        var stage = Stage(grouped())
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        stage.send(.freezeFailed(id))
+        #expect(stage.refusals == [.freezeFailed(id)])
+        #expect(stage.state(id) == .background)
+    }
+
+    @Test func `counts as frozen when the freezer says nothing in time`() {
+        var stage = Stage(grouped())
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        stage.wait(.seconds(2))
+        #expect(stage.answers == [.done(id, .suspended)])
+    }
+
+    @Test(arguments: [Transition.foreground, .background, .suspend, .resume])
+    func `that is being ended does nothing else`(transition: Transition) {
+        var stage = Stage(grouped())
+        let id = stage.run()
+        stage.ask(.terminate, id)
+        stage.ask(transition, id)
+        #expect(stage.refusals == [.illegalTransition(id, from: .terminating, transition)])
+    }
+
+    @Test(arguments: [Transition.foreground, .background, .suspend, .resume, .terminate])
+    func `that has ended is refused everything`(transition: Transition) {
+        var stage = Stage(grouped())
+        let id = stage.run()
+        stage.die(id)
+        stage.ask(transition, id)
+        #expect(stage.refusals == [.notRunning(.instance(id))])
+    }
+}
+
+@Suite struct `An end` {
+    @Test func `is asked for with SIGTERM and enforced after the grace`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.ask(.terminate, id)
+        #expect(stage.has(.terminate(id)))
+        #expect(!stage.has(.kill(id)))
+        stage.wait(.seconds(5))
+        #expect(stage.has(.kill(id)))
+        stage.die(id, .signaled(9, coreDumped: false))
+        #expect(stage.core.instance(id)?.endReason == .terminateTimeout)
+        #expect(stage.answers == [.done(id, .notRunning)])
+    }
+
+    @Test func `of a suspended instance begins with thawing it`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        let effects = stage.ask(.terminate, id)
+        #expect(effects.firstIndex(of: .thaw(id))! < effects.firstIndex(of: .terminate(id))!)
+    }
+
+    @Test func `by force is SIGKILL at once, also during the grace`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.ask(.terminate, id)
+        stage.ask(.forceQuit, id)
+        #expect(stage.has(.kill(id)))
+        stage.die(id, .signaled(9, coreDumped: false))
+        #expect(stage.core.instance(id)?.endReason == .forceQuit)
+        #expect(stage.core.app(Stage.app)?.crashes == [])
+    }
+
+    @Test func `that does not come is enforced again, but not for ever`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.ask(.forceQuit, id)
+        let kills = stage.wait(.seconds(3600)).filter { $0 == .kill(id) }
+        #expect((30...70).contains(kills.count))
+        #expect(stage.core.nextDeadline == nil)
+    }
+
+    @Test func `takes the children along and is final when none is left`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.send(.exitAwaited(stage.request(), .instance(id)))
+        stage.send(.exited(id, .exited(3)))
+        #expect(stage.has(.kill(id)))
+        #expect(stage.answers.isEmpty)
+        stage.send(.emptied(id))
+        #expect(stage.answers == [.exited(stage.core.instance(id)!)])
+        #expect(stage.has(.release(id)))
+        #expect(stage.core.instance(id)?.exitStatus == .exited(3))
+        #expect(stage.core.instance(id)?.lastState == .active)
+    }
+
+    @Test func `is final only with the exit status, whichever comes first`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.send(.emptied(id))
+        #expect(!stage.has(.release(id)))
+        stage.send(.exited(id, .exited(0)))
+        #expect(stage.has(.release(id)))
+    }
+
+    @Test func `by a signal that nobody sent is a crash`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.die(id, .signaled(11, coreDumped: true))
+        #expect(stage.core.instance(id)?.endReason == .crashed)
+    }
+
+    @Test func `is told later to whoever asks by name`() {
+        var stage = Stage(.plain())
+        let id = stage.run(name: "mine")
+        stage.die(id)
+        stage.send(.launchExitAwaited(stage.request(), LaunchIdentifier("mine")))
+        #expect(stage.answers == [.exited(stage.core.instance(id)!)])
+        stage.send(.launchExitAwaited(stage.request(), LaunchIdentifier("other")))
+        #expect(stage.refusals == [.noSuchLaunch(LaunchIdentifier("other"))])
+    }
+
+    @Test func `is remembered up to the limit`() {
+        var policy = Policy()
+        policy.rememberedExits = 2
+        var stage = Stage(policy: policy, .plain())
+        for _ in 0..<4 { stage.die(stage.run()) }
+        #expect(stage.core.instances.map(\.instance) == [3, 4].map { InstanceIdentifier($0) })
+        #expect(stage.has(.erase(InstanceIdentifier(2))))
+        #expect(stage.saved.count == 2)
+    }
+
+    @Test func `comes to everything at shutdown, and launches are refused`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        let id = stage.run(isAttached: true)
+        stage.send(.started(InstanceIdentifier(1)))
+        stage.send(.shutdownRequested)
+        let running = stage.core.instances.filter { $0.state == .terminating }
+        #expect(running.count == stage.core.liveCount)
+        #expect(stage.has(.terminate(id)) || stage.has(.kill(id)))
+        stage.launch()
+        #expect(stage.refusals == [.shuttingDown])
+    }
+}

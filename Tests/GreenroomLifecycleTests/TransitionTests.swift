@@ -1,0 +1,66 @@
+import Testing
+
+@testable import GreenroomLifecycle
+
+@Suite struct `Every transition` {
+    /// The table once more, as pairs.
+    static let legal: Set<[ExecutionState]> = [
+        [.prewarming, .prewarmed], [.prewarming, .terminating], [.prewarming, .notRunning],
+        [.prewarmed, .launching], [.prewarmed, .terminating], [.prewarmed, .notRunning],
+        [.launching, .inactive], [.launching, .background], [.launching, .terminating],
+        [.launching, .notRunning], [.inactive, .active], [.inactive, .background],
+        [.inactive, .terminating], [.inactive, .notRunning], [.active, .inactive],
+        [.active, .terminating], [.active, .notRunning], [.background, .inactive],
+        [.background, .suspended], [.background, .terminating], [.background, .notRunning],
+        [.suspended, .background], [.suspended, .terminating], [.suspended, .notRunning],
+        [.terminating, .notRunning],
+    ]
+
+    @Test(arguments: ExecutionState.allCases, ExecutionState.allCases)
+    func `is legal or illegal as the table says`(from: ExecutionState, to: ExecutionState) {
+        #expect(from.successors.contains(to) == Self.legal.contains([from, to]))
+    }
+
+    @Test(arguments: ExecutionState.allCases, ExecutionState.allCases)
+    func `that is legal keeps the indices`(from: ExecutionState, to: ExecutionState) {
+        guard Self.legal.contains([from, to]) else { return }
+        var core = core(in: from)
+        core.move(InstanceIdentifier(1), to: to)
+        let app = core.directory[Stage.app]!
+        #expect(core.instance(InstanceIdentifier(1))?.state == to)
+        #expect(app.filling.count == (to == .prewarming ? 1 : 0))
+        #expect(app.pool.count == (to == .prewarmed ? 1 : 0))
+        #expect(app.running.count == (to.isRunning ? 1 : 0))
+        #expect(core.prewarmedBytes == (to.isPrewarm ? 7 : 0))
+        #expect(core.liveCount == (to == .notRunning ? 0 : 1))
+        #expect((core.foreground(of: "seat") != nil) == to.isForeground)
+    }
+
+    @Test func `out of not running traps`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = `Every transition`().core(in: .notRunning)
+            core.move(InstanceIdentifier(1), to: .active)
+        }
+    }
+
+    @Test func `from active straight to suspended traps`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = `Every transition`().core(in: .active)
+            core.move(InstanceIdentifier(1), to: .suspended)
+        }
+    }
+
+    func core(in state: ExecutionState) -> Lifecycle {
+        var record = InstanceRecord(
+            instance: InstanceIdentifier(1), app: Stage.app, generation: 1,
+            environmentKey: Stage.key, state: state, since: Instant(nanoseconds: 0))
+        record.byteCount = 7
+        var core = Lifecycle(
+            restoring: [record], apps: [AppRecord(app: Stage.app)],
+            nextInstance: InstanceIdentifier(2), policy: Policy(), seed: 1,
+            at: Instant(nanoseconds: 0))
+        _ = core.handle(
+            .appInstalled(.plain { $0.foregroundGroup = "seat" }), at: Instant(nanoseconds: 0))
+        return core
+    }
+}

@@ -1,0 +1,35 @@
+import GreenroomLifecycle
+import GreenroomSimulator
+import Testing
+
+@Suite struct `Random worlds` {
+    @Test(arguments: [1, 1_000_000, 2_000_000, UInt64.random(in: 3_000_000..<1_000_000_000)])
+    func `keep every invariant for fifty thousand events`(seed: UInt64) {
+        var campaign = Campaign()
+        let failure = campaign.run(events: 50_000, seed: seed)
+        #expect(failure == nil, "seed \(seed): \(failure.map { "\($0)" } ?? "")")
+        #expect(campaign.eventCount >= 50_000)
+    }
+
+    @Test func `leave nothing untried`() {
+        var campaign = Campaign()
+        _ = campaign.run(events: 40_000, seed: 42)
+        let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground]
+        for kind in kinds { #expect(campaign.tally.launches[kind] ?? 0 > 0, "\(kind)") }
+        for reason in ColdReason.allCases {
+            #expect(campaign.tally.coldReasons[reason] ?? 0 > 0, "\(reason)")
+        }
+        for reason in ExitReason.allCases {
+            #expect(campaign.tally.exits[reason] ?? 0 > 0, "\(reason)")
+        }
+        #expect(campaign.tally.restarts > 0)
+    }
+
+    @Test func `run alike from the same seed`() {
+        var (first, second) = (Campaign(), Campaign())
+        _ = first.run(events: 5_000, seed: 7)
+        _ = second.run(events: 5_000, seed: 7)
+        #expect(first.eventCount == second.eventCount)
+        #expect(first.tally.exits == second.tally.exits)
+    }
+}
