@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -133,6 +134,10 @@ int cts_open_directory(const char *path) {
 
 int cts_setxattr(const char *path, const char *name, const void *value, size_t size) {
     return setxattr(path, name, value, size, 0) < 0 ? -errno : 0;
+}
+
+int cts_set_file_user(int user) {
+    return setfsuid((uid_t)user);
 }
 
 int cts_open_terminal(int *controller, int *terminal) {

@@ -84,7 +84,9 @@ static void print_signals(void) {
         struct sigaction action = {0};
         sigaction(number, NULL, &action);
         if (action.sa_handler != SIG_DFL || sigismember(&mask, number) == 1)
-            printf("signal %d: handler %p, blocked %d\n", number, (void *)action.sa_handler,
+            printf("signal %d: ignored %d, caught %d, blocked %d\n", number,
+                   action.sa_handler == SIG_IGN,
+                   action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL,
                    sigismember(&mask, number));
     }
     stack_t stack;
@@ -104,7 +106,8 @@ static void print_identity(void) {
     static const char *const wanted[] = {
         "Name:", "Umask:", "TracerPid:", "NSpid", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:",
         "CapAmb:", "NoNewPrivs:", "Seccomp:", "SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:",
-        "SigCgt:", "Cpus_allowed:", "Mems_allowed:", "Threads:", "SigQ", "THP_enabled:"};
+        "SigCgt:", "Cpus_allowed:", "Mems_allowed:",
+        "Threads:", "THP_enabled:"};
     char line[512];
     FILE *status = fopen("/proc/self/status", "re");
     while (status && fgets(line, sizeof line, status))

@@ -47,6 +47,9 @@ int cts_await_readable(int descriptor, int timeout_milliseconds);
 
 int cts_setxattr(const char *path, const char *name, const void *value, size_t size);
 
+/// setfsuid(2): whose permissions this thread opens files with; returns the previous one.
+int cts_set_file_user(int user);
+
 /// A pseudo-terminal: 0 or -errno.
 int cts_open_terminal(int *controller, int *terminal);
 

@@ -1,0 +1,59 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import GreenroomLinux
+
+@Suite struct MappedFilesTests {
+    @Test func `a process's mapped files are found, once each, and are as on disk`() throws {
+        let directory = try TemporaryDirectory()
+        let program = "\(directory.path)/waits"
+        let source = try compileProbe("behave.c")
+        #expect(
+            try run(ChildRequest("/bin/cp", arguments: ["cp", source, program])).exit == .status(0))
+        let ready = try Pipe()
+        var request = ChildRequest(
+            program, arguments: ["behave", "print", "ready", "wait-forever"])
+        request.descriptors[1] = ready.writeEnd
+        let child = try ChildProcess(request)
+        var byte: UInt8 = 0
+        #expect(read(ready.readEnd, &byte, 1) == 1)
+
+        let files = try MappedFiles.snapshot(child.pid)
+        #expect(files.count { $0.path == program } == 1)
+        #expect(files.contains { $0.path.hasSuffix("/libc.so.6") })
+        #expect(!files.contains { $0.hasChanged })
+
+        rename(program, program + ".old")
+        #expect(files.first { $0.hasChanged }?.path == program)
+        rename(program + ".old", program)
+        unlink(program)
+        #expect(throws: MappedFiles.Failure.replaced(path: program)) {
+            try MappedFiles.snapshot(child.pid)
+        }
+        child.kill(SIGKILL)
+        try child.waitForExit()
+        #expect(throws: MappedFiles.Failure.unreadable(errno: ENOENT)) {
+            try MappedFiles.snapshot(child.pid)
+        }
+    }
+
+    @Test func `odd lines are read or passed over, never fatal`() {
+        let text = """
+            00400000-00401000 r-xp 00000000 fe:01 17 /a b\\012c (deleted)
+            00400000-00401000 r-xp 00000000 fe:01 17 /a b\\012c (deleted)
+            00500000-00501000 rw-p 00000000 00:00 0
+            00500000-00501000 rw-p 00000000 00:00 0          [heap]
+            00600000-00601000 rw-p 00000000 100:2345 18446744073709551615      /b
+            nonsense
+            00600000-00601000 rw-p 00000000 zz:00 4 /c
+            00600000-00601000 rw-p 00000000 00:00 99999999999999999999 /d
+            """
+        let mappings = MappedFiles.parse(Array(text.utf8))
+        #expect(mappings.map(\.path) == ["/a b\nc", "/b"])
+        #expect(mappings.map(\.isDeleted) == [true, false])
+        #expect(mappings[1].inode == .max)
+        #expect(mappings[0].device == 0xfe01)
+        #expect(mappings[1].device == 0x0230_0045 | 0x10000)
+    }
+}

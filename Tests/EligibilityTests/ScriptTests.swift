@@ -1,0 +1,120 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import GreenroomLinux
+
+@Suite struct ScriptTests {
+    private let directory: TemporaryDirectory
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func script(_ line: String, _ name: String = "script") throws -> String {
+        try directory.write("\(line)\n", to: name, mode: 0o755)
+    }
+
+    private func inspect(_ path: String, searchPath: String? = nil) throws -> ExecutableFacts {
+        try ExecutableInspection.inspect(path: path, searchPath: searchPath ?? "/usr/bin:/bin")
+    }
+
+    private func real(_ path: String) -> String { ExecutableInspection.realPath(path) }
+
+    @Test func `a script runs its interpreter, with the option before it`() throws {
+        let path = try script("#! /usr/bin/python3 -u -B \t")
+        let facts = try inspect(path)
+        #expect(facts.eligibility == .eligible)
+        #expect(facts.executable == real("/usr/bin/python3"))
+        #expect(facts.argumentPrefix == ["/usr/bin/python3", "-u -B", path])
+        #expect(facts.files.map(\.role) == [.script, .executable, .loader])
+    }
+
+    @Test(arguments: [
+        ("#!/usr/bin/env sh", ["sh"]), ("#!/usr/bin/env -S sh -e -u", ["sh", "-e", "-u"]),
+        ("#!/usr/bin/env -SA=1 sh", ["sh"]), ("#!/bin/env --split-string=sh -e", ["sh", "-e"]),
+    ])
+    func `env is seen through`(line: String, command: [String]) throws {
+        let path = try script(line)
+        let facts = try inspect(path)
+        #expect(facts.eligibility == .eligible)
+        #expect(facts.executable == real("/bin/sh"))
+        #expect(facts.argumentPrefix == command + [path])
+        #expect(facts.files.map(\.role) == [.script, .wrapper, .executable, .loader])
+    }
+
+    @Test(arguments: [
+        "#!/usr/bin/env -i sh", "#!/usr/bin/env -S -i sh", "#!/usr/bin/env -S -u LD_PRELOAD sh",
+        "#!/usr/bin/env -S LD_PRELOAD= sh", "#!/usr/bin/env -S PATH=/x sh", "#!/usr/bin/env",
+        "#!/usr/bin/env -S 'sh' -e", "#!/usr/bin/env -S sh ${A}", "#!/usr/bin/env -vS sh",
+        "#!/usr/bin/env A=1", "#!/usr/bin/env -S GREENROOM_CHANNEL=1 sh",
+    ])
+    func `what env might do otherwise makes a script ineligible`(line: String) throws {
+        #expect(
+            try inspect(try script(line)).eligibility == .ineligible(.wrapperNotUnderstood))
+    }
+
+    @Test func `interpreters that are scripts are followed, and argv is the kernel's`() throws {
+        let inner = try script("#!/bin/echo one", "inner")
+        let outer = try script("#!\(inner) two", "outer")
+        let facts = try inspect(outer)
+        #expect(facts.executable == real("/bin/echo"))
+        #expect(facts.files.map(\.role) == [.script, .script, .executable, .loader])
+        let output = try run(ChildRequest(outer, arguments: ["zero", "three"])).output
+        let expected = try #require(facts.argumentPrefix).dropFirst() + ["three"]
+        #expect(String(decoding: output, as: UTF8.self) == expected.joined(separator: " ") + "\n")
+    }
+
+    @Test func `five interpreters in a row are the limit, as in the kernel`() throws {
+        var path = "/bin/echo"
+        for level in 1...5 { path = try script("#!\(path)", "level\(level)") }
+        #expect(try inspect(path).eligibility == .eligible)
+        #expect(try run(ChildRequest(path)).exit == .status(0))
+        path = try script("#!\(path)", "level6")
+        #expect(throws: ExecutableError.tooManyInterpreters(path: path)) { try inspect(path) }
+        #expect(throws: TestError.self) { try ChildProcess(ChildRequest(path)) }
+        let itself = "\(directory.path)/itself"
+        #expect(throws: ExecutableError.tooManyInterpreters(path: itself)) {
+            try inspect(try script("#!\(itself)", "itself"))
+        }
+    }
+
+    @Test func `names are looked up, and what is wrong is said`() throws {
+        let path = try script("#!/bin/sh")
+        let search = "\(directory.path)/none:\(directory.path)"
+        #expect(try inspect("script", searchPath: search).path == path)
+        #expect(throws: ExecutableError.notFound(name: "missing", searchPath: search)) {
+            try inspect("missing", searchPath: search)
+        }
+        #expect(throws: ExecutableError.notFound(name: "/no/such", searchPath: nil)) {
+            try inspect("/no/such")
+        }
+        #expect(throws: ExecutableError.notExecutable(path: directory.path)) {
+            try inspect(directory.path)
+        }
+        chmod(path, 0o644)
+        #expect(throws: ExecutableError.notExecutable(path: path)) {
+            try inspect("script", searchPath: search)
+        }
+        let lost = try script("#!/no/such -x", "lost")
+        #expect(throws: ExecutableError.interpreterNotFound(script: lost, interpreter: "/no/such"))
+        {
+            try inspect(lost)
+        }
+        let empty = try script("#! \t", "empty")
+        #expect(throws: ExecutableError.badFirstLine(script: empty)) { try inspect(empty) }
+        let long = try script("#!/" + String(repeating: "x", count: 300), "long")
+        #expect(throws: ExecutableError.badFirstLine(script: long)) { try inspect(long) }
+    }
+
+    @Test func `a directory of no name in the search path is not the current one`() throws {
+        #expect(throws: ExecutableError.self) { try inspect("script", searchPath: ":") }
+    }
+
+    @Test func `a changed script makes its facts stale`() throws {
+        let path = try script("#!/bin/sh")
+        let facts = try inspect(path)
+        #expect(facts.changedFile() == nil)
+        try directory.write("#!/bin/sh\nexit 1\n", to: "script", mode: 0o755)
+        #expect(facts.changedFile()?.role == .script)
+        unlink(path)
+        #expect(facts.changedFile()?.role == .script)
+    }
+}
