@@ -96,9 +96,10 @@ let package = Package(
         .testTarget(
             name: "GreenroomCommandsTests",
             dependencies: [
-                "GreenroomCommands", "GreenroomControl", "Varlink", "VarlinkTestSupport",
+                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "Varlink",
+                "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )
