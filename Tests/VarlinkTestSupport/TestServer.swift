@@ -21,6 +21,11 @@ public final class TestServer: Sendable {
         case fail(any CallError)
         /// Close the connection without a reply.
         case hangUp
+        /// Keep the client waiting.
+        case hold
+        /// A reply to this call and one to all that are held.
+        case replyReleasing(
+            any ParametersEncodable & Sendable, held: any ParametersEncodable & Sendable)
     }
 
     public let path: String
@@ -159,6 +164,12 @@ private final class Loop {
             peers[index].connection.reply(reply, descriptorCount: descriptors.count)
         case .fail(let error): peers[index].connection.fail(error)
         case .hangUp: peers[index].isOpen = false
+        case .hold: break
+        case .replyReleasing(let reply, let held):
+            peers[index].connection.reply(reply)
+            for other in peers.indices where other != index && peers[other].connection.isCalling {
+                peers[other].connection.reply(held)
+            }
         }
     }
 

@@ -21,9 +21,9 @@ enum Caller {
             descriptors.append(descriptor)
             return descriptors.count - 1
         }
-        if isOpen(0) { call.standardInput = add(0) }
-        if isOpen(1) { call.standardOutput = add(1) }
-        if isOpen(2) { call.standardError = add(2) }
+        call.standardInput = add(0)
+        call.standardOutput = add(1)
+        call.standardError = add(2)
         do throws(SystemError) {
             let directory = try FileDescriptor.open(".", O_DIRECTORY | O_RDONLY | O_CLOEXEC)
             call.workingDirectoryDescriptor = add(directory.release())
@@ -35,7 +35,16 @@ enum Caller {
         return descriptors
     }
 
-    private static func isOpen(_ descriptor: CInt) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
+    /// Opens `/dev/null` where a standard descriptor is closed: else the next thing to be opened,
+    /// our connection to the daemon, would become the app's input.
+    static func fillStandardDescriptors() {
+        while case let descriptor = unsafe open("/dev/null", O_RDWR), descriptor >= 0 {
+            if descriptor > 2 {
+                close(descriptor)
+                return
+            }
+        }
+    }
 
     /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
     private static func environment() -> [String] {

@@ -24,6 +24,9 @@ final class ControlClient {
     /// To wait for, with other things.
     var descriptor: CInt { socket.descriptor.rawValue }
 
+    /// True while a reply is due.
+    var isWaiting: Bool { connection.isWaiting }
+
     /// Calls and waits for the one reply.
     func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
         try send(call, descriptors: descriptors)

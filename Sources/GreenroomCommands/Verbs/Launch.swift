@@ -4,6 +4,10 @@ import GreenroomControl
 struct Launch: Verb {
     static let configuration = CommandConfiguration(
         abstract: "Launch an app.",
+        usage: """
+            greenroomctl launch <app> [--background] [--wait] [--env <name=value>]... [--json] \
+            [--socket <path>] [-- <argument>...]
+            """,
         discussion: """
             Uses the environment of the app user's session. An app of single instances that runs \
             already comes to the front.

@@ -5,6 +5,9 @@ import GreenroomLinux
 struct Run: Verb {
     static let configuration = CommandConfiguration(
         abstract: "Run an app here, as if its program had been called.",
+        usage: """
+            greenroomctl run <app> [--env <name=value>]... [--socket <path>] [-- <argument>...]
+            """,
         discussion: """
             The app has this process's input and output, environment, working directory and umask. \
             SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to it; this \

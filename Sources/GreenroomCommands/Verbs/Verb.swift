@@ -27,6 +27,7 @@ extension Verb {
     }
 
     mutating func run() throws {
+        Caller.fillStandardDescriptors()
         let code = execute(StandardConsole())
         if code != 0 { throw ExitCode(code) }
     }

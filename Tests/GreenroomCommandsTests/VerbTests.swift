@@ -1,0 +1,196 @@
+import GreenroomControl
+@testable import GreenroomCommands
+import Glibc
+import GreenroomLinux
+import Testing
+import Varlink
+import VarlinkTestSupport
+
+@Suite struct `A verb` {
+    @Test func `list shows a table`() throws {
+        let daemon = try FakeDaemon()
+        #expect(
+            try run("list", on: daemon).output == """
+                APP                NAME    STATE        PREWARMED   RUNNING
+                org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      1
+                org.debian.passwd          not running  ineligible  0
+                org.other.passwd           not running  0 of 1      0
+
+                """)
+        let json = try run("list", "--json", on: daemon).output
+        #expect(try JSONValue(parsing: json)["apps"] != nil)
+    }
+
+    @Test func `status shows how instances stand and ended`() {
+        var running = Control.InstanceStatus(
+            instance: 4, app: "org.ffmpeg.ffmpeg", state: .active, sinceTimestampUSec: 0)
+        running.processId = 4711
+        running.kind = .prewarmed
+        running.launchElapsedUSec = 1_234
+        running.byteCount = 34 << 20
+        var ended = Control.InstanceStatus(
+            instance: 3, app: "org.git.git", state: .notRunning, sinceTimestampUSec: 9_000_000)
+        ended.kind = .cold
+        ended.coldReason = .environmentMismatch
+        ended.exit = .init(reason: .crashed, signal: SIGSEGV, coreDumped: true)
+        let waiting = Control.InstanceStatus(
+            instance: 12, app: "org.git.git", state: .prewarmed, sinceTimestampUSec: 0)
+        #expect(
+            Report.instances([running, ended, waiting], now: 600_000_000) == """
+                INSTANCE  APP                STATE                           SINCE   PID   LAUNCH                    MEMORY
+                4         org.ffmpeg.ffmpeg  active                          10 min  4711  prewarmed, 1.2 ms         34.0 MiB
+                3         org.git.git        crashed (SIGSEGV, core dumped)  9 min   -     cold (other environment)  -
+                12        org.git.git        prewarmed                       10 min  -     -                         -
+
+                """)
+        #expect(Report.instances([], now: 0) == "No instances.\n")
+    }
+
+    @Test func `launch says how it went`() throws {
+        let daemon = try FakeDaemon()
+        #expect(
+            try run("launch", "ffmpeg", "--background", "--", "-i", on: daemon)
+                == Ran(
+                    output: "org.ffmpeg.ffmpeg: instance 4, process 4711: "
+                        + "cold (none was ready), 12.3 ms\n"))
+        guard case .launch(let launch) = daemon.received.last?.call else {
+            Issue.record("no launch")
+            return
+        }
+        #expect(launch.app == "org.ffmpeg.ffmpeg")
+        #expect(launch.arguments == ["-i"])
+        #expect(launch.isBackground && !launch.isAttached)
+        #expect(launch.callerEnvironment == nil)
+    }
+
+    @Test func `launch waits for the end if it is told to`() throws {
+        let ran = try run("launch", "org.ffmpeg.ffmpeg", "--wait", on: FakeDaemon())
+        #expect(ran == Ran(output: "", code: 7))
+    }
+
+    @Test func `that moves an instance says where it is then`() throws {
+        let daemon = try FakeDaemon()
+        #expect(
+            try run("suspend", "ffmpeg", on: daemon)
+                == Ran(output: "instance 4: suspended\n"))
+        #expect(
+            try run("kill", "--instance", "9", "--json", on: daemon)
+                == Ran(output: #"{"instance":4,"state":"suspended"}"# + "\n"))
+        let calls = daemon.received.map(\.call)
+        #expect(calls.contains(.transition(.suspend, .app("org.ffmpeg.ffmpeg"))))
+        #expect(calls.contains(.transition(.kill, .instance(9))))
+    }
+
+    @Test func `prewarm names the instances`() throws {
+        #expect(
+            try run("prewarm", "ffmpeg", "--count", "2", on: FakeDaemon()).output == """
+                org.ffmpeg.ffmpeg: instance 7: prewarmed
+                org.ffmpeg.ffmpeg: instance 8: prewarmed
+
+                """)
+    }
+
+    @Test func `watch prints events until the daemon goes`() throws {
+        setenv("TZ", "UTC", 1)
+        var moved = Control.Event(
+            sequence: 1, timestampUSec: 43_384_123_456, kind: .stateChanged, app: "a.b",
+            instance: 4)
+        moved.from = .active
+        moved.to = .background
+        var ended = Control.Event(
+            sequence: 4, timestampUSec: 43_385_000_000, kind: .exited, app: "a.b", instance: 4,
+            text: "bye")
+        ended.exit = .init(reason: .exitedSelf, status: 0)
+        let events = [moved, ended]
+        let daemon = try FakeDaemon { _, _ in
+            .reply(
+                [ControlReply.watched(nil)] + events.map { ControlReply.watched($0) }
+                    + [ControlReply.watched(nil)])
+        }
+        let console = RecordedConsole()
+        let client = try ControlClient(path: daemon.server.path)
+        try client.send(.watch)
+        while client.isWaiting {
+            guard case .watched(let event?) = try client.reply(to: .watch) else { continue }
+            console.write(Report.event(event))
+        }
+        #expect(
+            console.output == """
+                12:03:04.123  a.b 4  active -> background
+                12:03:05.000  a.b 4  exited (status 0): bye
+
+                """)
+    }
+
+    @Test func `explain gives the reasons`() {
+        var explanation = Control.Explanation(app: "org.debian.passwd", isEligible: false)
+        explanation.reasons = [.init(code: "setuid", text: "/usr/bin/passwd is setuid")]
+        explanation.lastLaunch = .init(
+            instance: 4, kind: .cold, coldReason: .ineligible, elapsedUSec: 2_000_000,
+            timestampUSec: 0)
+        #expect(
+            Report.explanation(explanation) == """
+                org.debian.passwd
+                  can be prewarmed: no
+                  prewarmed: 0 of 0
+                  last launch: instance 4, cold (cannot be prewarmed), 2.0 s
+                  - /usr/bin/passwd is setuid
+
+                """)
+    }
+
+    @Test func `reload reports bad files and fails`() throws {
+        let fault = Control.ManifestFault(file: "/a.app", line: 3, column: 7, message: "what?")
+        let daemon = try FakeDaemon { _, _ in
+            .reply([ControlReply.reloaded(.init(loaded: ["a.b"], failed: [fault]))])
+        }
+        #expect(
+            try run("reload", on: daemon)
+                == Ran(output: "1 app installed\n", complaints: "/a.app:3:7: what?\n", code: 1))
+    }
+
+    @Test(
+        arguments: [
+            (["launch", "ffmpg"], 1, "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?"),
+            (["run", "ffmpg"], 127, "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?"),
+            (
+                ["explain", "passwd"], 1,
+                "several apps are called passwd: org.debian.passwd, org.other.passwd; "
+                    + "name one in full"
+            ),
+            (["explain", "a.b"], 1, "the daemon is shutting down; try again when it is back"),
+            (
+                ["launch", "x.y", "--wait"], 127,
+                "no app x.y is installed; \"greenroomctl list\" shows those that are"
+            ),
+        ] as [([String], Int32, String)])
+    func `that fails says what to do`(words: [String], code: Int32, complaint: String) throws {
+        let daemon = try FakeDaemon()
+        #expect(
+            try run(words + ["--socket", daemon.server.path])
+                == Ran(output: "", complaints: complaint + "\n", code: code))
+    }
+
+    @Test func `without a daemon says how to start one`() throws {
+        let ran = try run(["list", "--socket", "/nonexistent/control"])
+        #expect(ran.code == 69)
+        #expect(ran.complaints.hasPrefix("greenroomd is not running: nobody listens at /nonexist"))
+        #expect(try run(["run", "a.b", "--socket", "/nonexistent/control"]).code == 125)
+    }
+
+    @Test(
+        arguments: [
+            (.control(.permissionDenied(needed: "x")), 77, 125),
+            (.service(.permissionDenied), 77, 125),
+            (.unreachable(path: "", .init(code: EACCES, call: "connect")), 77, 125),
+            (.disconnected, 69, 125),
+            (.control(.spawnFailed(stage: "exec", errno: EACCES, reason: "")), 1, 126),
+            (.control(.spawnFailed(stage: "exec", errno: ENOEXEC, reason: "")), 1, 126),
+            (.control(.spawnFailed(stage: "exec", errno: ENOENT, reason: "")), 1, 127),
+            (.control(.backOff(app: "", retryAfterUSec: 0, isCrashLooping: true)), 1, 125),
+        ] as [(Failure, Int32, Int32)])
+    func `that fails has the documented exit code`(failure: Failure, code: Int32, attached: Int32) {
+        #expect(failure.exitCode == code)
+        #expect(failure.attachedExitCode == attached)
+    }
+}
