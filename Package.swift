@@ -94,6 +94,12 @@ let package = Package(
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
         .testTarget(
+            name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"],
+            swiftSettings: relaxed),
+        .testTarget(
+            name: "GreenroomSimulatorTests",
+            dependencies: ["GreenroomSimulator", "GreenroomLifecycle"], swiftSettings: relaxed),
+        .testTarget(
             name: "GreenroomAppChannelTests",
             dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
         .testTarget(
