@@ -39,12 +39,11 @@ public struct Options: Sendable, Equatable {
         """
 
     /// Reads the command line (without the program's name). `executable` is greenroomd's own path:
-    /// the spawner and the shim are looked for beside it and in the libraries of its prefix.
+    /// the spawner and the shim lie beside it.
     public static func parse(
         _ arguments: [String], environment: [String: String], isRoot: Bool, executable: String
     ) -> Outcome {
         let directory = parent(of: executable)
-        let prefix = parent(of: directory)
         var options = Options(
             runtimeDirectory: environment["GREENROOM_RUNTIME_DIRECTORY"]
                 ?? (isRoot
@@ -53,7 +52,7 @@ public struct Options: Sendable, Equatable {
             appDirectories: [], configurationFile: defaultConfiguration(environment, isRoot),
             isConfigurationRequired: false,
             spawnerPath: directory + "/greenroom-spawner",
-            shimPath: prefix + "/lib/greenroom/libgreenroom-prewarm.so")
+            shimPath: directory + "/libgreenroom-prewarm.so")
         var remaining = arguments[...]
         while let argument = remaining.popFirst() {
             var name = argument

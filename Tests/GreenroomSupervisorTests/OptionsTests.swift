@@ -7,15 +7,15 @@ struct OptionsTests {
     ) -> Options.Outcome {
         Options.parse(
             arguments, environment: environment, isRoot: isRoot,
-            executable: "/usr/local/bin/greenroomd")
+            executable: "/usr/lib/greenroom/greenroomd")
     }
 
     @Test func `root runs in run and reads the system's manifests`() throws {
         guard case .run(let options) = parse([]) else { return #expect(Bool(false)) }
         #expect(options.runtimeDirectory == "/run/greenroom")
         #expect(options.appDirectories.first == "/etc/greenroom/apps")
-        #expect(options.spawnerPath == "/usr/local/bin/greenroom-spawner")
-        #expect(options.shimPath == "/usr/local/lib/greenroom/libgreenroom-prewarm.so")
+        #expect(options.spawnerPath == "/usr/lib/greenroom/greenroom-spawner")
+        #expect(options.shimPath == "/usr/lib/greenroom/libgreenroom-prewarm.so")
         #expect(!options.isConfigurationRequired)
     }
 
