@@ -15,7 +15,7 @@ enum ProcessGroup {
         }
     }
 
-    func kill() throws(SystemError) {
+    func kill(_ snapshot: ProcessSnapshot = ProcessSnapshot()) throws(SystemError) {
         switch self {
         case .cgroup(let cgroup, _):
             do {
@@ -27,7 +27,7 @@ enum ProcessGroup {
                 for pid in try cgroup.processes() { _ = Glibc.kill(pid, SIGKILL) }
                 try cgroup.thaw()
             }
-        case .session: try signal(SIGKILL)
+        case .session: try signal(SIGKILL, snapshot)
         }
     }
 
@@ -38,10 +38,10 @@ enum ProcessGroup {
         }
     }
 
-    func thaw() throws(SystemError) {
+    func thaw(_ snapshot: ProcessSnapshot = ProcessSnapshot()) throws(SystemError) {
         switch self {
         case .cgroup(let cgroup, _): try cgroup.thaw()
-        case .session: try signal(SIGCONT)
+        case .session: try signal(SIGCONT, snapshot)
         }
     }
 
@@ -54,14 +54,16 @@ enum ProcessGroup {
     }
 
     /// Sends a signal to every process of it.
-    func signal(_ number: CInt) throws(SystemError) {
-        for pid in try members() { _ = Glibc.kill(pid, number) }
+    func signal(
+        _ number: CInt, _ snapshot: ProcessSnapshot = ProcessSnapshot()
+    ) throws(SystemError) {
+        for pid in try members(snapshot) { _ = Glibc.kill(pid, number) }
     }
 
-    private func members() throws(SystemError) -> [pid_t] {
+    private func members(_ snapshot: ProcessSnapshot) throws(SystemError) -> [pid_t] {
         switch self {
         case .cgroup(let cgroup, _): return try cgroup.processes()
-        case .session(let leader): return try ProcessSnapshot().members(of: leader)
+        case .session(let leader): return try snapshot.members(of: leader)
         }
     }
 }

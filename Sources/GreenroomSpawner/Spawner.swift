@@ -25,6 +25,8 @@ public final class Spawner {
     var ending: Ending = .no
     /// Since when no supervisor is connected (``MonotonicClock``, nanoseconds).
     var aloneSince: UInt64
+    /// There is something to tidy up when it becomes quiet; at first, what start-up left.
+    var hasWorked = true
 
     struct Supervisor {
         let stream: PacketStream

@@ -40,7 +40,7 @@ extension Spawner {
         do {
             if try !instance.group.isEmpty(snapshot) {
                 // Their end is reported to us: by cgroup.events, or by SIGCHLD as they become ours.
-                return try instance.group.kill()
+                return try instance.group.kill(snapshot)
             }
         } catch {
             // ENODEV: somebody removed the cgroup, which only an empty one allows.
@@ -71,14 +71,18 @@ extension Spawner {
         guard ending == .no else { return }
         ending = .asked(
             deadline: MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000)
+        let snapshot = ProcessSnapshot()
         for instance in instances.values where !instance.isEmptied {
-            try? instance.group.signal(SIGTERM)
-            try? instance.group.thaw()
+            try? instance.group.signal(SIGTERM, snapshot)
+            try? instance.group.thaw(snapshot)
         }
     }
 
     func killAll() {
         ending = .killed
-        for instance in instances.values where !instance.isEmptied { try? instance.group.kill() }
+        let snapshot = ProcessSnapshot()
+        for instance in instances.values where !instance.isEmptied {
+            try? instance.group.kill(snapshot)
+        }
     }
 }

@@ -20,6 +20,8 @@ public enum SpawnerLimits {
     public static let stateByteCount = 64 << 20
     /// Between SIGTERM and SIGKILL when everything ends, unless the supervisor said otherwise.
     public static let graceMilliseconds: UInt32 = 5_000
+    /// Quiet for so long, it tidies up: one wake-up after work, none when idle.
+    static let restMilliseconds: CInt = 1_000
     /// A spawner that a supervisor started for itself ends when it was alone for so long.
     public static let solitudeMilliseconds: UInt64 = 60_000
 }

@@ -7,7 +7,6 @@ extension Spawner {
         // Nobody there to hear it is no reason not to serve.
         try? ServiceNotification.send("READY=1")
         try reap()  // Signals may have been taken from the last execution's queue, not acted upon.
-        OwnMemory.dropStartupText()
         while !isFinished {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
@@ -19,7 +18,11 @@ extension Spawner {
                 entries.append(
                     PollEntry(supervisor.stream.socket.descriptor.rawValue, events))
             }
-            try PollEntry.wait(&entries, milliseconds: timeout)
+            if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
+                hasWorked = true
+            } else {
+                rest()
+            }
             // Ends before requests: a number that was freed can be used again by the same packet.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
@@ -52,6 +55,14 @@ extension Spawner {
         }
     }
 
+    /// Once after some work: gives back the program text, of which the kernel maps 64 KiB around
+    /// every place that runs. It is two thirds of what is resident.
+    private func rest() {
+        guard hasWorked else { return }
+        hasWorked = false
+        OwnMemory.dropText()
+    }
+
     // MARK: Deadlines
 
     private var timeout: CInt {
@@ -61,9 +72,11 @@ extension Spawner {
         case .asked(let time): deadline = time
         case .killed: deadline = nil
         }
-        guard let deadline else { return -1 }
+        let longest = hasWorked ? SpawnerLimits.restMilliseconds : -1
+        guard let deadline else { return longest }
         let now = MonotonicClock.nanoseconds
-        return deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
+        let remaining = deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
+        return hasWorked ? min(remaining, longest) : remaining
     }
 
     private var solitudeDeadline: UInt64? {

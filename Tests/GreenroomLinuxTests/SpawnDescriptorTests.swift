@@ -34,6 +34,29 @@ import Testing
             ])
     }
 
+    @Test func `targets that are free numbers of the parent get what they should`() async {
+        // In a process of its own: which numbers are free must not change meanwhile.
+        await #expect(processExitsWith: .exitCode(0)) {
+            for offset in 0..<6 {
+                let first = try FileDescriptor.pipe().writing
+                let second = try FileDescriptor.pipe().writing
+                let expected = try [first, second].map { "pipe:[\(try $0.identity().inode)]" }
+                var targets: [CInt] = []
+                let run = try ShellRun.of("readlink /proc/$$/fd/$0 /proc/$$/fd/$1") { request in
+                    // The child moves its sources to the lowest free numbers: aim at those.
+                    let free = (0..<8).map { _ in dup(0) }
+                    for number in free { close(number) }
+                    targets = [free[offset], free[offset + 1]]
+                    request.arguments += targets.map(String.init)
+                    request.descriptors.append(.init(first.rawValue, at: targets[0]))
+                    request.descriptors.append(.init(second.rawValue, at: targets[1]))
+                }
+                guard run.lines == expected else { exit(1) }
+            }
+            exit(0)
+        }
+    }
+
     @Test(arguments: [32, 64, 1024] as [UInt64])
     func `the highest number under the limit can be a target`(_ limit: UInt64) throws {
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
