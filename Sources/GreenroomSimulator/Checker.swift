@@ -41,6 +41,7 @@ struct Checker: Sendable {
     var reclaimed: Set<InstanceIdentifier> = []
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
+    var frontsMayDiffer = false
 
     init(policy: Policy) { self.policy = policy }
 

@@ -147,6 +147,7 @@ extension Checker {
             try require(isFirst, "\(id) began as \(to)")
         }
         if to == .suspended { try checkSuspension(id, event, now) }
+        if to == .active || to == .inactive { frontsMayDiffer = true }
         if to == .background { backgroundSince[id] = now }
         states[id] = to
     }

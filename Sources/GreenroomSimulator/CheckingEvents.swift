@@ -40,6 +40,7 @@ extension Checker {
             crashLoopUntil[app] = nil
         }
         installed[app] = description
+        frontsMayDiffer = true
         churn[app] = nil
     }
 
@@ -85,7 +86,8 @@ extension Checker {
         if event == .deadlineReached {
             try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
         }
-        if !touched.isEmpty { try checkFronts() }
+        if frontsMayDiffer { try checkFronts() }
+        frontsMayDiffer = false
     }
 
     private func checkTouched(
