@@ -42,6 +42,9 @@ struct Checker: Sendable {
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
     var frontsMayDiffer = false
+    /// Whose end began, and who was sent a signal.
+    var ending: Set<InstanceIdentifier> = []
+    var signalled: Set<InstanceIdentifier> = []
 
     init(policy: Policy) { self.policy = policy }
 

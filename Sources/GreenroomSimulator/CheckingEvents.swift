@@ -4,6 +4,8 @@ extension Checker {
     /// Before the core handles an event.
     mutating func note(_ event: Event, at now: Instant) {
         touched = []
+        ending = []
+        signalled = []
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -79,6 +81,9 @@ extension Checker {
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
         for id in touched { try checkTouched(id, nextDeadline) }
+        for id in ending {
+            try require(signalled.contains(id), "\(id) is to end and was sent no signal")
+        }
         if isRestoring { return }
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
