@@ -20,6 +20,9 @@ public struct Lifecycle: Hashable, Sendable {
     /// Every other event looks at all that wait.
     static let refillsAfterLaunch = 4
 
+    /// What one instance can be said to hold (a pebibyte), so that sums cannot overflow.
+    static let byteCountLimit: UInt64 = 1 << 50
+
     public internal(set) var policy: Policy
     /// The identifier that the next instance will get.
     public internal(set) var nextInstance: InstanceIdentifier
@@ -64,7 +67,7 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
-        refill(isAfterLaunch: event.belongsToLaunch)
+        refill(looking: event.refillEffort)
         return takeEffects()
     }
 
@@ -121,17 +124,26 @@ public struct Lifecycle: Hashable, Sendable {
     mutating func note(_ record: Record) { effects.append(.record(record)) }
 }
 
+/// How far the refill queue is looked through after an event.
+enum RefillEffort: Sendable {
+    /// A launch is under way: its answer comes first.
+    case none
+    /// It has just been answered: no work that grows with the number of apps.
+    case little
+    case full
+}
+
 extension Event {
-    /// On the path of a launch, where no work may grow with the number of apps.
-    fileprivate var belongsToLaunch: Bool {
+    fileprivate var refillEffort: RefillEffort {
         switch self {
-        case .launchRequested, .started, .spawned: true
+        case .launchRequested: .none
+        case .started, .spawned: .little
         case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
             .transitionRequested, .exitAwaited, .launchExitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested:
-            false
+            .full
         }
     }
 }

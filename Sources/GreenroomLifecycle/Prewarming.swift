@@ -59,10 +59,14 @@ extension Lifecycle {
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
 
     /// Starts what prewarms may be started. After a launch only a few apps are looked at.
-    mutating func refill(isAfterLaunch: Bool) {
+    mutating func refill(looking effort: RefillEffort) {
         guard !isShuttingDown, pressure < .warning else { return }
-        var looks = refills.count + policy.concurrentPrewarms
-        if isAfterLaunch { looks = min(looks, Self.refillsAfterLaunch) }
+        var looks =
+            switch effort {
+            case .none: 0
+            case .little: min(refills.count, Self.refillsAfterLaunch)
+            case .full: refills.count + policy.concurrentPrewarms
+            }
         while looks > 0, fillingCount < policy.concurrentPrewarms, let app = refills.popFirst() {
             looks -= 1
             if lackingCount(app) > 0 { fill(app) } else { serveWaiters(app) }
@@ -124,8 +128,9 @@ extension Lifecycle {
         if instance.isUndecided && instance.record.isResuming { return resumeFailed(id) }
         guard instance.record.state == .prewarming else { return }
         let app = instance.record.app
-        updateApp(app) { $0.measuredByteCount = byteCount }
         resize(id, to: byteCount)
+        let measured = table[id]!.record.byteCount
+        updateApp(app) { $0.measuredByteCount = measured }
         let timeToLive =
             directory[app]!.description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
         // Not below a second: a pool must not churn because of a manifest.

@@ -61,7 +61,8 @@ extension Lifecycle {
             resize(id, to: byteCount)
         }
         if record.state == .prewarmed {
-            updateApp(record.app) { $0.measuredByteCount = byteCount }
+            let measured = table[id]!.record.byteCount
+            updateApp(record.app) { $0.measuredByteCount = measured }
             holdBudget()
         }
         if pressure >= .warning { reclaim() }

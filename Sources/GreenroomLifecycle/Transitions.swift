@@ -132,6 +132,7 @@ extension Lifecycle {
     /// Changes what a prewarmed instance counts against the budget, or another merely holds.
     mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
         let record = table[id]!.record
+        let byteCount = min(byteCount, Self.byteCountLimit)
         if record.state.isPrewarm {
             prewarmedBytes = prewarmedBytes - record.byteCount + byteCount
         }

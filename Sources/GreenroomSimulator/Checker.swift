@@ -41,6 +41,10 @@ struct Checker: Sendable {
     var reclaimed: Set<InstanceIdentifier> = []
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
+    var frontsMayDiffer = false
+    /// Whose end began, and who was sent a signal.
+    var ending: Set<InstanceIdentifier> = []
+    var signalled: Set<InstanceIdentifier> = []
 
     init(policy: Policy) { self.policy = policy }
 

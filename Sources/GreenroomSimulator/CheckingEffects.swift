@@ -37,6 +37,7 @@ extension Checker {
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
+            signalled.insert(id)
             let isEnding = saved[id].map { $0.state == .terminating || $0.state == .notRunning }
             try require(isEnding ?? true, "ended \(id) in \(saved[id]!.state)")
         case .release(let id):
@@ -147,6 +148,8 @@ extension Checker {
             try require(isFirst, "\(id) began as \(to)")
         }
         if to == .suspended { try checkSuspension(id, event, now) }
+        if to == .terminating { ending.insert(id) }
+        if to == .active || to == .inactive { frontsMayDiffer = true }
         if to == .background { backgroundSince[id] = now }
         states[id] = to
     }

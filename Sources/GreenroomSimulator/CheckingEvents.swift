@@ -4,6 +4,8 @@ extension Checker {
     /// Before the core handles an event.
     mutating func note(_ event: Event, at now: Instant) {
         touched = []
+        ending = []
+        signalled = []
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -40,6 +42,7 @@ extension Checker {
             crashLoopUntil[app] = nil
         }
         installed[app] = description
+        frontsMayDiffer = true
         churn[app] = nil
     }
 
@@ -78,6 +81,9 @@ extension Checker {
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
         for id in touched { try checkTouched(id, nextDeadline) }
+        for id in ending {
+            try require(signalled.contains(id), "\(id) is to end and was sent no signal")
+        }
         if isRestoring { return }
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
@@ -85,7 +91,8 @@ extension Checker {
         if event == .deadlineReached {
             try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
         }
-        if !touched.isEmpty { try checkFronts() }
+        if frontsMayDiffer { try checkFronts() }
+        frontsMayDiffer = false
     }
 
     private func checkTouched(

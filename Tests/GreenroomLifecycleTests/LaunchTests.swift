@@ -54,7 +54,8 @@ import Testing
         #expect(stage.has(.kill(InstanceIdentifier(1))))
         #expect(stage.has(.resume(InstanceIdentifier(2), stage.last)))
         stage.wait(.seconds(2))
-        let cold = InstanceIdentifier(4)
+        // The pool was filled up in between.
+        let cold = InstanceIdentifier(6)
         #expect(stage.has(.kill(InstanceIdentifier(2))))
         #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last))))
         stage.send(.spawned(cold))

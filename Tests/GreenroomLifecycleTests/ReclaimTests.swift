@@ -11,7 +11,8 @@ import Testing
         stage.send(.frozen(suspended))
         let background = stage.run(inBackground: true)
         let attached = stage.run(inBackground: true, isAttached: true)
-        return (stage, [InstanceIdentifier(1), suspended, background, attached, stage.run()])
+        let active = stage.run()
+        return (stage, [InstanceIdentifier(1), suspended, background, attached, active])
     }
 
     func reclaimed(_ effects: [Effect]) -> [InstanceIdentifier] {

@@ -1,4 +1,5 @@
 import GreenroomLifecycle
+import Testing
 
 /// A core on a stage: sends events, lets time pass, and keeps what it said.
 struct Stage {
@@ -87,7 +88,9 @@ struct Stage {
         return send(.transitionRequested(request, .instance(id), transition))
     }
 
-    mutating func die(_ id: InstanceIdentifier, _ status: ExitStatus = .exited(0)) {
+    mutating func die(
+        _ id: InstanceIdentifier, _ status: GreenroomLifecycle.ExitStatus = .exited(0)
+    ) {
         send(.exited(id, status))
         send(.emptied(id))
     }
@@ -110,6 +113,11 @@ struct Stage {
         }
     }
     func has(_ effect: Effect) -> Bool { effects.contains(effect) }
+}
+
+extension Stage: CustomTestStringConvertible {
+    /// Effects only: the whole core fills a screen.
+    var testDescription: String { effects.map { "\n→ \($0)" }.joined() }
 }
 
 extension AppDescription {
