@@ -97,9 +97,9 @@ import Testing
         let process = try PrewarmedProcess(request)
         pipe.closeWriteEnd()
         #expect(try process.child.waitForExit() == .status(0))
+        try #require(try process.receive() == nil)
         // The end of the pipe: no process, forked or not, is left that could print.
         #expect(readToEnd(pipe.readEnd).isEmpty)
-        #expect(try process.receive() == nil)
     }
 
     @Test func `a child forked by a constructor holds the channel, so death shows on the pidfd`()
