@@ -62,7 +62,7 @@ import VarlinkTestSupport
             with varlink.Client.new_with_address("unix:" + sys.argv[1]) as client:
                 with client.open("io.greenroom.Control") as control:
                     print(control.Status()["instances"][0]["exit"]["signal"])
-                    print([reply["event"] and reply["event"]["text"]
+                    print([(reply.get("event") or {}).get("text")
                            for reply in control.Watch(_more=True)])
                     for call in [
                         lambda: control.Launch(app="x.y", environment={"A": "1"}, umask=18),

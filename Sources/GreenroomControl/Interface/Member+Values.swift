@@ -8,7 +8,9 @@ extension JSONObject.Member {
 
     /// A string without NUL: each of them may end up in a C string.
     func text() throws(ServiceError) -> String {
-        guard case .string(let text) = value, !text.utf8.contains(0) else { throw invalid }
+        guard case .string(let text) = value, !text.hasByte(where: { $0 == 0 }) else {
+            throw invalid
+        }
         return text
     }
 
@@ -63,7 +65,9 @@ extension JSONObject.Member {
         let elements = try list()
         texts.reserveCapacity(elements.count)
         for element in elements {
-            guard case .string(let text) = element, !text.utf8.contains(0) else { throw invalid }
+            guard case .string(let text) = element, !text.hasByte(where: { $0 == 0 }) else {
+                throw invalid
+            }
             texts.append(text)
         }
         return texts

@@ -20,8 +20,7 @@ struct InputBuffer: Sendable {
         _ chunk: Span<UInt8>, descriptorCount: Int, limits: Limits
     ) throws(ProtocolViolation) {
         let base = bytes.count
-        bytes.reserveCapacity(base + chunk.count)
-        for index in chunk.indices { bytes.append(chunk[index]) }
+        unsafe chunk.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
         guard descriptorCount > 0 else { return }
         guard descriptorCount <= limits.messageDescriptorCount else {
             throw .tooManyDescriptors(limit: limits.messageDescriptorCount)

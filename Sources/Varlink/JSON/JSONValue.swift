@@ -56,8 +56,10 @@ public struct JSONObject: Sendable {
         }
     }
 
+    /// Byte by byte. Most pairs differ in length or at once in `==`, which are far faster.
+    @inline(__always)
     static func isSame(_ left: String, _ right: String) -> Bool {
-        left.utf8.elementsEqual(right.utf8)
+        left.utf8.count == right.utf8.count && left == right && left.utf8.elementsEqual(right.utf8)
     }
 }
 

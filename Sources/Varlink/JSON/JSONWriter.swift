@@ -122,7 +122,7 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.contains(where: JSONWriter.needsEscape) {
+        if text.hasByte(where: JSONWriter.needsEscape) {
             for byte in text.utf8 { escape(byte) }
         } else {
             bytes.append(contentsOf: text.utf8)
@@ -193,5 +193,15 @@ extension JSONWriter {
 
     public mutating func member(_ name: String, ifPresent values: [String]?) {
         if let values { member(name, values) }
+    }
+}
+
+extension String {
+    /// As `utf8.contains(where:)`, without its iterator: every string of every message is asked.
+    @inline(__always)
+    package func hasByte(where isWanted: (UInt8) -> Bool) -> Bool {
+        let bytes = utf8Span.span
+        for index in bytes.indices where isWanted(bytes[index]) { return true }
+        return false
     }
 }
