@@ -90,7 +90,7 @@ class Daemon:
             str(self.product / "greenroomd"),
             "--runtime-directory", str(self.runtime),
             "--apps", str(self.apps),
-        ]  # fmt: skip
+        ]
 
     def add(self, identifier, text):
         (self.apps / f"{identifier}.app").write_text(text)
@@ -99,7 +99,7 @@ class Daemon:
         self.process = subprocess.Popen(
             self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env={**os.environ, "STATE_DIRECTORY": str(self.folder / "state")},
-        )  # fmt: skip
+        )
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
             with contextlib.suppress(OSError), self.connect():
@@ -168,7 +168,7 @@ class Contender:
         result = subprocess.run(
             self.command(count), stdin=subprocess.DEVNULL, capture_output=True, text=True,
             env={**os.environ, **self.environment}, timeout=count * PATIENCE_SECONDS,
-        )  # fmt: skip
+        )
         if result.returncode != 0:
             sys.exit(f"bench: {self.name}: {result.stderr.strip()}")
         if keep:
@@ -217,7 +217,7 @@ def compare(name, ours, reference, column=0, reference_column=None, at_most=None
         line(
             f"{name}, p{percent}", percentile(ours.columns[column], percent) / 1000, "us",
             reference.name, percentile(reference.columns[theirs], percent) / 1000, bound,
-        )  # fmt: skip
+        )
 
 
 def describe(product, arguments):
@@ -241,7 +241,7 @@ def kernel_numbers(pid):
     status = dict(
         text.split(":\t", 1)
         for text in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in text
-    )  # fmt: skip
+    )
     switches = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         for text in (task / "status").read_text().splitlines():
@@ -274,13 +274,13 @@ def cgroup_for_reference(daemon):
     mount = next(
         (text.split()[1] for text in Path("/proc/mounts").read_text().splitlines()
          if text.split()[2] == "cgroup2"), None,
-    )  # fmt: skip
+    )
     if not pid or not mount:
         return None
     apps = [
         entry for entry in Path("/proc").iterdir()
         if entry.name.isdigit() and parent_of(entry) == pid
-    ]  # fmt: skip
+    ]
     own = Path(f"/proc/{pid}/cgroup").read_text()
     if not any((app / "cgroup").read_text() != own for app in apps):
         return None
@@ -351,7 +351,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         return Contender(
             name, lambda n: [str(programs / kind), words[0], str(n), *words[1:]] if words
             else [str(programs / kind), str(n)], per_round, environment,
-        )  # fmt: skip
+        )
 
     status = json.dumps(status_request(identifiers[0]))
     _, answer_bytes = daemon.call(status_request(identifiers[0]))
@@ -367,7 +367,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     echo = Contender(
         "C echo",
         lambda n: [str(programs / "echo"), str(n), str(len(status) + 1), str(answer_bytes)], 500,
-    )  # fmt: skip
+    )
     contenders = [prewarmed, relay, exec_only, cold, exec_as_app, attached, call, echo]
     pairs = {}
     for name, command in real.items():
@@ -375,7 +375,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         theirs = reference(
             "C vfork+exec", 3, "cold", "plain", "--", *command,
             BENCH_PRELOAD=str(programs / "stamp.so"),
-        )  # fmt: skip
+        )
         pairs[name] = (ours, theirs)
         contenders += [ours, theirs]
     run_rounds(contenders, rounds)
