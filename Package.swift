@@ -138,9 +138,10 @@ let package = Package(
         .testTarget(
             name: "GreenroomCommandsTests",
             dependencies: [
-                "GreenroomCommands", "GreenroomControl", "Varlink", "VarlinkTestSupport",
+                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "Varlink",
+                "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
