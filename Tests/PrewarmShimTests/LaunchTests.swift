@@ -8,6 +8,7 @@ import Testing
 @Suite struct LaunchTests {
     @Test func `descriptors arrive at their places, whatever numbers they came in`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         var files: [Int32] = []
         defer { for file in files { close(file) } }
         for index in 0..<26 {
@@ -141,6 +142,7 @@ import Testing
     @Test func `a set-user-ID program run by another user ignores the shim`() throws {
         try requireOrSkip(geteuid() == 0, "only root can become another user")
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/setuid"
         let copy = ChildRequest(
             "/bin/cp", arguments: ["cp", try compileProbe("behave.c"), program])
