@@ -56,6 +56,7 @@ import Testing
 
     @Test func `a program with a loader but no C library is not eligible`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let source = try directory.write("void _start(void) { for (;;) ; }\n", to: "bare.c")
         let bare = try compile(
             source: source,
@@ -74,6 +75,7 @@ import Testing
         let go = findProgram("go")
         try requireOrSkip(go != nil, "no Go compiler")
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let plain = try directory.write(
             "package main\nfunc main() { println(1) }\n", to: "plain.go")
         func build(_ source: String, _ flags: [String], cgo: String) throws -> Eligibility {
@@ -95,6 +97,7 @@ import Testing
 
     @Test func `permissions that make the loader careful are found`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = try copy(of: try compileProbe("behave.c"), to: directory)
         let eligible = try inspect(program)
         #expect(eligible.eligibility == .eligible)
@@ -115,6 +118,7 @@ import Testing
 
     @Test func `another architecture, a missing loader and odd files are found`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         var bytes = try readFile(try compileProbe("behave.c"))
         func eligibility(_ bytes: [UInt8]) throws -> Eligibility {
             let path = "\(directory.path)/changed"
@@ -141,6 +145,7 @@ import Testing
 
     @Test func `a file that cannot be read is not eligible`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = try copy(of: try compileProbe("behave.c"), to: directory, mode: 0o111)
         let previous = cts_set_file_user(65534)
         defer { _ = cts_set_file_user(previous) }

@@ -8,6 +8,7 @@ import Testing
 @Suite struct HostileFileTests {
     private func inspectMutated(_ program: String, rounds: Int) throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let path = "\(directory.path)/mutated"
         let original = try readFile(program)
         var generator = SeededGenerator()
@@ -61,6 +62,7 @@ import Testing
 
     @Test func `a FIFO or a device does not hold up the inspection`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let fifo = "\(directory.path)/fifo"
         #expect(mkfifo(fifo, 0o755) == 0)
         #expect(throws: ExecutableError.notExecutable(path: fifo)) {

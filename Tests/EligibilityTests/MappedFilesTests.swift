@@ -7,6 +7,7 @@ import Testing
 @Suite struct MappedFilesTests {
     @Test func `a process's mapped files are found, once each, and are as on disk`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/waits"
         let source = try compileProbe("behave.c")
         #expect(

@@ -10,6 +10,7 @@ import Testing
     ) throws {
         let probe = try compileProbe("probe.c", with: compiler)
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let input = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
         defer { close(input) }
         var request = ChildRequest(

@@ -8,6 +8,7 @@ import Testing
 @Suite struct LaunchTests {
     @Test func `descriptors arrive at their places, whatever numbers they came in`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         var files: [Int32] = []
         defer { for file in files { close(file) } }
         for index in 0..<26 {
@@ -140,7 +141,9 @@ import Testing
 
     @Test func `a set-user-ID program run by another user ignores the shim`() throws {
         try requireOrSkip(geteuid() == 0, "only root can become another user")
-        let program = "\(try TemporaryDirectory.shared().path)/setuid"
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let program = "\(directory.path)/setuid"
         let copy = ChildRequest(
             "/bin/cp", arguments: ["cp", try compileProbe("behave.c"), program])
         #expect(try run(copy).exit == .status(0))
@@ -155,9 +158,3 @@ import Testing
         try harmless.awaitPause()
     }
 }
-
-extension TemporaryDirectory {
-    /// For files that outlive a function only until the process ends.
-    static func shared() throws -> TemporaryDirectory { try sharedDirectory.get() }
-}
-private let sharedDirectory = Result { try TemporaryDirectory() }

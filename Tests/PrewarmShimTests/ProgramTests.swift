@@ -30,6 +30,7 @@ import Testing
     func `installed programs say the same`(arguments: [String]) throws {
         try requireOrSkip(access(arguments[0], X_OK) == 0, "\(arguments[0]) is not installed")
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         var request = ChildRequest(
             arguments[0], arguments: arguments,
             environment: ["PATH=/usr/bin:/bin", "A=1", "HOME=\(directory.path)", "LC_ALL=C.UTF-8"])
@@ -64,6 +65,7 @@ import Testing
         let go = findProgram("go")
         try requireOrSkip(go != nil, "no Go compiler")
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/print"
         var build = ChildRequest(
             go!, arguments: [go!, "build", "-o", program, "\(packageRoot)/Tests/Probes/print.go"])
@@ -86,6 +88,7 @@ import Testing
     func `a script is prewarmed in its last interpreter`(text: String, interpreter: String) throws {
         try requireOrSkip(access(interpreter, X_OK) == 0, "\(interpreter) is not installed")
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let script = try directory.write(text, to: "script", mode: 0o755)
         let request = ChildRequest(
             script, arguments: [script, "one", "two"], environment: ["PATH=/usr/bin:/bin", "A=1"])

@@ -7,6 +7,7 @@ import Testing
 @Suite struct TraceTests {
     private func expectCleanChild(of program: String, executable: String? = nil) throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let output = "\(directory.path)/output"
         let process = try PrewarmedProcess(
             ChildRequest(program, environment: ["PROBE_OUTPUT=\(output)", "PATH=/usr/bin:/bin"]))
@@ -72,6 +73,7 @@ import Testing
 
     @Test func `an executable replaced after exec pauses all the same`() throws {
         let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/program"
         #expect(
             try run(
