@@ -122,6 +122,35 @@ import VarlinkTestSupport
             daemon.received.map(\.call).contains(.signal(instance: 4, signal: SIGUSR1)))
     }
 
+    @Test func `forwards a signal that came before the app was there`() throws {
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .launch:
+                Self.write("launching\n", to: received.descriptors[1])
+                return .hold
+            case .transition:
+                return .replyReleasing(
+                    ControlReply.changed(.init(instance: 1, state: .background)),
+                    held: ControlReply.launched(FakeDaemon.launched))
+            case .describe, .list, .status, .prewarm, .wait, .signal, .watch, .reload, .explain:
+                return nil
+            }
+        }
+        let result = PythonClient.shell(
+            """
+            directory=$(mktemp -d); mkfifo $directory/output
+            \(Self.program) run ffmpeg --socket \(daemon.server.path) >$directory/output &
+            read line <$directory/output
+            kill -HUP $!
+            \(Self.program) background --instance 1 --socket \(daemon.server.path) >/dev/null
+            wait $!
+            echo $line $?
+            rm -r $directory
+            """)
+        #expect(result.output == "launching 7\n")
+        #expect(daemon.received.map(\.call).contains(.signal(instance: 4, signal: SIGHUP)))
+    }
+
     @Test func `does not lose the app when the daemon is restarted`() throws {
         let daemon = try FakeDaemon { received, count in
             // The connection breaks before the launch is answered, and while it waits.
