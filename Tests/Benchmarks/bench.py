@@ -64,9 +64,10 @@ PREWARMED, COLD = '"prewarmed"', '"cold"'
 
 
 def manifest(executable, environment=None, prewarm="demand", arguments=()):
-    lines = ["[App]", "Exec=" + " ".join([str(executable), *arguments]), f"Prewarm={prewarm}"]
+    lines = ["[App]", "Exec=" + " ".join([str(executable), *arguments])]
     if environment:
         lines.append(f"Environment={environment}")
+    lines += ["[Prewarm]", f"When={prewarm}"]
     return "\n".join(lines) + "\n"
 
 
@@ -361,7 +362,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     exec_only = reference("C vfork+exec", 15, "cold", "plain", "--", probe)
     exec_as_app = reference("C clone3 as app", 15, "cold", "app", str(cgroup or "-"), "--", probe)
     attached = reference(
-        "run", 15, "cold", "plain", "--", client, "--socket", control, "run", "bench.probe"
+        "run", 15, "cold", "plain", "--", client, "run", "--socket", control, "bench.probe"
     )
     call = Contender("status", lambda n: [launcher, "call", control, str(n), status], 500)
     echo = Contender(

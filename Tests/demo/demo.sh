@@ -86,7 +86,7 @@ milliseconds() { # COMMAND...: how long it took; its output goes to $here/output
 }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 manifest() { # ID EXEC
-    printf '[App]\nExec=%s\nPrewarm=demand\n' "$2" >"$here/apps/$1.app"
+    printf '[App]\nExec=%s\n[Prewarm]\nWhen=demand\n' "$2" >"$here/apps/$1.app"
 }
 
 # --- What is there to run.
