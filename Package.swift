@@ -35,11 +35,7 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
             swiftSettings: strict),
         .executableTarget(
-            name: "greenroomctl",
-            dependencies: [
-                "GreenroomCommands",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: strict),
+            name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
         .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             swiftSettings: strict),

@@ -23,13 +23,21 @@ public struct StringList: Equatable, Sendable {
 
     /// - Throws: ``WireError/stringContainsNUL(index:)``; the list is unchanged then.
     public mutating func append(_ string: String) throws(WireError) {
-        try append(bytes: string.utf8)
+        var string = string
+        let isClean = string.withUTF8 { utf8 in
+            // On the path of each launch: one scan, one copy, no character by character.
+            guard unsafe !utf8.contains(0) else { return false }
+            unsafe bytes.append(contentsOf: utf8)
+            return true
+        }
+        guard isClean else { throw .stringContainsNUL(index: count) }
+        bytes.append(0)
+        count += 1
     }
 
     /// - Throws: ``WireError/stringContainsNUL(index:)``; the list is unchanged then.
     public mutating func append(bytes string: some Collection<UInt8>) throws(WireError) {
         if string.contains(0) { throw .stringContainsNUL(index: count) }
-        bytes.reserveCapacity(bytes.count + string.count + 1)
         bytes.append(contentsOf: string)
         bytes.append(0)
         count += 1

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Glibc
 
 /// The client: one verb per file in `Verbs`.
 public struct Greenroomctl: ParsableCommand {
@@ -23,4 +24,13 @@ public struct Greenroomctl: ParsableCommand {
         ])
 
     public init() {}
+
+    /// Performs the command line and ends the process.
+    public static func start() -> Never {
+        if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
+            Glibc.exit(plain.execute(StandardConsole()))
+        }
+        main()
+        Glibc.exit(EXIT_SUCCESS)
+    }
 }

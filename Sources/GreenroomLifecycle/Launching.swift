@@ -63,8 +63,9 @@ extension Lifecycle {
             $0.launchKind = .prewarmed
         }
         assign(pending, to: id)
-        move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
+        // The app waits for this one: before what only tells others of it.
         effects.append(.resume(id, pending.request))
+        move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
     }
 
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {

@@ -99,7 +99,9 @@ public final class Daemon {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApp = { [unowned self] _ in reload() }
         control.reload = { [unowned self] in reload() }
-        reporter.statusText = { [unowned self] in statusText }
+        if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
+            reporter.statusText = { [unowned self] in statusText }
+        }
 
         try use(spawner, greeting)
         reload()

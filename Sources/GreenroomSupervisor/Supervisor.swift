@@ -87,8 +87,8 @@ final class Supervisor {
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
-            launcher.forget(request)
             control.answer(request, with: answer)
+            launcher.forget(request)
         case .record(let record): reporter.note(record)
         }
     }

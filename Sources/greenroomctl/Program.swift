@@ -1,6 +1,5 @@
-import ArgumentParser
 import GreenroomCommands
 
 @main struct Program {
-    static func main() { Greenroomctl.main() }
+    static func main() { Greenroomctl.start() }
 }

@@ -256,11 +256,13 @@ def sizes(daemon, identifiers):
         daemon.call(prewarm_request(identifier))
     pids = {"supervisor": daemon.process.pid, "spawner": daemon.spawner()}
     limits = {"supervisor": 12, "spawner": 3}
+    # What was set in motion (refills, the spawner giving back memory) ends first; then ten seconds
+    # in which nobody asks for anything, which is the thing to be measured.
+    time.sleep(3)
     before = {name: kernel_numbers(pid) for name, pid in pids.items() if pid}
-    # Idle means that nobody asks: ten seconds of nothing, which is the thing to be measured.
     time.sleep(10)
     for name, (resident, threads, switches) in before.items():
-        line(f"{name}: resident with {len(identifiers)} apps", resident / 1e6, "MB",
+        line(f"{name}: resident with {len(identifiers)} apps, quiet", resident / 1e6, "MB",
              "limit", limits[name], 1)
         line(f"{name}: threads", threads, "", "limit", 1, 1)
         line(f"{name}: context switches in 10 s idle",

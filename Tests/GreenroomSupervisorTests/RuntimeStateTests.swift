@@ -41,6 +41,14 @@ struct RuntimeStateTests {
         return full
     }
 
+    /// Of slot 0: the copy that its control word names (0), or the other (1).
+    private func copy(_ index: UInt64) -> UnsafeMutableRawPointer {
+        let current = memory.load(fromByteOffset: 4096, as: UInt64.self) & 1
+        let slots = RuntimeState.instanceSlotCount + RuntimeState.appSlotCount
+        return memory.baseAddress! + 4096 + slots * 8
+            + Int(current ^ index) * RecordCoding.capacity
+    }
+
     @Test func `a fresh mapping holds nothing`() {
         defer { memory.deallocate() }
         let (_, contents) = open()
@@ -95,10 +103,7 @@ struct RuntimeStateTests {
         state.save(record(1, state: .active))
         let before = open().1.instances
         // What a kill in the middle of a write leaves: garbage in the copy not named.
-        let slot = memory.baseAddress! + 4096
-        let current = slot.load(as: UInt64.self) & 1
-        let other = slot + 64 + Int(1 - current) * RecordCoding.capacity
-        other.initializeMemory(as: UInt8.self, repeating: 0xaa, count: RecordCoding.capacity)
+        copy(1).initializeMemory(as: UInt8.self, repeating: 0xaa, count: RecordCoding.capacity)
         #expect(open().1.instances == before)
     }
 
@@ -107,9 +112,7 @@ struct RuntimeStateTests {
         let (state, _) = open()
         state.save(record(1))
         state.save(record(2))
-        let slot = memory.baseAddress! + 4096
-        let current = slot.load(as: UInt64.self) & 1
-        (slot + 64 + Int(current) * RecordCoding.capacity).storeBytes(of: 99, as: UInt8.self)
+        copy(0).storeBytes(of: 99, as: UInt8.self)
         let (_, contents) = open()
         #expect(contents.damagedCount == 1)
         #expect(contents.instances.count == 1)
@@ -121,8 +124,8 @@ struct RuntimeStateTests {
         var generator = SystemRandomNumberGenerator()
         let (state, _) = open()
         for number in 1...200 { state.save(record(UInt64(number))) }
-        for _ in 0..<20_000 {
-            let offset = 8 + Int(generator.next(upperBound: UInt64(200 * 1088 + 4000)))
+        for _ in 0..<200_000 {
+            let offset = 8 + Int(generator.next(upperBound: UInt64(memory.count - 8)))
             memory[offset] = UInt8.random(in: 0...255)
         }
         let (_, contents) = open()

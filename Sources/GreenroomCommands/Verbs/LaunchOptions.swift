@@ -17,7 +17,7 @@ struct LaunchOptions: ParsableArguments {
     mutating func validate() throws {
         var names: Set<String> = []
         for assignment in environment {
-            guard let name = variable(assignment)?.name else {
+            guard let name = Control.EnvironmentVariable(assignment: assignment)?.name else {
                 throw ValidationError("--env takes NAME=VALUE, not \"\(assignment)\".")
             }
             guard names.insert(name).inserted else {
@@ -26,24 +26,9 @@ struct LaunchOptions: ParsableArguments {
         }
     }
 
-    private func variable(_ assignment: String) -> Control.EnvironmentVariable? {
-        guard let equals = assignment.utf8.firstIndex(of: UInt8(ascii: "=")),
-            equals > assignment.startIndex
-        else { return nil }
-        return .init(
-            name: String(assignment[..<equals]),
-            value: String(assignment[assignment.index(after: equals)...]))
-    }
-
-    /// The call of it, with a name of its own, so that it can be repeated after a lost connection
-    /// without launching twice.
     func call(app: String) -> Control.LaunchCall {
-        var call = Control.LaunchCall(app: app)
-        call.arguments = arguments
-        call.environment = environment.compactMap(variable)
-        var random = SystemRandomNumberGenerator()
-        call.launchIdentifier =
-            String(random.next(), radix: 36) + "-" + String(random.next(), radix: 36)
-        return call
+        Control.LaunchCall(
+            repeatable: app, environment: AttachedRun.variables(environment) ?? [],
+            arguments: arguments)
     }
 }

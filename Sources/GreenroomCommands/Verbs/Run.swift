@@ -1,6 +1,4 @@
 import ArgumentParser
-import GreenroomControl
-import GreenroomLinux
 
 struct Run: Verb {
     static let configuration = CommandConfiguration(
@@ -20,17 +18,9 @@ struct Run: Verb {
     func exitCode(of failure: Failure) -> Int32 { failure.attachedExitCode }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let signals: SignalDescriptor
-        do throws(SystemError) {
-            signals = try SignalDescriptor(Caller.forwardedSignals)
-        } catch {
-            throw .system(error)
-        }
-        var call = launch.call(app: try client.resolve(launch.app))
-        let descriptors = try Caller.attach(to: &call)
-        let following = FollowedLaunch(
-            client, call, descriptors: descriptors, signals: signals)
-        _ = try following.launch()
-        return Ending(try following.waitForExit().exit).take(console)
+        try AttachedRun(
+            app: launch.app, environment: launch.environment, arguments: launch.arguments,
+            socket: daemon.socket
+        ).perform(client, console)
     }
 }

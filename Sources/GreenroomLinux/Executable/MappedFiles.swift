@@ -22,6 +22,22 @@ public enum MappedFiles {
         public var path: String
         /// The path no longer names the mapped file.
         public var isDeleted: Bool
+
+        /// Neither shared memory of no name nor a device: those are nobody's program.
+        public var isProgramText: Bool {
+            !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
+        }
+
+        /// Whether the path still names the mapped file. On stacked file systems the two count
+        /// inodes apart, and only a deletion shows. stat(2)
+        public var isCurrent: Bool { identity != nil }
+
+        fileprivate var identity: FileIdentity? {
+            guard !isDeleted, let identity = FileIdentity(path: path),
+                identity.inode == inode || identity.device != device
+            else { return nil }
+            return identity
+        }
     }
 
     /// Each mapped file once, in the order of addresses.
@@ -34,16 +50,8 @@ public enum MappedFiles {
     /// - Throws: ``Failure/replaced(path:)`` when a path already means another file.
     public static func snapshot(_ pid: Int32) throws(Failure) -> [InspectedFile] {
         var files: [InspectedFile] = []
-        for mapping in try mappedFiles(pid) {
-            // Shared memory of no name, /dev/zero and the like are nobody's program.
-            if mapping.path.hasPrefix("/dev/") || mapping.path.hasPrefix("/memfd:")
-                || mapping.path.hasPrefix("/SYSV") || mapping.path.hasPrefix("/anon_hugepage")
-            {
-                continue
-            }
-            guard !mapping.isDeleted, let identity = FileIdentity(path: mapping.path),
-                identity.inode == mapping.inode || identity.device != mapping.device
-            else { throw .replaced(path: mapping.path) }
+        for mapping in try mappedFiles(pid) where mapping.isProgramText {
+            guard let identity = mapping.identity else { throw .replaced(path: mapping.path) }
             files.append(InspectedFile(role: .mapped, path: mapping.path, identity: identity))
         }
         return files
@@ -52,8 +60,13 @@ public enum MappedFiles {
     static func parse(_ text: [UInt8]) -> [Mapping] {
         var seen: Set<Mapping> = []
         var mappings: [Mapping] = []
+        var former: ArraySlice<UInt8> = []
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            guard let mapping = parse(line: line), seen.insert(mapping).inserted else { continue }
+            // The parts of one file follow each other: most lines name the same as their former.
+            let file = line.afterThreeFields
+            defer { former = file }
+            guard file != former, let mapping = parse(line: line), seen.insert(mapping).inserted
+            else { continue }
             mappings.append(mapping)
         }
         return mappings
@@ -72,8 +85,10 @@ public enum MappedFiles {
             decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
         guard path.hasPrefix("/") else { return nil }
         // The kernel writes a newline in a name as \012 and leaves all else as it is.
-        path = path.split(separator: "\\012", omittingEmptySubsequences: false)
-            .joined(separator: "\n")
+        if path.utf8.contains(UInt8(ascii: "\\")) {
+            path = path.split(separator: "\\012", omittingEmptySubsequences: false)
+                .joined(separator: "\n")
+        }
         let isDeleted = path.hasSuffix(" (deleted)")
         if isDeleted { path.removeLast(" (deleted)".count) }
         return Mapping(
@@ -102,5 +117,17 @@ public enum MappedFiles {
             text.append(contentsOf: buffer[..<count])
             guard text.count <= byteLimit else { throw .tooLong }
         }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// What stands behind address, permissions and offset: device, inode and path.
+    fileprivate var afterThreeFields: ArraySlice<UInt8> {
+        var spaces = 0
+        for index in indices where self[index] == UInt8(ascii: " ") {
+            spaces += 1
+            if spaces == 3 { return self[index...] }
+        }
+        return []
     }
 }

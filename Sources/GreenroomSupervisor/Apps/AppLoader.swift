@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomAppChannel
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -87,7 +88,9 @@ struct AppLoader {
             manifestPath: manifest.file,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
             executablePath: facts.path, pausedExecutablePath: facts.executable,
-            arguments: manifest.command, environment: environment, extraKeyNames: extraKeys,
+            arguments: manifest.command, environment: environment,
+            encodedEnvironment: (try? StringList(environment)) ?? StringList(),
+            extraKeyNames: extraKeys,
             workingDirectory: directory(of: manifest, owner.account),
             umask: manifest.umask ?? 0o022, account: owner.account, groups: owner.groups,
             changesUser: owner.changes, noNewPrivileges: manifest.noNewPrivileges,

@@ -1,3 +1,4 @@
+internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
@@ -30,6 +31,8 @@ struct InstalledApp: Sendable {
     var arguments: [String]
     /// What instances get when the caller brings no environment of its own.
     var environment: [String]
+    /// The same, as it goes to a paused instance.
+    var encodedEnvironment: StringList
     var extraKeyNames: Set<String>
     var workingDirectory: String
     var umask: UInt32

@@ -6,8 +6,8 @@ internal import GreenroomLinux
 struct LaunchContext {
     /// argv of the app: the manifest's words, then the client's.
     var arguments: [String]
-    /// The whole environment of the launch.
-    var environment: [String]
+    /// The whole environment of the launch; nil means the app's own, which is encoded already.
+    var environment: [String]?
     /// A directory to start in; nil means the manifest's.
     var workingDirectory: FileDescriptor?
     var umask: UInt32?

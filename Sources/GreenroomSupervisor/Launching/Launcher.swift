@@ -42,16 +42,18 @@ final class Launcher {
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
         var context = LaunchContext(
             arguments: call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments,
-            environment: app.environment, requestedAt: requestedAt)
+            requestedAt: requestedAt)
         var key = app.poolEnvironment.key
         if call.callerEnvironment != nil || !call.environment.isEmpty {
-            context.environment = Self.environment(of: call, base: app.environment)
-            let pool = PoolEnvironment(of: context.environment, extraNames: app.extraKeyNames)
+            let environment = Self.environment(of: call, base: app.environment)
+            context.environment = environment
+            let pool = PoolEnvironment(of: environment, extraNames: app.extraKeyNames)
             environments.remember(pool)
             key = pool.key
         }
         if app.readyCondition == .notify, let notifySocketPath {
-            context.environment.append("NOTIFY_SOCKET=\(notifySocketPath)")
+            context.environment =
+                (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
         }
         context.umask = call.umask
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
@@ -122,10 +124,12 @@ final class Launcher {
         let arguments =
             instance.argumentPrefix.count > 1
             ? instance.argumentPrefix + context.arguments.dropFirst() : context.arguments
+        let environment =
+            if let own = context.environment { try StringList(own) } else { app.encodedEnvironment }
         let message = DaemonMessage.go(
             GoMessage(
                 arguments: try StringList(arguments),
-                environment: try StringList(context.environment),
+                environment: environment,
                 flags: app.setsCommandLine ? .setCommandLine : [], umask: context.umask,
                 roles: roles))
         let encoded = try message.encoded()
@@ -183,7 +187,7 @@ final class Launcher {
     private func launch(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
-        var specification = specification(instance, app, context.arguments, context.environment)
+        var specification = specification(instance, app, context.arguments, context.environment ?? app.environment)
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }
             specification.descriptors.removeAll { $0.target == CInt(target) }

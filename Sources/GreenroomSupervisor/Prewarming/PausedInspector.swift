@@ -17,14 +17,10 @@ final class PausedInspector {
         instance.argumentPrefix = commandLine(of: instance.pid)
         instance.prepareForLaunch()
         do throws(MappedFiles.Failure) {
-            let mapped = try MappedFiles.mappedFiles(instance.pid)
-            let paths = mapped.filter(\.isProgramText).map(\.path)
+            let mapped = try MappedFiles.mappedFiles(instance.pid).filter(\.isProgramText)
             // Watched before they are compared: no change falls between the two.
-            guard !mapped.contains(where: { $0.isDeleted && $0.isProgramText }),
-                staleness.watch(paths, for: instance.identifier)
-            else { return false }
-            _ = try MappedFiles.snapshot(instance.pid)
-            return !app.fingerprint.contains(where: \.hasChanged)
+            return staleness.watch(mapped.map(\.path), for: instance.identifier)
+                && mapped.allSatisfy(\.isCurrent) && !app.fingerprint.contains(where: \.hasChanged)
         } catch {
             return false
         }
@@ -36,8 +32,12 @@ final class PausedInspector {
     /// what is resident.
     func byteCount(of instance: Instance) -> UInt64 {
         if let text = try? SmallFile.text(of: "/proc/\(instance.pid)/smaps_rollup"),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Pss:") }),
-            let kibibytes = line.split(separator: " ").dropFirst().first.flatMap({ UInt64($0) })
+            let line = text.utf8.split(separator: UInt8(ascii: "\n")).first(where: {
+                $0.starts(with: "Pss:".utf8)
+            }),
+            let kibibytes = line.split(separator: UInt8(ascii: " ")).dropFirst().first.flatMap({
+                UInt64(Substring($0))
+            })
         {
             return kibibytes << 10
         }
@@ -52,12 +52,5 @@ final class PausedInspector {
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/cmdline") else { return [] }
         return text.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map(
             String.init)
-    }
-}
-
-extension MappedFiles.Mapping {
-    /// Neither shared memory nor a device.
-    fileprivate var isProgramText: Bool {
-        !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
     }
 }

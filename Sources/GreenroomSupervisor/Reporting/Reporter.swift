@@ -157,7 +157,7 @@ final class Reporter {
     }
 
     private func scheduleStatus() {
-        guard !isStatusDue else { return }
+        guard statusText != nil, !isStatusDue else { return }
         isStatusDue = true
         try? statusTimer?.setDeadline(after: .seconds(1))
     }

@@ -111,10 +111,11 @@ final class SpawnerEvents {
     }
 
     private func started(_ instance: Instance) {
+        // The client waits for its answer; the rest can wait for us.
+        supervisor.handle(.started(instance.identifier))
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
         if catalog[instance.app]?.kind != .applicationKit { instance.closeChannel() }
         inspector.forget(instance.identifier)
-        supervisor.handle(.started(instance.identifier))
     }
 
     @discardableResult

@@ -7,19 +7,22 @@ internal import Synchronization
 /// written to the other copy first and then named by one atomic store, so whoever maps the memory
 /// after a `kill -9` finds the old record or the new one, never half of either. No system call.
 ///
+///     header | control words of all slots | copy 0 and copy 1 of slot 0 | of slot 1 | …
 ///     control word: 0 free; otherwise a count whose lowest bit names the current copy
+///
+/// The control words stand together, so that reading which slots are in use touches 16 pages.
 @safe final class RuntimeState {
     /// Instance slots: `Policy.instanceLimit` alive and as many ended ones as are remembered.
     static let instanceSlotCount = 4096
     /// Apps whose failures, crashes or pool are worth remembering.
     static let appSlotCount = 4096
     private static let headerByteCount = 4096
-    /// The control word on a cache line of its own, then the two copies.
-    private static let slotByteCount = 64 + 2 * RecordCoding.capacity
-    private static let magic: UInt64 = 0x3130_4554_4154_5347  // "GSTATE01"
+    private static let slotCount = instanceSlotCount + appSlotCount
+    private static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
+    private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
     /// The size of the mapping in bytes; only touched pages cost memory.
-    static let byteCount = headerByteCount + (instanceSlotCount + appSlotCount) * slotByteCount
+    static let byteCount = copiesOffset + slotCount * 2 * RecordCoding.capacity
 
     private let base: UnsafeMutableRawPointer
     private var instanceSlots: [InstanceIdentifier: Int] = [:]
@@ -119,17 +122,13 @@ internal import Synchronization
 
     // MARK: Slots
 
-    private func start(_ slot: Int) -> UnsafeMutableRawPointer {
-        unsafe base + Self.headerByteCount + slot * Self.slotByteCount
-    }
-
     private func control(_ slot: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        unsafe start(slot).assumingMemoryBound(to: Atomic<UInt64>.self)
+        unsafe (base + Self.headerByteCount).assumingMemoryBound(to: Atomic<UInt64>.self) + slot
     }
 
     private func copy(_ slot: Int, _ index: UInt64) -> UnsafeMutableRawBufferPointer {
         unsafe UnsafeMutableRawBufferPointer(
-            start: start(slot) + 64 + Int(index) * RecordCoding.capacity,
+            start: base + Self.copiesOffset + (2 * slot + Int(index)) * RecordCoding.capacity,
             count: RecordCoding.capacity)
     }
 

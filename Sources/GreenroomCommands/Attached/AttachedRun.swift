@@ -1,0 +1,113 @@
+import GreenroomControl
+import GreenroomLinux
+
+/// What `greenroomctl run` does, however its command line was read.
+struct AttachedRun: Equatable {
+    var app: String
+    /// As `NAME=VALUE`.
+    var environment: [String] = []
+    var arguments: [String] = []
+    var socket: String?
+
+    /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments behind `--`.
+    ///
+    /// An app that is launched in a tenth of a millisecond must not wait for the full parser, which
+    /// takes several. Whatever is not plain (help, abbreviations, mistakes) is left to that one.
+    init?(plain words: some Collection<String>) {
+        var words = Array(words)[...]
+        guard words.popFirst() == "run" else { return nil }
+        var app: String?
+        while let word = words.popFirst() {
+            switch word {
+            case "--":
+                arguments = Array(words)
+                words = []
+            case "--env":
+                guard let value = words.popFirst() else { return nil }
+                environment.append(value)
+            case "--socket":
+                guard let value = words.popFirst(), socket == nil else { return nil }
+                socket = value
+            case _:
+                guard app == nil, !word.isEmpty, !word.hasPrefix("-") else { return nil }
+                app = word
+            }
+        }
+        guard let app, Self.variables(environment) != nil else { return nil }
+        self.app = app
+    }
+
+    init(app: String, environment: [String], arguments: [String], socket: String?) {
+        self.app = app
+        self.environment = environment
+        self.arguments = arguments
+        self.socket = socket
+    }
+
+    /// Runs the app and ends as it does.
+    /// - Returns: the exit code.
+    func execute(_ console: any Console) -> Int32 {
+        Caller.fillStandardDescriptors()
+        do throws(Failure) {
+            return try perform(ControlClient(path: SocketPath.find(option: socket)), console)
+        } catch {
+            console.complain(error.description)
+            return error.attachedExitCode
+        }
+    }
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let signals: SignalDescriptor
+        do throws(SystemError) {
+            signals = try SignalDescriptor(Caller.forwardedSignals)
+        } catch {
+            throw .system(error)
+        }
+        var call = Control.LaunchCall(
+            repeatable: try client.resolve(app), environment: Self.variables(environment) ?? [],
+            arguments: arguments)
+        let descriptors = try Caller.attach(to: &call)
+        let following = FollowedLaunch(
+            client, call, descriptors: descriptors, signals: signals)
+        _ = try following.launch()
+        return Ending(try following.waitForExit().exit).take(console)
+    }
+
+    /// Nil if one is not `NAME=VALUE`, or a name comes twice.
+    static func variables(_ assignments: [String]) -> [Control.EnvironmentVariable]? {
+        var variables: [Control.EnvironmentVariable] = []
+        for assignment in assignments {
+            guard let variable = Control.EnvironmentVariable(assignment: assignment),
+                !variables.contains(where: { $0.name == variable.name })
+            else { return nil }
+            variables.append(variable)
+        }
+        return variables
+    }
+}
+
+extension Control.EnvironmentVariable {
+    init?(assignment: String) {
+        guard let equals = assignment.utf8.firstIndex(of: UInt8(ascii: "=")),
+            equals > assignment.startIndex
+        else { return nil }
+        self.init(
+            name: String(assignment[..<equals]),
+            value: String(assignment[assignment.index(after: equals)...]))
+    }
+}
+
+extension Control.LaunchCall {
+    /// A call with a name of its own, so that it can be repeated after a lost connection without
+    /// launching twice.
+    init(
+        repeatable app: String, environment: [Control.EnvironmentVariable], arguments: [String]
+    ) {
+        self.init(app: app)
+        self.arguments = arguments
+        self.environment = environment
+        var random = SystemRandomNumberGenerator()
+        launchIdentifier =
+            String(random.next(), radix: 36) + "-" + String(random.next(), radix: 36)
+    }
+}
