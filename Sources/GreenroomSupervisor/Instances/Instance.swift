@@ -17,6 +17,8 @@ final class Instance {
     let cgroup: Cgroup?
     /// Its name below the instances' directory.
     let cgroupName: String?
+    /// The directory that it is in.
+    var cgroupParent: Cgroup?
     /// The daemon's end of the app channel, until the app has started.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
@@ -52,6 +54,28 @@ final class Instance {
     func closeChannel() {
         channelSource = nil
         channel = nil
+    }
+
+    /// Of an instance that no spawner knows: once it is empty.
+    func removeCgroup() {
+        guard let cgroupName, let cgroupParent else { return }
+        // What cannot be removed (an app's own sub-cgroup) is only litter.
+        _ = try? cgroupParent.removeChild(cgroupName)
+        removeIfAbandoned(cgroupParent)
+    }
+
+    /// A spawner without systemd makes a directory named after itself, which dies with it (the
+    /// kernel refuses while there is another instance in it). systemd removes its own.
+    private func removeIfAbandoned(_ parent: Cgroup) {
+        guard let path = unsafe realpath("/proc/self/fd/\(parent.directory.rawValue)", nil) else {
+            return
+        }
+        defer { unsafe free(path) }
+        let text = unsafe String(cString: path)
+        guard text.split(separator: "/").last?.hasPrefix("greenroom-") == true,
+            !text.hasSuffix(".service")
+        else { return }
+        _ = unsafe rmdir(path)
     }
 
     // MARK: Signals and the freezer

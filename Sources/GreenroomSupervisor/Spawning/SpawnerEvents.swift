@@ -30,7 +30,6 @@ final class SpawnerEvents {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)
             listen(to: instance)
-            awaitOutput(of: instance)
             supervisor.handle(.spawned(instance.identifier))
         case .spawnFailed(let number, let error):
             supervisor.spawnFailed(
@@ -48,6 +47,7 @@ final class SpawnerEvents {
 
     /// Watches the app channel until the app has started.
     func listen(to instance: Instance) {
+        awaitOutput(of: instance)
         do throws(SystemdError) {
             try instance.watchChannel { [unowned self] in receive(from: $0) }
         } catch {
@@ -71,7 +71,7 @@ final class SpawnerEvents {
 
     /// A program that started and ended at once: its STARTED came before its exit and must count
     /// before it, though the exit arrived on another descriptor.
-    private func drainChannel(of identifier: InstanceIdentifier) {
+    func drainChannel(of identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier] else { return }
         while instance.channel != nil, receiveOne(from: instance) {}
     }

@@ -118,6 +118,9 @@ final class SpawnerLink {
             if events.contains(.writable) { flush() }
             if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
         }
+        // What was sent before could only be queued.
+        wantsWritable = false
+        listen()
         let early = early
         self.early = []
         for message in early { onMessage?(message) }
@@ -154,12 +157,16 @@ final class SpawnerLink {
     }
 
     private func listen() {
-        guard connection.hasUnsent != wantsWritable else { return }
+        guard source != nil, connection.hasUnsent != wantsWritable else { return }
         wantsWritable = connection.hasUnsent
         try? source?.setEvents(wantsWritable ? [.readable, .writable] : .readable)
     }
 
     private func lost() {
+        // What it said before it went is true: exits above all.
+        while onMessage != nil, let messages = try? connection.receive(), !messages.isEmpty {
+            for message in messages { onMessage?(message) }
+        }
         source = nil
         let observer = onLost
         onLost = nil
