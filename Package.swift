@@ -138,6 +138,18 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+        // The whole daemon, as real processes.
+        .target(
+            name: "DaemonTestSupport",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "TestSupport", "Varlink"],
+            path: "Tests/DaemonTestSupport", swiftSettings: relaxed),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
+                "greenroomctl",
+            ], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,38 @@
+public import GreenroomControl
+import TestSupport
+
+/// The daemon's events, from the moment this was made; none is missed.
+public final class EventWatcher {
+    private let client: TestClient
+    /// All that were read.
+    public private(set) var events: [Control.Event] = []
+
+    public init(_ path: String) throws {
+        client = try TestClient(path)
+        guard case .watched(nil) = try client.call(.watch) else {
+            throw TestError("the first reply of Watch has an event")
+        }
+    }
+
+    /// Waits for the next event.
+    public func next(milliseconds: Int32 = Processes.deadline) throws -> Control.Event {
+        guard case .watched(let event?) = try client.reply(to: .watch, milliseconds: milliseconds)
+        else { throw TestError("a reply of Watch without an event") }
+        events.append(event)
+        return event
+    }
+
+    /// Waits for the next event that is meant.
+    @discardableResult
+    public func next(_ isMeant: (Control.Event) -> Bool) throws -> Control.Event {
+        while true {
+            let event = try next()
+            if isMeant(event) { return event }
+        }
+    }
+
+    /// Waits until the instance enters the state.
+    public func awaitState(_ state: Control.ExecutionState, of instance: UInt64) throws {
+        try next { $0.kind == .stateChanged && $0.instance == instance && $0.to == state }
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import GreenroomLinux
+import TestSupport
+
+/// What /proc says about processes (proc(5)).
+public enum Processes {
+    /// Longest wait for a fact. Only a failing test waits so long.
+    public static let deadline: Int32 = 30_000
+
+    public static var all: [Int32] {
+        guard let directory = opendir("/proc") else { return [] }
+        defer { closedir(directory) }
+        var pids: [Int32] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let pid = Int32(name) { pids.append(pid) }
+        }
+        return pids
+    }
+
+    /// The state letter of a process, `Z` for one that is gone as well.
+    public static func state(of pid: Int32) -> Character {
+        fields(of: pid).first?.first ?? "Z"
+    }
+
+    public static func parent(of pid: Int32) -> Int32 { number(1, of: pid) }
+
+    public static func session(of pid: Int32) -> Int32 { number(3, of: pid) }
+
+    public static func isAlive(_ pid: Int32) -> Bool { !"ZX".contains(state(of: pid)) }
+
+    /// Live processes that descend from `pid`, without itself.
+    public static func descendants(of pid: Int32) -> [Int32] {
+        var childrenOf: [Int32: [Int32]] = [:]
+        for process in all { childrenOf[parent(of: process), default: []].append(process) }
+        var found: [Int32] = []
+        var open = [pid]
+        while let next = open.popLast() {
+            for child in childrenOf[next] ?? [] {
+                if isAlive(child) { found.append(child) }
+                open.append(child)
+            }
+        }
+        return found
+    }
+
+    /// Live processes in whose command line or environment the text stands, except the test's own.
+    public static func mentioning(_ text: String) -> [Int32] {
+        let wanted = Array(text.utf8)
+        return all.filter { pid in
+            guard pid != getpid(), isAlive(pid) else { return false }
+            return ["cmdline", "environ"].contains { file in
+                contains((try? readFile("/proc/\(pid)/\(file)")) ?? [], wanted)
+            }
+        }
+    }
+
+    /// Returns when the process has ended, reaped or not.
+    public static func awaitEnd(of pid: Int32) throws {
+        guard let process = try? ProcessDescriptor(pid: pid) else { return }
+        guard try process.descriptor.waitUntilReadable(milliseconds: deadline) else {
+            throw TestError("process \(pid) does not end: \(status(of: pid))")
+        }
+    }
+
+    /// One line of /proc/PID/status, without its name.
+    public static func line(_ name: String, of pid: Int32) -> String? {
+        status(of: pid).split(separator: "\n").first { $0.hasPrefix(name + ":") }.map {
+            $0.dropFirst(name.count + 1).drop { $0 == "\t" || $0 == " " }
+        }.map(String.init)
+    }
+
+    private static func status(of pid: Int32) -> String {
+        String(decoding: (try? readFile("/proc/\(pid)/status")) ?? [], as: UTF8.self)
+    }
+
+    private static func number(_ field: Int, of pid: Int32) -> Int32 {
+        let fields = fields(of: pid)
+        return field < fields.count ? Int32(fields[field]) ?? 0 : 0
+    }
+
+    /// Of /proc/PID/stat, those behind the name: state, parent, group, session, ...
+    private static func fields(of pid: Int32) -> [Substring] {
+        let text = String(
+            decoding: (try? readFile("/proc/\(pid)/stat")) ?? [], as: UTF8.self)
+        guard let end = text.lastIndex(of: ")") else { return [] }
+        return text[text.index(after: end)...].split(separator: " ")
+    }
+
+    private static func contains(_ bytes: [UInt8], _ wanted: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { all in
+            var rest = all[...]
+            while rest.count >= wanted.count {
+                let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress!
+                guard let found = memchr(start, Int32(wanted[0]), rest.count) else { return false }
+                rest = rest.dropFirst(UnsafeRawPointer(found) - start)
+                if rest.starts(with: wanted) { return true }
+                rest = rest.dropFirst()
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+import TestSupport
+
+/// The programs under test.
+public enum Programs {
+    public static var daemon: String { get throws { try find("greenroomd") } }
+    public static var spawner: String { get throws { try find("greenroom-spawner") } }
+    public static var client: String { get throws { try find("greenroomctl") } }
+
+    /// Beside the test bundle, in the folder of the same build.
+    private static func find(_ name: String) throws -> String {
+        for argument in CommandLine.arguments {
+            var directory = argument[...]
+            while let slash = directory.lastIndex(of: "/") {
+                directory = directory[..<slash]
+                let path = "\(directory)/\(name)"
+                if isProgram(path) { return path }
+            }
+        }
+        let path = "\(packageRoot)/.build/debug/\(name)"
+        guard isProgram(path) else { throw TestError("\(name) is not built") }
+        return path
+    }
+
+    /// A file: a folder of the same name, as in Sources, can be "executed", too.
+    private static func isProgram(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && access(path, X_OK) == 0
+    }
+}

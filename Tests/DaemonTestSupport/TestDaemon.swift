@@ -1,0 +1,226 @@
+import Glibc
+public import GreenroomControl
+import GreenroomLinux
+public import TestSupport
+import Testing
+
+/// A private greenroomd with a runtime directory, manifests and a spawner of its own. It, the
+/// spawner and every app end with the last reference, also when the test fails.
+///
+/// Only daemons without systemd are started: each starts its spawner itself, and the spawner
+/// outlives it when it is killed.
+public final class TestDaemon {
+    /// Who runs the daemon and how.
+    public struct Options: Sendable {
+        /// nil is the test's own user.
+        public var user: Int32?
+        /// Lines of `[Greenroom]`, the configuration.
+        public var configuration: [String] = []
+        /// Added to the daemon's environment.
+        public var environment: [String] = []
+        /// Soft limit on the daemon's open files; 0 is the test's own.
+        public var openFileLimit: Int32 = 0
+        public init() {}
+        /// As nobody (65534), who may not make cgroups: the degraded mode.
+        public static var asNobody: Options {
+            var options = Options()
+            options.user = 65_534
+            return options
+        }
+    }
+
+    public let directory: TemporaryDirectory
+    public let options: Options
+    private var process: ChildProcess?
+    /// Every spawner seen.
+    private var spawners: Set<Int32> = []
+
+    public var runtimeDirectory: String { directory.path + "/run" }
+    public var appDirectory: String { directory.path + "/apps" }
+    public var socketPath: String { runtimeDirectory + "/control" }
+
+    /// Starts it and returns when it is ready (sd_notify(3)).
+    public init(_ apps: [TestApp], _ options: Options = Options()) throws {
+        if let user = options.user, user != getuid() as uid_t {
+            try requireOrSkip(getuid() == 0, "only root can run as another user")
+        }
+        self.options = options
+        directory = try TemporaryDirectory()
+        for path in [runtimeDirectory, appDirectory] { mkdir(path, 0o755) }
+        if let user = options.user {
+            for path in [directory.path, runtimeDirectory] {
+                chown(path, uid_t(user), gid_t(user))
+            }
+        }
+        for app in apps { try install(app) }
+        try configure(options.configuration)
+        try start()
+    }
+
+    public convenience init(_ apps: TestApp..., options: Options = Options()) throws {
+        try self.init(apps, options)
+    }
+
+    deinit { end() }
+
+    // MARK: The process
+
+    public var pid: Int32 {
+        get throws {
+            guard let process else { throw TestError("the daemon does not run") }
+            return process.pid
+        }
+    }
+
+    /// The spawner that the daemon uses: whoever listens at its socket.
+    public var spawnerPid: Int32 {
+        get throws {
+            let path = runtimeDirectory + "/spawner"
+            let pid = try UnixSocket.connect(to: path, .seqpacket).peerCredentials().pid
+            spawners.insert(pid)
+            return pid
+        }
+    }
+
+    /// Starts the daemon, the first time or again, and waits until it is ready.
+    public func start() throws {
+        let address = directory.path + "/ready"
+        let ready = try DatagramSocket(boundAt: address, mode: 0o666)
+        defer { unlink(address) }
+        let program = try Programs.daemon
+        var request = ChildRequest(
+            program,
+            arguments: [
+                program, "--runtime-directory", runtimeDirectory, "--apps", appDirectory,
+                "--config", directory.path + "/greenroom.conf", "--spawner",
+                try Programs.spawner, "--shim", try prewarmShim(),
+            ],
+            environment: [
+                "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",
+                "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",
+            ] + options.environment)
+        let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+        defer { close(log) }
+        request.descriptors[2] = log
+        request.user = options.user
+        request.newSession = true
+        request.openFileLimit = options.openFileLimit
+        let process = try ChildProcess(request)
+        self.process = process
+        var entries = [
+            PollEntry(ready.descriptor.rawValue, POLLIN), PollEntry(process.pidfd, POLLIN),
+        ]
+        while true {
+            let count = try PollEntry.wait(&entries, milliseconds: Processes.deadline)
+            guard count > 0, entries[0].isReady else {
+                throw TestError("the daemon does not start: \(self.log)")
+            }
+            while let message = try ready.receive() {
+                if message.text.contains("READY=1") {
+                    _ = try? spawnerPid
+                    return
+                }
+            }
+        }
+    }
+
+    /// SIGKILL; the spawner and the apps live on. Returns when it has ended.
+    public func kill() throws {
+        process?.kill(SIGKILL)
+        try process?.waitForExit()
+        process = nil
+    }
+
+    /// SIGTERM: ends the apps, the spawner and itself.
+    @discardableResult
+    public func terminate() throws -> ChildProcess.Exit {
+        guard let process else { throw TestError("the daemon does not run") }
+        process.kill(SIGTERM)
+        let exit = try process.waitForExit()
+        self.process = nil
+        return exit
+    }
+
+    public func signal(_ number: Int32) { process?.kill(number) }
+
+    /// What it, its spawner and their apps without a standard error of their own wrote.
+    public var log: String {
+        String(decoding: (try? readFile(logPath)) ?? [], as: UTF8.self)
+    }
+    private var logPath: String { directory.path + "/log" }
+
+    /// Live processes of this daemon: itself, the spawner, every app.
+    public var processes: [Int32] {
+        var all = Set(Processes.mentioning(directory.path))
+        for spawner in spawners where Processes.isAlive(spawner) {
+            all.insert(spawner)
+            all.formUnion(Processes.descendants(of: spawner))
+        }
+        return all.sorted()
+    }
+
+    private func end() {
+        _ = try? spawnerPid
+        if let process {
+            // Frozen, it would not hear the SIGTERM.
+            process.kill(SIGCONT)
+            process.kill(SIGTERM)
+            do { try process.waitForExit(seconds: 15) } catch {
+                Issue.record("the daemon did not end on SIGTERM: \(log)")
+            }
+            let left = processes.filter { $0 != process.pid }
+            if !left.isEmpty { Issue.record("left by the daemon: \(left) \(log)") }
+        }
+        process = nil
+        // One that forks while we look is found in the next round.
+        for _ in 0..<10 {
+            let left = processes
+            if left.isEmpty { break }
+            for pid in left { Glibc.kill(pid, SIGKILL) }
+            for pid in left { try? Processes.awaitEnd(of: pid) }
+        }
+    }
+
+    // MARK: Files
+
+    public func install(_ app: TestApp) throws {
+        try directory.write(app.manifest, to: "apps/\(app.identifier).app")
+    }
+
+    public func configure(_ lines: [String]) throws {
+        let text = (["[Greenroom]"] + lines).joined(separator: "\n") + "\n"
+        try directory.write(text, to: "greenroom.conf")
+    }
+
+    // MARK: Clients
+
+    public func client() throws -> TestClient { try TestClient(socketPath) }
+
+    public func watch() throws -> EventWatcher { try EventWatcher(socketPath) }
+
+    /// Returns the fact when there is one. It is looked for now and after each event.
+    @discardableResult
+    public func await<Fact>(
+        _ what: String, _ look: (TestClient) throws -> Fact?
+    ) throws -> Fact {
+        let watcher = try watch()
+        let client = try client()
+        while true {
+            if let fact = try look(client) { return fact }
+            do { _ = try watcher.next() } catch {
+                throw TestError("waiting for \(what): \(error); \(log)")
+            }
+        }
+    }
+
+    /// Returns the paused instances of an app when there are so many.
+    @discardableResult
+    public func awaitPaused(
+        _ app: String, count: Int = 1
+    ) throws -> [Control.InstanceStatus] {
+        try self.await("\(count) paused instances of \(app)") { client in
+            let paused = try client.paused(app)
+            return paused.count == count ? paused : nil
+        }
+    }
+}
