@@ -150,6 +150,12 @@ let package = Package(
                 "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
                 "greenroomctl",
             ], swiftSettings: relaxed),
+        .testTarget(
+            name: "RecoveryTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "CTestSupport", "greenroomd", "greenroom-spawner", "greenroomctl",
+            ], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -24,7 +24,8 @@ extension ControlHandler {
                 prewarmTarget: app.description.prewarmCount, runningCount: running.count,
                 state: Control.ExecutionState(
                     running.max { $0.state.prominence < $1.state.prominence }?.state
-                        ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning)))
+                        ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
+            )
         }
     }
 
@@ -39,7 +40,8 @@ extension ControlHandler {
                 .filter { mayDo(.observe, owner: catalog[$0.app]?.account, peer) }
                 .map(status)
         case .app(let name)?:
-            supervisor.lifecycle.instances(of: try find(name, .observe, peer).identifier).map(status)
+            supervisor.lifecycle.instances(of: try find(name, .observe, peer).identifier).map(
+                status)
         case .instance(let number)?:
             try {
                 () throws(ControlError) in

@@ -6,7 +6,8 @@ internal import Systemd
 /// connection's output limit; nobody else notices.
 @LoopActor
 final class EventStream {
-    private var watchers: [UInt64: (connection: ControlConnection, mayObserve: (String?) -> Bool)] = [:]
+    private var watchers: [UInt64: (connection: ControlConnection, mayObserve: (String?) -> Bool)] =
+        [:]
     private(set) var sequence: UInt64 = 0
 
     var isWatched: Bool { !watchers.isEmpty }

@@ -26,7 +26,9 @@ final class Orphan {
 
     /// To every process of the group while its leader lives (kill(2)).
     func signalGroup(_ number: CInt) {
-        guard instance.cgroup == nil, (try? instance.process.send(signal: 0)) == true else { return }
+        guard instance.cgroup == nil, (try? instance.process.send(signal: 0)) == true else {
+            return
+        }
         _ = Glibc.kill(-instance.pid, number)
     }
 

@@ -60,7 +60,8 @@ final class Launcher {
             context.workingDirectory = descriptors[index]
         } else if let path = call.workingDirectory {
             do throws(SystemError) {
-                context.workingDirectory = try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
+                context.workingDirectory = try FileDescriptor.open(
+                    path, Self.pathOnly | O_DIRECTORY)
             } catch {
                 throw .refused(code: "working_directory", reason: error.description)
             }
@@ -157,7 +158,8 @@ final class Launcher {
     }
 
     /// argv[0] alone, no argument of anybody; the environment as far as it is read before main.
-    private func prewarm(_ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey) {
+    private func prewarm(_ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey)
+    {
         var environment = app.environment
         if key != app.poolEnvironment.key {
             guard let pool = environments[key] else {
@@ -165,11 +167,14 @@ final class Launcher {
             }
             environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
         }
-        var specification = specification(instance, app, Array(app.arguments.prefix(1)), environment)
+        var specification = specification(
+            instance, app, Array(app.arguments.prefix(1)), environment)
         specification.wantsChannel = true
         if app.kind == .program {
             let name = PrewarmEnvironment.preloadName + "="
-            let own = environment.first { $0.hasPrefix(name) }.map { ":" + $0.dropFirst(name.count) }
+            let own = environment.first { $0.hasPrefix(name) }.map {
+                ":" + $0.dropFirst(name.count)
+            }
             specification.environment.removeAll { $0.hasPrefix(name) }
             specification.environment += [
                 name + shimPath + (own ?? ""),

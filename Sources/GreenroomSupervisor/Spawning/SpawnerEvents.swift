@@ -106,7 +106,8 @@ final class SpawnerEvents {
 
     private func paused(_ instance: Instance) {
         let isUsable = inspector.inspect(instance, app: catalog[instance.app])
-        supervisor.handle(.paused(instance.identifier, byteCount: inspector.byteCount(of: instance)))
+        supervisor.handle(
+            .paused(instance.identifier, byteCount: inspector.byteCount(of: instance)))
         if !isUsable { supervisor.handle(.becameStale(instance.identifier)) }
     }
 

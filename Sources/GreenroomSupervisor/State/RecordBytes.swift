@@ -66,7 +66,8 @@
             return nil
         }
         defer { offset += 8 }
-        return unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        return unsafe UInt64(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     mutating func string() -> String? {

@@ -42,7 +42,8 @@ internal import Synchronization
         unsafe base = unsafe mapping
         let known = unsafe mapping.load(as: UInt64.self) == Self.magic
         if !known {
-            unsafe mapping.initializeMemory(as: UInt8.self, repeating: 0, count: Self.headerByteCount)
+            unsafe mapping.initializeMemory(
+                as: UInt8.self, repeating: 0, count: Self.headerByteCount)
             unsafe mapping.storeBytes(of: Self.magic, as: UInt64.self)
         }
         contents.nextInstance = InstanceIdentifier(
@@ -65,7 +66,8 @@ internal import Synchronization
             contents.nextInstance = max(
                 contents.nextInstance, InstanceIdentifier(record.instance.rawValue + 1))
         }
-        for slot in (Self.instanceSlotCount..<Self.instanceSlotCount + Self.appSlotCount).reversed() {
+        for slot in (Self.instanceSlotCount..<Self.instanceSlotCount + Self.appSlotCount).reversed()
+        {
             guard known, let bytes = unsafe currentCopy(slot) else {
                 freeAppSlots.append(slot)
                 continue
@@ -89,7 +91,8 @@ internal import Synchronization
         // An identifier must never come twice, not even when its record is erased before a crash.
         let nextIdentifier = unsafe base.load(fromByteOffset: 8, as: UInt64.self)
         if record.instance.rawValue >= nextIdentifier {
-            unsafe base.storeBytes(of: record.instance.rawValue + 1, toByteOffset: 8, as: UInt64.self)
+            unsafe base.storeBytes(
+                of: record.instance.rawValue + 1, toByteOffset: 8, as: UInt64.self)
         }
         guard let slot = instanceSlots[record.instance] ?? freeInstanceSlots.popLast() else {
             return false
