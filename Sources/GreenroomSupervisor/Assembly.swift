@@ -194,8 +194,9 @@ public final class Daemon {
             supervisor.use(
                 unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
                 memory: memory)
+            let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
-            recovery.reconnect(with: greeting.instances)
+            recovery.reconnect(with: greeting.instances, repeating: orders)
             try link.activate()
             reporter.say(.notice, "the spawner is back")
         } catch {

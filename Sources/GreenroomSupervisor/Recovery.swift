@@ -28,9 +28,19 @@ struct Recovery {
 
     /// After the connection to the spawner broke: it may have executed itself anew, with every
     /// instance, or be another, which knows none.
-    func reconnect(with table: [GreenroomSpawner.InstanceRecord]) {
-        supervisor.instances.orphan(allBut: Set(table.map { InstanceIdentifier($0.instance) }))
-        compare(supervisor.lifecycle.instances, with: table)
+    ///
+    /// - Parameter orders: what the same spawner was told and may not have heard.
+    func reconnect(
+        with table: [GreenroomSpawner.InstanceRecord], repeating orders: [SpawnSpecification]
+    ) {
+        let present = Set(table.map(\.instance))
+        supervisor.instances.orphan(allBut: Set(present.map { InstanceIdentifier($0) }))
+        let missing = orders.filter { !present.contains($0.instance) }
+        let awaited = Set(missing.map(\.instance))
+        let records = supervisor.lifecycle.instances
+        compare(records, with: table, awaiting: awaited)
+        let wanted = Set(records.filter { $0.state != .notRunning }.map(\.instance.rawValue))
+        for order in missing where wanted.contains(order.instance) { spawner.send(.spawn(order)) }
     }
 
     /// There is no spawner: what had been ordered and not been heard of will not come.
@@ -38,7 +48,7 @@ struct Recovery {
 
     private func compare(
         _ records: [GreenroomLifecycle.InstanceRecord],
-        with table: [GreenroomSpawner.InstanceRecord]
+        with table: [GreenroomSpawner.InstanceRecord], awaiting awaited: Set<UInt64> = []
     ) {
         let known = Set(records.map(\.instance))
         var news: [GreenroomSpawner.InstanceRecord] = []
@@ -57,7 +67,8 @@ struct Recovery {
                 reportEnd(entry)
             }
         }
-        for record in records where record.state != .notRunning {
+        for record in records
+        where record.state != .notRunning && !awaited.contains(record.instance.rawValue) {
             if supervisor.instances[record.instance] == nil { vanished(record) }
         }
         for entry in news { report(entry) }

@@ -19,6 +19,7 @@ import Testing
         for pid in pids { #expect(KernelObjects.threadCount(of: pid) == 1) }
         // The counter sees a wake-up.
         _ = try daemon.client().describe()
+        try awaitTimer(milliseconds: 100)
         #expect(switches(of: pids[0]) > before[0])
     }
 }

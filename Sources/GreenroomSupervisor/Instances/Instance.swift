@@ -51,6 +51,28 @@ final class Instance {
         }
     }
 
+    // MARK: Asking whether it still stands at its pause
+
+    /// Of the question that is open.
+    private var pongCookie: UInt64?
+
+    /// A cookie that no former supervisor gave: its answers may still be on their way.
+    func expectPong() -> UInt64 {
+        let cookie = MonotonicClock.nanoseconds
+        pongCookie = cookie
+        return cookie
+    }
+
+    /// True for the answer to the open question.
+    func takePong(_ cookie: UInt64) -> Bool {
+        guard pongCookie == cookie else { return false }
+        pongCookie = nil
+        return true
+    }
+
+    /// It is told to go: an answer that is still on its way says nothing any more.
+    func forgetPong() { pongCookie = nil }
+
     func closeChannel() {
         channelSource = nil
         channel = nil
