@@ -6,6 +6,11 @@ extension Lifecycle {
 
     public func instance(_ id: InstanceIdentifier) -> InstanceRecord? { table[id]?.record }
 
+    /// The instance that served this launch, for whoever knows the launch by name alone.
+    public func instance(of launch: LaunchIdentifier) -> InstanceRecord? {
+        launches[launch].flatMap { table[$0]?.record }
+    }
+
     /// The instances of one app, the remembered ends included, by identifier.
     public func instances(of app: AppIdentifier) -> [InstanceRecord] {
         (directory[app]?.members.sorted() ?? []).compactMap { table[$0]?.record }

@@ -46,7 +46,10 @@ extension Lifecycle {
             let record = table[id]!.record
             switch record.state {
             case .suspended: effects.append(.freeze(id))
-            case .launching where record.isResuming: resumeFailed(id)
+            case .launching where record.isResuming:
+                // It was told to go, or not: its channel says which, or its deadline comes. Ended
+                // now, a program that runs already would run twice for one launch.
+                break
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
             case .terminating: reapplyEnd(record)
             case .prewarming, .prewarmed, .notRunning: break

@@ -1,3 +1,4 @@
+public import Glibc
 public import GreenroomLinux
 
 /// A supervisor's connection to the spawner, to be driven by any event loop: nothing in it waits.
@@ -16,6 +17,11 @@ public final class SpawnerConnection {
     }
 
     public var fileDescriptor: CInt { stream.socket.descriptor.rawValue }
+
+    /// The spawner's process (SO_PEERCRED): the same for one that has executed itself anew.
+    public func spawnerProcess() throws(SystemError) -> pid_t {
+        try stream.socket.peerCredentials().pid
+    }
 
     /// Requests are waiting for the spawner to read.
     public var hasUnsent: Bool { stream.hasUnsent }

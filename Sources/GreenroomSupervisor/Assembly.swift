@@ -103,10 +103,11 @@ public final class Daemon {
             reporter.statusText = { [unowned self] in statusText }
         }
 
-        try use(spawner, greeting)
+        use(spawner, greeting)
         reload()
-        Recovery(supervisor: supervisor, events: spawnerEvents, spawner: spawner)
-            .reconcile(contents.instances, with: greeting.instances)
+        recovery.reconcile(contents.instances, with: greeting.instances)
+        // News of the spawner are about instances that are known by now.
+        try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
         supervisor.handle(.restored)
         try open(
@@ -151,7 +152,11 @@ public final class Daemon {
 
     // MARK: The spawner
 
-    private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
+    private var recovery: Recovery {
+        Recovery(supervisor: supervisor, events: spawnerEvents, spawner: spawner)
+    }
+
+    private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
         instances.spawner = link
@@ -165,18 +170,15 @@ public final class Daemon {
         }
         link.onMessage = { [unowned self] in spawnerEvents.handle($0) }
         link.onLost = { [unowned self] in spawnerLost() }
-        try link.activate()
     }
 
-    /// The apps live on: their descriptors are ours too. Only exit statuses are lost until there
-    /// is a spawner again.
+    /// The apps live on: their descriptors are ours too. Only exit statuses are lost, unless the
+    /// spawner has merely executed itself anew.
     private func spawnerLost() {
-        reporter.say(
-            .error, "the spawner is gone; apps live on, their exit statuses will be unknown")
         instances.spawner = nil
         launcher.spawner = nil
-        instances.watchOrphans()
-        reopenSpawner()
+        // Not at once: an effect that is being performed may have found it out.
+        retrySpawner(after: .zero)
     }
 
     private func reopenSpawner() {
@@ -185,19 +187,34 @@ public final class Daemon {
                 runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
                 mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace)
             let memory = try SharedMemory(mapping: greeting.welcome.state)
+            guard memory.byteCount >= RuntimeState.byteCount else {
+                throw StartError(
+                    "the running spawner is of another version; restart greenroom-apps.service")
+            }
+            spawnerRetry = nil
             var contents = RuntimeState.Contents()
             supervisor.use(
                 unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
                 memory: memory)
-            try use(link, greeting)
-            spawnerRetry = nil
+            let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
+            use(link, greeting)
+            recovery.reconnect(with: greeting.instances, repeating: orders)
+            try link.activate()
             reporter.say(.notice, "the spawner is back")
         } catch {
-            // systemd starts it again within moments; a failing start of ours is tried as often.
             reporter.sayOnce("reaching the spawner: \(error)")
-            spawnerRetry = try? LoopActor.timer(after: .milliseconds(500)) { [unowned self] in
-                reopenSpawner()
-            }
+            instances.orphan(allBut: [])
+            recovery.failPendingOrders()
+            // systemd starts it again within moments; a failing start of ours is tried as often.
+            retrySpawner(after: .milliseconds(500))
+        }
+    }
+
+    private func retrySpawner(after delay: Duration) {
+        do throws(SystemdError) {
+            spawnerRetry = try LoopActor.timer(after: delay) { [unowned self] in reopenSpawner() }
+        } catch {
+            reporter.failed("arming the timer", error)
         }
     }
 

@@ -4,14 +4,17 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Brings the core and the world together again after a restart: the records say what should be,
-/// the spawner's table what is, and every difference becomes an event.
+/// Brings the core and the world together again after a restart of the supervisor, or of the
+/// spawner: the records say what should be, the spawner's table what is, and every difference
+/// becomes an event.
 @LoopActor
 struct Recovery {
     let supervisor: Supervisor
     let events: SpawnerEvents
     let spawner: SpawnerLink
 
+    /// After a restart of the supervisor.
+    ///
     /// - Parameters:
     ///   - restored: what the runtime state held; younger instances are not in the table yet.
     ///   - table: every instance that the spawner has not been told to release.
@@ -20,8 +23,35 @@ struct Recovery {
         with table: [GreenroomSpawner.InstanceRecord]
     ) {
         let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
+        compare(records, with: table)
+    }
+
+    /// After the connection to the spawner broke: it may have executed itself anew, with every
+    /// instance, or be another, which knows none.
+    ///
+    /// - Parameter orders: what the same spawner was told and may not have heard.
+    func reconnect(
+        with table: [GreenroomSpawner.InstanceRecord], repeating orders: [SpawnSpecification]
+    ) {
+        let present = Set(table.map(\.instance))
+        supervisor.instances.orphan(allBut: Set(present.map { InstanceIdentifier($0) }))
+        let missing = orders.filter { !present.contains($0.instance) }
+        let awaited = Set(missing.map(\.instance))
+        let records = supervisor.lifecycle.instances
+        compare(records, with: table, awaiting: awaited)
+        let wanted = Set(records.filter { $0.state != .notRunning }.map(\.instance.rawValue))
+        for order in missing where wanted.contains(order.instance) { spawner.send(.spawn(order)) }
+    }
+
+    /// There is no spawner: what had been ordered and not been heard of will not come.
+    func failPendingOrders() { compare(supervisor.lifecycle.instances, with: []) }
+
+    private func compare(
+        _ records: [GreenroomLifecycle.InstanceRecord],
+        with table: [GreenroomSpawner.InstanceRecord], awaiting awaited: Set<UInt64> = []
+    ) {
         let known = Set(records.map(\.instance))
-        var present: Set<InstanceIdentifier> = []
+        var news: [GreenroomSpawner.InstanceRecord] = []
         for entry in table {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
@@ -30,16 +60,18 @@ struct Recovery {
                 spawner.send(.release(instance: entry.instance))
                 continue
             }
-            present.insert(identifier)
-            supervisor.instances.adopt(entry)
+            if supervisor.instances[identifier] == nil {
+                supervisor.instances.adopt(entry)
+                news.append(entry)
+            } else {
+                reportEnd(entry)
+            }
         }
-        for record in records where record.state != .notRunning || !record.isEmpty {
-            if present.contains(record.instance) { continue }
-            vanished(record)
+        for record in records
+        where record.state != .notRunning && !awaited.contains(record.instance.rawValue) {
+            if supervisor.instances[record.instance] == nil { vanished(record) }
         }
-        for entry in table where present.contains(InstanceIdentifier(entry.instance)) {
-            report(entry)
-        }
+        for entry in news { report(entry) }
     }
 
     /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
@@ -50,7 +82,7 @@ struct Recovery {
             supervisor.handle(
                 .spawnFailed(
                     record.instance,
-                    SpawnFailure(stage: "restarting the supervisor", errno: ECANCELED)))
+                    SpawnFailure(stage: "reaching the spawner", errno: ECANCELED)))
         } else {
             supervisor.handle(.exited(record.instance, .unknown))
             supervisor.handle(.emptied(record.instance))
@@ -60,19 +92,29 @@ struct Recovery {
     private func report(_ entry: GreenroomSpawner.InstanceRecord) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = supervisor.instances[identifier] else { return }
-        let record = supervisor.lifecycle.instance(identifier)
         supervisor.handle(.spawned(identifier))
+        let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
         case .prewarming, .prewarmed: events.resumeWatching(instance)
         case .launching where record?.isResuming == true: events.resumeWatching(instance)
-        case .launching where record?.launchedAt != nil:
-            // READY=1 may have been sent while nobody listened; better early than killed for it.
-            supervisor.handle(.becameReady(identifier))
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
             instance.closeChannel()
         }
-        if let status = entry.status { supervisor.handle(.exited(identifier, ExitStatus(status))) }
+        let now = supervisor.lifecycle.instance(identifier)
+        if now?.state == .launching, now?.launchedAt != nil {
+            // READY=1 may have been sent while nobody listened; better early than killed for it.
+            supervisor.handle(.becameReady(identifier))
+        }
+        reportEnd(entry)
+    }
+
+    private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {
+        let identifier = InstanceIdentifier(entry.instance)
+        if let status = entry.status {
+            events.drainChannel(of: identifier)
+            supervisor.handle(.exited(identifier, ExitStatus(status)))
+        }
         if entry.isEmptied { supervisor.handle(.emptied(identifier)) }
     }
 }

@@ -13,6 +13,11 @@ public final class TestClient {
         socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)
     }
 
+    /// Takes over a connected, blocking socket, of another user for example.
+    public init(owning descriptor: Int32) {
+        socket = UnixSocket(FileDescriptor(owning: descriptor))
+    }
+
     public var descriptor: Int32 { socket.descriptor.rawValue }
 
     /// Calls and waits for the one reply.

@@ -20,6 +20,9 @@ public final class TestDaemon {
         public var environment: [String] = []
         /// Soft limit on the daemon's open files; 0 is the test's own.
         public var openFileLimit: Int32 = 0
+        /// Another program as the spawner, or another shim.
+        public var spawner: String?
+        public var shim: String?
         public init() {}
         /// As nobody (65534), who may not make cgroups: the degraded mode.
         public static var asNobody: Options {
@@ -93,7 +96,8 @@ public final class TestDaemon {
             arguments: [
                 program, "--runtime-directory", runtimeDirectory, "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
-                try Programs.spawner, "--shim", try prewarmShim(),
+                try options.spawner ?? Programs.spawner, "--shim",
+                try options.shim ?? prewarmShim(),
             ],
             environment: [
                 "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",

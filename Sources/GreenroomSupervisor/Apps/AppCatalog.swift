@@ -18,10 +18,11 @@ final class AppCatalog {
         var next: [AppIdentifier: InstalledApp] = [:]
         var changed: [InstalledApp] = []
         for var app in apps {
+            // A generation is a promise that paused instances are still what they should be, also to
+            // the next supervisor, which knows no former app to count from: hence a digest.
+            app.description.generation = app.generation
             if let former = table[app.identifier] {
-                // A generation is a promise that paused instances are still what they should be.
                 let isSame = former.isInterchangeable(with: app)
-                app.description.generation = former.description.generation + (isSame ? 0 : 1)
                 if !isSame || former.description != app.description { changed.append(app) }
             } else {
                 changed.append(app)
@@ -58,5 +59,15 @@ extension InstalledApp {
             && umask == other.umask && account == other.account && groups == other.groups
             && noNewPrivileges == other.noNewPrivileges && limits == other.limits
             && fingerprint == other.fingerprint
+    }
+
+    /// Of all that `isInterchangeable` compares.
+    fileprivate var generation: UInt64 {
+        let lists = [arguments, environment, extraKeyNames.sorted(), fingerprint.map { "\($0)" }]
+        let scalars = [
+            "\(kind)", executablePath, workingDirectory, "\(umask)", "\(account)", "\(groups)",
+            "\(noNewPrivileges)", "\(limits)",
+        ]
+        return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }
 }

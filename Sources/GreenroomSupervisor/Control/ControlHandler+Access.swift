@@ -8,8 +8,11 @@ extension ControlHandler {
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
         guard let app = catalog[AppIdentifier(name)] else {
+            // Others' apps are not named to whoever may not see them.
+            let visible = catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }
             throw .noSuchApp(
-                name, suggestion: Spelling.closest(to: name, among: catalog.identifiers))
+                name,
+                suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
         }
         try require(verb, owner: app.account, peer)
         return app

@@ -119,6 +119,12 @@ final class ControlHandler {
         if app.account.user != connection.peer.user, !access.isTrusted(connection.peer) {
             try forbidForeignBaggage(call, app)
         }
+        if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
+            // We would enter it with our own rights, not the client's.
+            throw .permissionDenied(
+                needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
+                    + "path, or root")
+        }
         let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
         let (context, key) = try supervisor.launcher.context(
             for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
@@ -175,9 +181,12 @@ final class ControlHandler {
             supervisor.handle(
                 .exitAwaited(
                     register(.exit(connection)), .instance(InstanceIdentifier(instance))))
-        case .launch(let launch):
-            supervisor.handle(
-                .launchExitAwaited(register(.exit(connection)), LaunchIdentifier(launch)))
+        case .launch(let name):
+            let launch = LaunchIdentifier(name)
+            if let record = supervisor.lifecycle.instance(of: launch) {
+                try require(.observe, owner: catalog[record.app]?.account, connection.peer)
+            }
+            supervisor.handle(.launchExitAwaited(register(.exit(connection)), launch))
         }
     }
 

@@ -17,6 +17,8 @@ final class Instance {
     let cgroup: Cgroup?
     /// Its name below the instances' directory.
     let cgroupName: String?
+    /// The directory that it is in.
+    var cgroupParent: Cgroup?
     /// The daemon's end of the app channel, until the app has started.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
@@ -49,9 +51,53 @@ final class Instance {
         }
     }
 
+    // MARK: Asking whether it still stands at its pause
+
+    /// Of the question that is open.
+    private var pongCookie: UInt64?
+
+    /// A cookie that no former supervisor gave: its answers may still be on their way.
+    func expectPong() -> UInt64 {
+        let cookie = MonotonicClock.nanoseconds
+        pongCookie = cookie
+        return cookie
+    }
+
+    /// True for the answer to the open question.
+    func takePong(_ cookie: UInt64) -> Bool {
+        guard pongCookie == cookie else { return false }
+        pongCookie = nil
+        return true
+    }
+
+    /// It is told to go: an answer that is still on its way says nothing any more.
+    func forgetPong() { pongCookie = nil }
+
     func closeChannel() {
         channelSource = nil
         channel = nil
+    }
+
+    /// Of an instance that no spawner knows: once it is empty.
+    func removeCgroup() {
+        guard let cgroupName, let cgroupParent else { return }
+        // What cannot be removed (an app's own sub-cgroup) is only litter.
+        _ = try? cgroupParent.removeChild(cgroupName)
+        removeIfAbandoned(cgroupParent)
+    }
+
+    /// A spawner without systemd makes a directory named after itself, which dies with it (the
+    /// kernel refuses while there is another instance in it). systemd removes its own.
+    private func removeIfAbandoned(_ parent: Cgroup) {
+        guard let path = unsafe realpath("/proc/self/fd/\(parent.directory.rawValue)", nil) else {
+            return
+        }
+        defer { unsafe free(path) }
+        let text = unsafe String(cString: path)
+        guard text.split(separator: "/").last?.hasPrefix("greenroom-") == true,
+            !text.hasSuffix(".service")
+        else { return }
+        _ = unsafe rmdir(path)
     }
 
     // MARK: Signals and the freezer

@@ -17,8 +17,8 @@ final class InstanceTable {
 
     private var table: [InstanceIdentifier: Instance] = [:]
     private var freezes: [InstanceIdentifier: FreezeWatch] = [:]
-    /// Instances whose end only their pidfd can tell: their spawner died.
-    private var orphanWatches: [InstanceIdentifier: EventSource] = [:]
+    /// Instances whose spawner died.
+    private var orphans: [InstanceIdentifier: Orphan] = [:]
 
     init(supervisor: Supervisor) { self.supervisor = supervisor }
 
@@ -49,29 +49,36 @@ final class InstanceTable {
             identifier: identifier, app: AppIdentifier(record.app), pid: record.pid,
             process: record.process, cgroup: cgroup, cgroupName: record.cgroupName,
             channel: record.channel)
+        instance.cgroupParent = cgroup == nil ? nil : cgroups
         table[identifier] = instance
         return instance
     }
 
     func release(_ identifier: InstanceIdentifier) {
         freezes[identifier] = nil
-        orphanWatches[identifier] = nil
+        if orphans.removeValue(forKey: identifier) != nil {
+            // Nobody else is left to remove it.
+            table[identifier]?.removeCgroup()
+        }
         table.removeValue(forKey: identifier)?.closeChannel()
         spawner?.send(.release(instance: identifier.rawValue))
         onRelease?(identifier)
     }
 
-    /// The spawner is gone: from now on only the pidfds tell of ends, and none tells a status.
-    func watchOrphans() {
-        for instance in table.values where orphanWatches[instance.identifier] == nil {
+    /// The spawner that made them is gone, all but these are orphans: from now on only their pidfds
+    /// tell of their ends.
+    func orphan(allBut kept: Set<InstanceIdentifier>) {
+        for identifier in kept { orphans[identifier] = nil }
+        for instance in table.values
+        where orphans[instance.identifier] == nil && !kept.contains(instance.identifier) {
             let identifier = instance.identifier
-            orphanWatches[identifier] = try? LoopActor.io(
-                instance.process.descriptor.rawValue, .readable
-            ) { [unowned self] _ in
-                orphanWatches[identifier] = nil
-                try? table[identifier]?.cgroup?.kill()
-                supervisor.handle(.exited(identifier, .unknown))
-                supervisor.handle(.emptied(identifier))
+            do throws(SystemdError) {
+                orphans[identifier] = try Orphan(instance) { [unowned self] in
+                    supervisor.handle(.exited(identifier, .unknown))
+                    supervisor.handle(.emptied(identifier))
+                }
+            } catch {
+                supervisor.reporter.failed("watching \(instance.app)", error)
             }
         }
     }
@@ -87,6 +94,7 @@ final class InstanceTable {
     func kill(_ identifier: InstanceIdentifier) {
         guard let cgroup = table[identifier]?.cgroup, (try? cgroup.kill()) != nil else {
             _ = signal(SIGKILL, to: identifier)
+            orphans[identifier]?.signalGroup(SIGKILL)
             spawner?.send(.kill(instance: identifier.rawValue))
             return
         }
@@ -99,7 +107,11 @@ final class InstanceTable {
     func freeze(_ identifier: InstanceIdentifier) {
         guard let instance = table[identifier] else { return }
         guard let cgroup = instance.cgroup else {
-            spawner?.send(.freeze(instance: identifier.rawValue))
+            if let orphan = orphans[identifier] {
+                orphan.signalGroup(SIGSTOP)
+            } else {
+                spawner?.send(.freeze(instance: identifier.rawValue))
+            }
             return supervisor.handle(.frozen(identifier))
         }
         do throws(SystemError) {
@@ -119,6 +131,8 @@ final class InstanceTable {
         guard let instance = table[identifier] else { return }
         if let cgroup = instance.cgroup {
             try? cgroup.thaw()
+        } else if let orphan = orphans[identifier] {
+            orphan.signalGroup(SIGCONT)
         } else {
             spawner?.send(.thaw(instance: identifier.rawValue))
         }

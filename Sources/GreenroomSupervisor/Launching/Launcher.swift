@@ -95,6 +95,7 @@ final class Launcher {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel,
             let context = contexts[request], let app = catalog[instance.app]
         else { return supervisor.handle(.channelLost(identifier)) }
+        instance.forgetPong()
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {

@@ -40,7 +40,7 @@ struct PoolEnvironment: Hashable, Sendable {
 
     /// FNV-1a over the entries and their ends: equal on every run and every machine, unlike
     /// `Hasher`, because keys are kept in the runtime state.
-    private static func digest(_ entries: [String]) -> UInt64 {
+    static func digest(_ entries: [String]) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for entry in entries {
             for byte in entry.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -30,7 +31,6 @@ final class SpawnerEvents {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)
             listen(to: instance)
-            awaitOutput(of: instance)
             supervisor.handle(.spawned(instance.identifier))
         case .spawnFailed(let number, let error):
             supervisor.spawnFailed(
@@ -48,6 +48,7 @@ final class SpawnerEvents {
 
     /// Watches the app channel until the app has started.
     func listen(to instance: Instance) {
+        awaitOutput(of: instance)
         do throws(SystemdError) {
             try instance.watchChannel { [unowned self] in receive(from: $0) }
         } catch {
@@ -64,14 +65,14 @@ final class SpawnerEvents {
     /// that has started has closed its end.
     func ping(_ instance: Instance) {
         guard let channel = instance.channel,
-            let message = try? DaemonMessage.ping(cookie: instance.identifier.rawValue).encoded(),
+            let message = try? DaemonMessage.ping(cookie: instance.expectPong()).encoded(),
             (try? channel.send(message.datagram)) != nil
         else { return receive(from: instance) }
     }
 
     /// A program that started and ended at once: its STARTED came before its exit and must count
     /// before it, though the exit arrived on another descriptor.
-    private func drainChannel(of identifier: InstanceIdentifier) {
+    func drainChannel(of identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier] else { return }
         while instance.channel != nil, receiveOne(from: instance) {}
     }
@@ -83,7 +84,7 @@ final class SpawnerEvents {
         guard let channel = instance.channel else { return false }
         let message: AppMessage
         do {
-            guard let received = unsafe try channel.receive(into: Self.buffer) else { return false }
+            guard let received = try receiveMessage(channel) else { return false }
             guard received.byteCount > 0 else { return lost(instance) }
             let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             message = try AppMessage(
@@ -94,7 +95,7 @@ final class SpawnerEvents {
         }
         switch message {
         case .paused: paused(instance)
-        case .pong: paused(instance)
+        case .pong(let cookie): if instance.takePong(cookie) { paused(instance) }
         case .started: started(instance)
         case .error(let code, _):
             supervisor.reporter.say(
@@ -102,6 +103,17 @@ final class SpawnerEvents {
             return lost(instance)
         }
         return true
+    }
+
+    /// An app that closed its end before it had read everything we sent shows as ECONNRESET once;
+    /// then comes what it had said.
+    private func receiveMessage(_ channel: UnixSocket) throws(SystemError) -> ReceivedMessage? {
+        do throws(SystemError) {
+            return unsafe try channel.receive(into: Self.buffer)
+        } catch {
+            guard error.code == ECONNRESET else { throw error }
+            return unsafe try channel.receive(into: Self.buffer)
+        }
     }
 
     private func paused(_ instance: Instance) {

@@ -22,6 +22,9 @@ final class SpawnerLink {
     /// It is gone; the link is unusable.
     var onLost: (() -> Void)?
 
+    /// Orders that the spawner has neither carried out nor refused yet, as far as we know.
+    private(set) var openOrders: [UInt64: SpawnSpecification] = [:]
+
     private let connection: SpawnerConnection
     private var source: EventSource?
     private var wantsWritable = false
@@ -29,7 +32,12 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     private static let patience: Int32 = 10_000
 
-    private init(_ connection: SpawnerConnection) { self.connection = connection }
+    private let process: pid_t?
+
+    private init(_ connection: SpawnerConnection) {
+        self.connection = connection
+        process = try? connection.spawnerProcess()
+    }
 
     /// Connects to the spawner of this runtime directory, starting one where there is none and
     /// systemd does not provide it. Waits: for the start of the supervisor only.
@@ -111,6 +119,12 @@ final class SpawnerLink {
     /// What arrived behind the table before anybody listened.
     private var early: [SpawnerMessage] = []
 
+    /// True if the other link led to the same process: this is its table after it has executed
+    /// itself anew, and what is not in it was not done.
+    func isSameSpawner(as other: SpawnerLink) -> Bool {
+        process != nil && process == other.process
+    }
+
     /// From now on messages are handed out by the loop.
     func activate() throws(SystemdError) {
         source = try LoopActor.io(connection.fileDescriptor, .readable, priority: -5) {
@@ -118,9 +132,12 @@ final class SpawnerLink {
             if events.contains(.writable) { flush() }
             if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
         }
+        // What was sent before could only be queued.
+        wantsWritable = false
+        listen()
         let early = early
         self.early = []
-        for message in early { onMessage?(message) }
+        for message in early { deliver(message) }
     }
 
     /// False if the spawner is gone; `onLost` follows or has been called.
@@ -128,6 +145,7 @@ final class SpawnerLink {
     func send(_ request: SpawnerRequest) -> Bool {
         do throws(ConnectionError) {
             try connection.send(request)
+            if case .spawn(let order) = request { openOrders[order.instance] = order }
             listen()
             return true
         } catch {
@@ -138,10 +156,19 @@ final class SpawnerLink {
 
     private func receive() {
         do throws(ConnectionError) {
-            for message in try connection.receive() { onMessage?(message) }
+            for message in try connection.receive() { deliver(message) }
         } catch {
             lost()
         }
+    }
+
+    private func deliver(_ message: SpawnerMessage) {
+        switch message {
+        case .spawned(let record): openOrders[record.instance] = nil
+        case .spawnFailed(let instance, _): openOrders[instance] = nil
+        case .welcome, .instance, .exited, .emptied, .failed: break
+        }
+        onMessage?(message)
     }
 
     private func flush() {
@@ -154,12 +181,16 @@ final class SpawnerLink {
     }
 
     private func listen() {
-        guard connection.hasUnsent != wantsWritable else { return }
+        guard source != nil, connection.hasUnsent != wantsWritable else { return }
         wantsWritable = connection.hasUnsent
         try? source?.setEvents(wantsWritable ? [.readable, .writable] : .readable)
     }
 
     private func lost() {
+        // What it said before it went is true: exits above all.
+        while onMessage != nil, let messages = try? connection.receive(), !messages.isEmpty {
+            for message in messages { deliver(message) }
+        }
         source = nil
         let observer = onLost
         onLost = nil

@@ -53,4 +53,11 @@ int cts_set_file_user(int user);
 /// A pseudo-terminal: 0 or -errno.
 int cts_open_terminal(int *controller, int *terminal);
 
+/// A timerfd that expires once: readable then; a descriptor or -errno.
+int cts_timer(int milliseconds);
+
+/// Connects a stream socket as another user, whom the listener then sees: a descriptor or -errno.
+/// For root only. An extra group of -1 is none.
+int cts_connect_as(const char *path, int user, int group, int extra_group);
+
 #endif

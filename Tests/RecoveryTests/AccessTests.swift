@@ -1,0 +1,184 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Who may do what with whose apps, over real connections of real users.
+@Suite struct AccessTests {
+    private let own = "org.example.own"
+    private let foreign = "org.example.foreign"
+    private static let user: Int32 = 65_534
+    private static let stranger: Int32 = 12_345
+    private static let group: Int32 = 23_456
+
+    private func daemon(_ configuration: [String] = []) throws -> TestDaemon {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let probe = try compileProbe("behave.c")
+        var options = TestDaemon.Options()
+        options.configuration = configuration
+        return try TestDaemon(
+            [
+                program(own, probe, ["User=\(Self.user)"]),
+                program(foreign, probe, ["User=\(Self.stranger)"]),
+                program("org.example.root", probe),
+            ], options)
+    }
+
+    private func client(
+        _ daemon: TestDaemon, as user: Int32 = AccessTests.user, extraGroup: Int32 = -1
+    ) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, user, user, extraGroup)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    /// What the refusal says it would have taken; nil if it was allowed.
+    private func needed(_ body: () throws -> Void) throws -> String? {
+        do { try body() } catch ControlError.permissionDenied(let needed) { return needed }
+        return nil
+    }
+
+    @Test func `users see their own apps only`() throws {
+        let daemon = try daemon()
+        #expect(try daemon.client().list().count == 3)
+        #expect(try client(daemon).list().map(\.identifier) == [own])
+        #expect(try client(daemon, as: Self.stranger).list().map(\.identifier) == [foreign])
+        #expect(try client(daemon, as: 4321).list().isEmpty)
+        let running = try daemon.client().launch(foreign, ["wait-forever"])
+        #expect(try client(daemon).instances().isEmpty)
+        #expect(
+            try client(daemon, as: Self.stranger).instances().map(\.instance) == [
+                running.instance
+            ])
+        // Not even by a suggestion.
+        guard
+            case .noSuchApp(_, let suggestion)? = control({
+                _ = try client(daemon).explain(foreign + "x")
+            })
+        else { throw TestError("another error") }
+        #expect(suggestion != foreign)
+        guard case .noSuchApp(_, own?)? = control({ _ = try client(daemon).explain(own + "x") })
+        else { throw TestError("no suggestion") }
+    }
+
+    @Test func `an app runs as its user and obeys that user`() throws {
+        let daemon = try daemon()
+        let client = try client(daemon)
+        let launched = try client.launch(own, ["wait-forever"])
+        #expect(Processes.line("Uid", of: launched.processId!)?.hasPrefix("65534\t65534") == true)
+        try client.change(.suspend, launched.instance)
+        try client.change(.resume, launched.instance)
+        guard case .signaled = try client.call(.signal(instance: launched.instance, signal: SIGINT))
+        else { throw TestError("another reply") }
+        #expect(try client.wait(launched.instance).signal == SIGINT)
+    }
+
+    @Test func `another user's app cannot be launched, moved, signaled, seen or awaited`() throws {
+        let daemon = try daemon()
+        let running = try daemon.client().launch(foreign, ["wait-forever"]) {
+            $0.launchIdentifier = "secret"
+        }
+        let instance = running.instance
+        let client = try client(daemon)
+        let refused: [(String, () throws -> Void)] = [
+            ("launch", { _ = try client.launch(foreign) }),
+            ("prewarm", { _ = try client.prewarm(foreign) }),
+            ("suspend", { _ = try client.change(.suspend, instance) }),
+            ("terminate", { _ = try client.change(.terminate, instance) }),
+            ("kill", { _ = try client.change(.kill, instance) }),
+            ("signal", { _ = try client.call(.signal(instance: instance, signal: SIGTERM)) }),
+            ("status", { _ = try client.instance(instance) }),
+            ("status of the app", { _ = try client.instances(of: foreign) }),
+            ("explain", { _ = try client.explain(foreign) }),
+            ("wait", { _ = try client.wait(instance) }),
+            ("wait by launch", { _ = try client.wait(.launch("secret")) }),
+            ("reload", { _ = try client.reload() }),
+        ]
+        for (verb, deed) in refused {
+            let needed = try needed(deed)
+            #expect(needed?.contains("Groups= in greenroom.conf") == true, "\(verb)")
+            if verb != "reload" { #expect(needed?.contains("user ") == true, "\(verb)") }
+        }
+        #expect(Processes.isAlive(running.processId!))
+        #expect(try daemon.client().instance(instance).state == .active)
+        // Its own user may.
+        try self.client(daemon, as: Self.stranger).change(.kill, instance)
+        #expect(
+            try self.client(daemon, as: Self.stranger).wait(.launch("secret")).reason == .forceQuit)
+    }
+
+    @Test func `groups of the configuration may observe, control or administer`() throws {
+        for (setting, mayObserve, mayControl, mayAdminister) in [
+            ("ObserveGroups", true, false, false), ("ControlGroups", true, true, false),
+            ("AdministerGroups", true, true, true),
+        ] {
+            let daemon = try daemon(["\(setting)=\(Self.group)"])
+            let member = try client(daemon, extraGroup: Self.group)
+            #expect(try member.list().count == 3, "\(setting)")
+            let running = try daemon.client().launch(foreign, ["wait-forever"])
+            #expect(
+                (try needed { _ = try member.instance(running.instance) } == nil) == mayObserve,
+                "\(setting)")
+            #expect(
+                (try needed { _ = try member.launch(foreign, ["exit", "0"]) } == nil) == mayControl,
+                "\(setting)")
+            #expect(
+                (try needed { _ = try member.change(.kill, running.instance) } == nil)
+                    == mayControl, "\(setting)")
+            #expect(
+                (try needed { _ = try member.reload() } == nil) == mayAdminister, "\(setting)")
+            #expect(try client(daemon).list().count == 1)
+        }
+    }
+
+    @Test func `a launch of another user's app brings arguments only`() throws {
+        let daemon = try daemon(["ControlGroups=\(Self.group)"])
+        let member = try client(daemon, extraGroup: Self.group)
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        let changes: [(inout Control.LaunchCall) -> Void] = [
+            { $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")] },
+            { $0.environment = [.init(name: "HARMLESS", value: "1")] },
+            { $0.callerEnvironment = ["PATH=/bin"] },
+            { $0.workingDirectory = "/tmp" },
+            { $0.standardOutput = 0 },
+            { $0.workingDirectoryDescriptor = 0 },
+        ]
+        for change in changes {
+            var call = Control.LaunchCall(app: foreign)
+            call.arguments = ["exit", "0"]
+            change(&call)
+            let carries = call.standardOutput != nil || call.workingDirectoryDescriptor != nil
+            let needed = try needed {
+                _ = try member.launch(call, descriptors: carries ? [null] : [])
+            }
+            #expect(needed?.contains("user 12345") == true)
+            #expect(needed?.contains("arguments only") == true)
+        }
+        let launched = try member.launch(foreign, ["exit", "6"])
+        #expect(try member.wait(launched.instance).status == 6)
+        // For its own app, all of it.
+        let pipe = try Pipe()
+        let mine = try member.launch(own, ["print", "mine"], output: pipe.writeEnd) {
+            $0.environment = [.init(name: "LD_BIND_NOW", value: "1")]
+        }
+        #expect(try readLine(pipe.readEnd) == "mine")
+        _ = try member.wait(mine.instance)
+    }
+
+    @Test func `the daemon enters no directory for a user who could not`() throws {
+        let daemon = try daemon()
+        let directory = try TemporaryDirectory()
+        mkdir(directory.path + "/locked", 0o755)
+        mkdir(directory.path + "/locked/open", 0o755)
+        chmod(directory.path + "/locked", 0o700)
+        let needed = try needed {
+            _ = try client(daemon).launch(own, ["exit", "0"]) {
+                $0.workingDirectory = directory.path + "/locked/open"
+            }
+        }
+        #expect(needed?.contains("workingDirectoryDescriptor") == true)
+    }
+}

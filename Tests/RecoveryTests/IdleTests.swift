@@ -1,0 +1,25 @@
+import DaemonTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+/// What the daemon costs while nobody wants anything.
+@Suite struct IdleTests {
+    @Test func `ten prewarmed apps cost no wake-up and no thread`() throws {
+        let probe = try compileProbe("behave.c")
+        let names = (0..<10).map { "org.example.idle\($0)" }
+        let daemon = try TestDaemon(names.map { program($0, probe, prewarm: 1) })
+        for name in names { try daemon.awaitPaused(name) }
+        let pids = [try daemon.pid, try daemon.spawnerPid]
+        // The status text follows the last change by a second; then nothing is due.
+        try awaitTimer(milliseconds: 2500)
+        let before = pids.map(switches)
+        try awaitTimer(milliseconds: 3000)
+        #expect(pids.map(switches) == before)
+        for pid in pids { #expect(KernelObjects.threadCount(of: pid) == 1) }
+        // The counter sees a wake-up.
+        _ = try daemon.client().describe()
+        try awaitTimer(milliseconds: 100)
+        #expect(switches(of: pids[0]) > before[0])
+    }
+}

@@ -1,0 +1,104 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// What a program sees of itself through the whole product, launched cold and prewarmed.
+@Suite struct ProbeComparisonTests {
+    private let cold = "org.example.cold"
+    private let warm = "org.example.warm"
+
+    private func daemon(
+        _ exec: String, _ lines: [String], _ options: TestDaemon.Options
+    ) throws -> TestDaemon {
+        let lines = lines + ["UMask=0027", "WorkingDirectory=/tmp", "LimitNOFILE=512:600"]
+        return try TestDaemon(
+            [program(cold, exec, lines), program(warm, exec, prewarm: 1, lines)], options)
+    }
+
+    /// The two differ in the names of app and instance, and in nothing else.
+    private func normalized(_ output: [UInt8]) -> [String] {
+        String(decoding: output, as: UTF8.self).split(separator: "\n").map { line in
+            line.hasPrefix("cgroup") && line.contains("/app-org.example.")
+                ? "cgroup of the instance" : String(line)
+        }
+    }
+
+    private func expectEqual(_ warm: [String], _ cold: [String]) {
+        #expect(cold.count > 60)
+        for (one, other) in zip(warm, cold) where one != other {
+            Issue.record("prewarmed: \(one)\ncold:      \(other)")
+        }
+        #expect(warm.count == cold.count)
+    }
+
+    private func launched(_ app: String, by daemon: TestDaemon) throws -> [String] {
+        let pipe = try Pipe()
+        let input = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+        defer { close(input) }
+        let client = try daemon.client()
+        let launched = try client.launch(
+            app, ["first", "", "ünïcode"], input: input, output: pipe.writeEnd
+        ) {
+            $0.environment = [.init(name: "A", value: "1"), .init(name: "EMPTY", value: "")]
+        }
+        #expect(launched.kind == (app == warm ? .prewarmed : .cold))
+        pipe.closeWriteEnd()
+        let output = readToEnd(pipe.readEnd)
+        #expect(try client.wait(launched.instance).status == 0)
+        return normalized(output)
+    }
+
+    private func attached(_ app: String, to daemon: TestDaemon) throws -> [String] {
+        let input = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+        defer { close(input) }
+        let request = try clientProcess(
+            daemon, ["run", app, "--", "first", "", "ünïcode"], user: daemon.options.user,
+            environment: ["PATH=/usr/bin:/bin", "LANG=C", "A=1", "LD_BIND_NOW=1"]
+        ) {
+            $0.descriptors[0] = input
+            $0.directory = "/usr"
+            $0.umask = 0o002
+        }
+        let result = try run(request)
+        #expect(result.exit == .status(0))
+        return normalized(result.output)
+    }
+
+    private func compare(
+        _ exec: String? = nil, _ lines: [String] = [], _ options: TestDaemon.Options = .init()
+    ) throws {
+        let daemon = try daemon(try exec ?? compileProbe("probe.c"), lines, options)
+        try daemon.awaitPaused(warm)
+        expectEqual(try launched(warm, by: daemon), try launched(cold, by: daemon))
+        // The first run teaches the pool the caller's environment.
+        _ = try attached(warm, to: daemon)
+        try daemon.awaitPaused(warm)
+        let lines = try attached(warm, to: daemon)
+        #expect(try daemon.client().explain(warm).lastLaunch?.kind == .prewarmed)
+        expectEqual(lines, try attached(cold, to: daemon))
+    }
+
+    @Test func `as root there is no difference`() throws { try compare() }
+
+    @Test func `as another user there is no difference`() throws {
+        try requireOrSkip(getuid() == 0, "only root can become another user")
+        try compare(nil, ["User=nobody", "NoNewPrivileges=yes", "SupplementaryGroups=audio video"])
+    }
+
+    @Test func `without root and cgroups there is no difference`() throws {
+        try compare(nil, [], .asNobody)
+    }
+
+    @Test func `for a script, and through env, there is no difference`() throws {
+        let directory = try TemporaryDirectory()
+        let probe = try compileProbe("probe.c")
+        for (name, line) in [
+            ("script", "#!\(probe) --wait=no"), ("chain", "#!/usr/bin/env \(probe)"),
+        ] {
+            let script = try directory.write("\(line)\n", to: name, mode: 0o755)
+            try compare(script)
+        }
+    }
+}

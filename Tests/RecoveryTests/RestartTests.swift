@@ -1,0 +1,292 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// The supervisor is killed with SIGKILL in the middle of something, and another takes over.
+@Suite struct RestartTests {
+    private let app = "org.example.a"
+
+    private func daemon(prewarm: Int = 0, _ lines: [String] = []) throws -> TestDaemon {
+        try TestDaemon([program(app, try compileProbe("behave.c"), prewarm: prewarm, lines)])
+    }
+
+    @Test func `paused instances stand where they stood and launch`() throws {
+        let daemon = try daemon(prewarm: 2)
+        let before = try daemon.awaitPaused(app, count: 2)
+        try daemon.restart()
+        let after = try daemon.awaitPaused(app, count: 2)
+        #expect(after.map(\.processId) == before.map(\.processId))
+        let launched = try daemon.client().launch(app, ["exit", "3"])
+        #expect(launched.kind == .prewarmed)
+        #expect(try daemon.client().wait(launched.instance).status == 3)
+    }
+
+    @Test func `an instance on its way to the pause arrives there for the next supervisor`() throws
+    {
+        let daemon = try daemon(prewarm: 1)
+        // Killed as early as a client can: the first prewarm has only been ordered.
+        let first = try daemon.client().instances(of: app)
+        try daemon.restart()
+        let paused = try daemon.awaitPaused(app)
+        if let pid = first.first?.processId { #expect(paused[0].processId == pid) }
+        #expect(try daemon.client().launch(app, ["exit", "0"]).kind == .prewarmed)
+    }
+
+    @Test func `a manifest that changed meanwhile makes paused instances stale`() throws {
+        let daemon = try daemon(prewarm: 1)
+        let old = try daemon.awaitPaused(app)
+        try daemon.kill()
+        try daemon.install(program(app, try compileProbe("behave.c"), prewarm: 1, ["UMask=0077"]))
+        try daemon.start()
+        let new = try daemon.await("a new instance") { client in
+            try client.paused(app).first { $0.instance != old[0].instance }
+        }
+        #expect(new.processId != old[0].processId)
+        try Processes.awaitEnd(of: old[0].processId!)
+    }
+
+    @Test func `the states of running instances are as they were`() throws {
+        let daemon = try daemon()
+        let client = try daemon.client()
+        let active = try client.launch(app, ["wait-forever"])
+        let background = try client.launch(app, ["wait-forever"]) { $0.isBackground = true }
+        let suspended = try client.launch(app, ["wait-forever"])
+        try client.change(.suspend, suspended.instance)
+        let before = try client.instances(of: app)
+        try daemon.restart()
+        let after = try daemon.client().instances(of: app)
+        #expect(after.map(\.state) == before.map(\.state))
+        #expect(after.map(\.state) == [.active, .background, .suspended])
+        #expect(after.map(\.processId) == before.map(\.processId))
+        for (one, other) in zip(after, before) {
+            // The wall clock is read anew, so the last digits may differ.
+            #expect(abs(one.sinceTimestampUSec - other.sinceTimestampUSec) < 10_000)
+        }
+        #expect(after.map(\.launchIdentifier) == before.map(\.launchIdentifier))
+        for instance in [active, background, suspended] {
+            let client = try daemon.client()
+            try client.change(.resume, instance.instance)
+            try client.change(.terminate, instance.instance)
+            #expect(try client.wait(instance.instance).signal == SIGTERM)
+        }
+    }
+
+    @Test func `a terminate grace goes on, and ends what ignores it`() throws {
+        let daemon = try daemon(["TerminateGraceSec=2"])
+        let pipe = try Pipe()
+        let launched = try daemon.client().launch(
+            app, ["ignore-term", "print", "deaf", "wait-forever"], output: pipe.writeEnd)
+        #expect(try readLine(pipe.readEnd) == "deaf")
+        let client = try daemon.client()
+        try client.send(.transition(.terminate, .instance(launched.instance)))
+        try daemon.await("the end to begin") {
+            try $0.instance(launched.instance).state == .terminating ? true : nil
+        }
+        let since = try daemon.client().instance(launched.instance).sinceTimestampUSec
+        try daemon.restart()
+        let record = try daemon.client().wait(launched.instance)
+        #expect(record.reason == .terminateTimeout)
+        #expect(record.signal == SIGKILL)
+        // Counted from the order, not from the restart: below twice the grace in any case.
+        #expect(record.timestampUSec - since >= 1_990_000)
+    }
+
+    @Test func `a background grace goes on and suspends`() throws {
+        let daemon = try daemon(["SuspendInBackground=yes", "BackgroundGraceSec=1"])
+        let launched = try daemon.client().launch(app, ["wait-forever"]) { $0.isBackground = true }
+        let since = try daemon.client().instance(launched.instance).sinceTimestampUSec
+        try daemon.restart()
+        let status = try daemon.await("the suspension") {
+            let status = try $0.instance(launched.instance)
+            return status.state == .suspended ? status : nil
+        }
+        #expect(status.sinceTimestampUSec - since >= 990_000)
+    }
+
+    @Test func `an exit while nobody supervised is told with its status`() throws {
+        let daemon = try daemon(prewarm: 1)
+        try daemon.awaitPaused(app)
+        let (first, second) = (try Pipe(), try Pipe())
+        let exits = try daemon.client().launch(
+            app, ["wait-input", "exit", "9"], input: first.readEnd
+        ) { $0.launchIdentifier = "one" }
+        let crashes = try daemon.client().launch(
+            app, ["wait-input", "signal", "6"], input: second.readEnd
+        ) { $0.launchIdentifier = "two" }
+        let pids = [exits.processId!, crashes.processId!]
+        try daemon.kill()
+        first.closeWriteEnd()
+        second.closeWriteEnd()
+        for pid in pids { try Processes.awaitEnd(of: pid) }
+        try daemon.start()
+        let one = try daemon.client().wait(.launch("one"))
+        #expect(one.status == 9)
+        #expect(one.reason == .exitedSelf)
+        let two = try daemon.client().wait(.launch("two"))
+        #expect(two.signal == 6)
+        #expect(two.reason == .crashed)
+        // And once more, from what is remembered.
+        try daemon.restart()
+        #expect(try daemon.client().wait(.launch("one")).status == 9)
+    }
+
+    @Test func `a launch that is repeated under its name is not launched again`() throws {
+        let daemon = try daemon(prewarm: 1)
+        try daemon.awaitPaused(app)
+        let pipe = try Pipe()
+        let first = try daemon.client().launch(
+            app, ["print", "ran", "wait-forever"], output: pipe.writeEnd
+        ) { $0.launchIdentifier = "name" }
+        try daemon.restart()
+        let second = try daemon.client().launch(
+            app, ["print", "ran", "wait-forever"], output: pipe.writeEnd
+        ) { $0.launchIdentifier = "name" }
+        #expect(second.instance == first.instance)
+        #expect(second.isRepeated)
+        #expect(second.kind == .prewarmed)
+        try daemon.client().change(.kill, first.instance)
+        pipe.closeWriteEnd()
+        #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "ran\n")
+    }
+
+    /// The paused process is stopped, so it cannot answer the order to go until the supervisor that
+    /// gave it is dead.
+    @Test func `an instance that was told to go and had not started yet runs once`() throws {
+        let daemon = try TestDaemon(
+            [program(app, try compileProbe("behave.c"), prewarm: 1)],
+            {
+                var o = TestDaemon.Options(); o.configuration = ["StartDeadlineSec=20"]; return o
+            }())
+        let paused = try daemon.awaitPaused(app)
+        let pid = paused[0].processId!
+        let pipe = try Pipe()
+        Glibc.kill(pid, SIGSTOP)
+        var call = Control.LaunchCall(app: app)
+        call.arguments = ["print", "ran", "wait-forever"]
+        call.launchIdentifier = "stopped"
+        call.standardOutput = 0
+        let client = try daemon.client()
+        try client.send(.launch(call), descriptors: [pipe.writeEnd])
+        try daemon.await("the order to go") {
+            try $0.instance(paused[0].instance).state == .launching ? true : nil
+        }
+        try daemon.restart()
+        let again = try daemon.client()
+        try again.send(.launch(call), descriptors: [pipe.writeEnd])
+        Glibc.kill(pid, SIGCONT)
+        guard case .launched(let launched) = try again.reply(to: .launch(call)) else {
+            throw TestError("another reply")
+        }
+        #expect(launched.instance == paused[0].instance)
+        #expect(launched.processId == pid)
+        try daemon.client().change(.kill, launched.instance)
+        pipe.closeWriteEnd()
+        #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "ran\n")
+    }
+
+    /// The paused process is stopped, so its answer to the new supervisor's question comes when it
+    /// has been told to go.
+    @Test func `an instance that is launched before it answered the new supervisor runs once`()
+        throws
+    {
+        let daemon = try TestDaemon(
+            [program(app, try compileProbe("behave.c"), prewarm: 1)],
+            {
+                var options = TestDaemon.Options()
+                options.configuration = ["StartDeadlineSec=20"]
+                return options
+            }())
+        let paused = try daemon.awaitPaused(app)
+        let pid = paused[0].processId!
+        let pipe = try Pipe()
+        Glibc.kill(pid, SIGSTOP)
+        try daemon.restart()
+        var call = Control.LaunchCall(app: app)
+        call.arguments = ["print", "ran", "wait-forever"]
+        call.standardOutput = 0
+        let client = try daemon.client()
+        try client.send(.launch(call), descriptors: [pipe.writeEnd])
+        try daemon.await("the order to go") {
+            try $0.instance(paused[0].instance).state == .launching ? true : nil
+        }
+        Glibc.kill(pid, SIGCONT)
+        guard case .launched(let launched) = try client.reply(to: .launch(call)) else {
+            throw TestError("another reply")
+        }
+        #expect(launched.instance == paused[0].instance)
+        #expect(launched.processId == pid)
+        #expect(try readLine(pipe.readEnd) == "ran")
+        try daemon.client().change(.kill, launched.instance)
+        pipe.closeWriteEnd()
+        #expect(readToEnd(pipe.readEnd).isEmpty)
+    }
+
+    @Test func `READY=1 that nobody heard is no reason to end the app`() throws {
+        let daemon = try TestDaemon(
+            program(
+                app, try compileProbe("ready.c"), prewarm: 1,
+                ["ReadyOn=notify", "LaunchDeadlineSec=3"]))
+        try daemon.awaitPaused(app)
+        let (input, output) = (try Pipe(), try Pipe())
+        let launched = try daemon.client().launch(
+            app, input: input.readEnd, output: output.writeEnd)
+        #expect(try daemon.client().instance(launched.instance).state == .launching)
+        try daemon.kill()
+        input.closeWriteEnd()
+        #expect(try readLine(output.readEnd) == "said")
+        try daemon.start()
+        try daemon.await("readiness") {
+            try $0.instance(launched.instance).state == .active ? true : nil
+        }
+    }
+
+    @Test func `first output after a restart makes an app ready that was paused before it`() throws
+    {
+        let daemon = try TestDaemon(
+            program(
+                app, try compileProbe("behave.c"), prewarm: 1,
+                ["ReadyOn=first-output", "LaunchDeadlineSec=5"]))
+        try daemon.awaitPaused(app)
+        try daemon.restart()
+        let launched = try daemon.client().launch(app, ["print", "here", "wait-forever"])
+        #expect(launched.kind == .prewarmed)
+        try daemon.await("readiness") {
+            try $0.instance(launched.instance).state == .active ? true : nil
+        }
+    }
+
+    @Test func `an attached run gets its true status across a restart`() throws {
+        let daemon = try daemon(prewarm: 1)
+        try daemon.awaitPaused(app)
+        for (words, expected) in [
+            (["exit", "9"], ChildProcess.Exit.status(9)), (["signal", "15"], .signal(15)),
+        ] {
+            for exitsWhileDown in [true, false] {
+                let (input, output) = (try Pipe(), try Pipe())
+                let run = try ChildProcess(
+                    try clientProcess(
+                        daemon, ["run", app, "--", "print", "up", "wait-input"] + words
+                    ) {
+                        $0.descriptors = [0: input.readEnd, 1: output.writeEnd]
+                    })
+                #expect(try readLine(output.readEnd) == "up")
+                let pid = try #require(
+                    try daemon.client().instances(of: app).first {
+                        $0.isAttached && $0.exit == nil
+                    }?
+                    .processId)
+                try daemon.kill()
+                if exitsWhileDown {
+                    input.closeWriteEnd()
+                    try Processes.awaitEnd(of: pid)
+                }
+                try daemon.start()
+                input.closeWriteEnd()
+                #expect(try run.waitForExit() == expected)
+            }
+        }
+    }
+}

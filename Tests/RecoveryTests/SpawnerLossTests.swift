@@ -1,0 +1,148 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// The spawner is killed, or executes itself anew, under a living supervisor.
+@Suite struct SpawnerLossTests {
+    private let app = "org.example.a"
+
+    private func daemon(_ options: TestDaemon.Options = .init()) throws -> TestDaemon {
+        try TestDaemon([program(app, try compileProbe("behave.c"), prewarm: 1)], options)
+    }
+
+    /// Kills the spawner and waits until the supervisor has another.
+    private func replaceSpawner(of daemon: TestDaemon) throws {
+        let old = try daemon.spawnerPid
+        Glibc.kill(old, SIGKILL)
+        try Processes.awaitEnd(of: old)
+        // A launch needs one: it is refused until then.
+        while true {
+            do {
+                let launched = try daemon.client().launch(app, ["exit", "0"]) {
+                    $0.environment = [.init(name: "LC_ALL", value: "C.UTF-8")]
+                }
+                #expect(try daemon.client().wait(launched.instance).status == 0)
+                break
+            } catch ControlError.spawnFailed {
+                continue
+            }
+        }
+        #expect(try daemon.spawnerPid != old)
+    }
+
+    private func survives(_ options: TestDaemon.Options) throws {
+        let daemon = try daemon(options)
+        try daemon.awaitPaused(app)
+        let client = try daemon.client()
+        let first = try client.launch(app, ["wait-forever"])
+        let second = try client.launch(app, ["child", "wait-forever"])
+        let pid = first.processId!
+        try replaceSpawner(of: daemon)
+        #expect(Processes.isAlive(pid))
+        #expect(try client.change(.suspend, first.instance) == .suspended)
+        let cgroup = daemon.cgroupDirectory(of: pid)
+        if let cgroup {
+            let events = try readFile(cgroup + "/cgroup.events")
+            #expect(String(decoding: events, as: UTF8.self).contains("frozen 1"))
+        } else {
+            #expect(Processes.state(of: pid) == "T")
+        }
+        try client.change(.resume, first.instance)
+        #expect(Processes.state(of: pid) != "T")
+        try client.change(.terminate, first.instance)
+        let record = try client.wait(first.instance)
+        #expect(record.status == nil && record.signal == nil)
+        #expect(!Processes.isAlive(pid))
+        try client.change(.kill, second.instance)
+        #expect(try client.wait(second.instance).signal == nil)
+        try daemon.awaitPaused(app)
+        let third = try client.launch(app, ["exit", "4"])
+        #expect(try client.wait(third.instance).status == 4)
+        if let cgroup {
+            #expect(access(cgroup, F_OK) != 0)
+            let parent = cgroup.split(separator: "/").dropLast().joined(separator: "/")
+            #expect(access("/" + parent, F_OK) != 0)
+        }
+    }
+
+    @Test func `apps outlive the spawner and stay manageable`() throws { try survives(.init()) }
+
+    @Test func `apps outlive the spawner without cgroups, too`() throws { try survives(.asNobody) }
+
+    @Test func `a spawner that executes itself anew still gives exit statuses`() throws {
+        let daemon = try daemon()
+        try daemon.awaitPaused(app)
+        let input = try Pipe()
+        let launched = try daemon.client().launch(
+            app, ["wait-input", "exit", "5"], input: input.readEnd)
+        let spawner = try daemon.spawnerPid
+        Glibc.kill(spawner, SIGUSR1)
+        // It has executed itself once it answers another supervisor's order.
+        let other = try daemon.client().launch(app, ["exit", "0"])
+        #expect(try daemon.client().wait(other.instance).status == 0)
+        input.closeWriteEnd()
+        #expect(try daemon.client().wait(launched.instance).status == 5)
+        #expect(try daemon.spawnerPid == spawner)
+    }
+
+    @Test func `without any spawner the supervisor waits quietly and says what is missing`() throws
+    {
+        let directory = try TemporaryDirectory()
+        let copy = directory.path + "/spawner"
+        let source = try readFile(try Programs.spawner)
+        let file = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0o755)
+        try source.withUnsafeBytes {
+            var rest = $0[...]
+            while !rest.isEmpty {
+                let count = write(
+                    file, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                guard count > 0 else { throw TestError("copying the spawner") }
+                rest = rest.dropFirst(count)
+            }
+        }
+        close(file)
+        var options = TestDaemon.Options()
+        options.spawner = copy
+        let daemon = try daemon(options)
+        try daemon.awaitPaused(app)
+        let launched = try daemon.client().launch(app, ["wait-forever"])
+        try daemon.awaitPaused(app)
+        let old = try daemon.spawnerPid
+        unlink(copy)
+        Glibc.kill(old, SIGKILL)
+        try Processes.awaitEnd(of: old)
+        let failure = control {
+            while true {
+                _ = try daemon.client().launch(app, ["exit", "0"]) {
+                    $0.environment = [.init(name: "LC_ALL", value: "C.UTF-8")]
+                }
+            }
+        }
+        guard case .spawnFailed? = failure else { throw TestError("\(failure, default: "none")") }
+        // Two tries a second cost a few wake-ups and next to no time.
+        let before = switches(of: try daemon.pid)
+        try awaitTimer(milliseconds: 2000)
+        #expect(switches(of: try daemon.pid) - before < 60)
+        #expect(Processes.isAlive(launched.processId!))
+        #expect(daemon.log.contains("reaching the spawner"))
+        try daemon.client().change(.kill, launched.instance)
+        #expect(try daemon.client().wait(launched.instance).reason == .forceQuit)
+    }
+}
+
+/// Voluntary context switches so far.
+func switches(of pid: Int32) -> Int {
+    Processes.line("voluntary_ctxt_switches", of: pid).flatMap { Int($0) } ?? -1
+}
+
+/// A span of time to observe something in, which is no wait for a fact.
+func awaitTimer(milliseconds: Int) throws {
+    let number = cts_timer(Int32(milliseconds))
+    guard number >= 0 else { throw TestError("timerfd: errno \(-number)") }
+    let timer = FileDescriptor(owning: number)
+    _ = try timer.waitUntilReadable(milliseconds: Processes.deadline)
+}

@@ -1,0 +1,132 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Starting where something is missing, left over or in the way.
+@Suite struct StartTests {
+    private let app = "org.example.a"
+
+    /// Runs another greenroomd to its end.
+    private func run(
+        _ directory: String, _ extra: [String] = [], spawner: String? = nil
+    ) throws -> (exit: ChildProcess.Exit, text: String) {
+        let program = try Programs.daemon
+        let request = ChildRequest(
+            program,
+            arguments: [
+                program, "--runtime-directory", directory, "--apps", directory, "--shim",
+                try prewarmShim(), "--spawner", try spawner ?? Programs.spawner,
+            ] + extra)
+        let result = try TestSupport.run(request, mergingErrors: true)
+        return (result.exit, String(decoding: result.output, as: UTF8.self))
+    }
+
+    @Test func `a second daemon in the same directory is turned away and harms nothing`() throws {
+        let daemon = try TestDaemon(program(app, try compileProbe("behave.c"), prewarm: 1))
+        try daemon.awaitPaused(app)
+        let second = try run(daemon.runtimeDirectory)
+        #expect(second.exit == .status(1))
+        #expect(second.text.contains("another greenroomd runs in \(daemon.runtimeDirectory)"))
+        #expect(second.text.contains("--runtime-directory"))
+        let launched = try daemon.client().launch(app, ["exit", "2"])
+        #expect(launched.kind == .prewarmed)
+        #expect(try daemon.client().wait(launched.instance).status == 2)
+    }
+
+    @Test func `sockets left by dead processes are replaced`() throws {
+        let daemon = try TestDaemon(program(app, try compileProbe("behave.c")))
+        let spawner = try daemon.spawnerPid
+        try daemon.kill()
+        Glibc.kill(spawner, SIGKILL)
+        try Processes.awaitEnd(of: spawner)
+        for name in ["control", "spawner", "notify"] {
+            #expect(access("\(daemon.runtimeDirectory)/\(name)", F_OK) == 0)
+        }
+        try daemon.start()
+        let launched = try daemon.client().launch(app, ["exit", "2"])
+        #expect(try daemon.client().wait(launched.instance).status == 2)
+    }
+
+    @Test func `what is missing is named`() throws {
+        let directory = try TemporaryDirectory()
+        let noSpawner = try run(directory.path, spawner: "/nowhere/greenroom-spawner")
+        #expect(noSpawner.exit == .status(1))
+        #expect(noSpawner.text.contains("/nowhere/greenroom-spawner"))
+        #expect(noSpawner.text.contains("No such file") || noSpawner.text.contains("no such file"))
+        let noConfiguration = try run(directory.path, ["--config", "/nowhere/greenroom.conf"])
+        #expect(noConfiguration.exit == .status(1))
+        #expect(noConfiguration.text.contains("/nowhere/greenroom.conf"))
+        let noDirectory = try run("/nowhere/at/all")
+        #expect(noDirectory.exit == .status(1))
+        #expect(noDirectory.text.contains("/nowhere/at/all"))
+        let bad = try directory.write("[Greenroom]\nPrewarmBudget=much\n", to: "bad.conf")
+        let badConfiguration = try run(directory.path, ["--config", bad])
+        #expect(badConfiguration.exit == .status(1))
+        #expect(badConfiguration.text.contains("\(bad):2:"))
+        // It must not have left a spawner behind.
+        #expect(Processes.mentioning(directory.path).isEmpty)
+    }
+
+    @Test func `without the shim everything launches cold, and explain says why`() throws {
+        var options = TestDaemon.Options()
+        options.shim = "/nowhere/shim.so"
+        let daemon = try TestDaemon(
+            program(app, try compileProbe("behave.c"), prewarm: 1), options: options)
+        let launched = try daemon.client().launch(app, ["exit", "2"])
+        #expect(launched.kind == .cold)
+        #expect(try daemon.client().wait(launched.instance).status == 2)
+        let explanation = try daemon.client().explain(app)
+        #expect(explanation.reasons.contains { $0.text.contains("/nowhere/shim.so") })
+    }
+
+    @Test func `a damaged runtime state costs what it held and nothing else`() throws {
+        let daemon = try TestDaemon(program(app, try compileProbe("behave.c"), prewarm: 1))
+        let paused = try daemon.awaitPaused(app)
+        let launched = try daemon.client().launch(app, ["wait-forever"])
+        try daemon.awaitPaused(app)
+        let spawner = try daemon.spawnerPid
+        try daemon.kill()
+        try overwriteState(of: spawner)
+        try daemon.start()
+        // Nobody knows what they were for: they are ended rather than lost sight of.
+        try Processes.awaitEnd(of: launched.processId!)
+        #expect(launched.processId == paused[0].processId)
+        try daemon.awaitPaused(app)
+        let again = try daemon.client().launch(app, ["exit", "2"])
+        #expect(try daemon.client().wait(again.instance).status == 2)
+        // Identifiers go on where they were, or above what the spawner knows.
+        #expect(again.instance != launched.instance)
+    }
+
+    /// Garbage over every record of the mapping that the spawner keeps.
+    private func overwriteState(of spawner: Int32) throws {
+        try requireOrSkip(getuid() == 0, "only root may open another's descriptors")
+        let folder = "/proc/\(spawner)/fd"
+        for number in 0..<64 {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            let count = bytes.withUnsafeMutableBytes { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    readlink("\(folder)/\(number)", $0.baseAddress!, 256)
+                }
+            }
+            guard count > 0,
+                String(decoding: bytes[..<count], as: UTF8.self).contains("greenroom-state")
+            else { continue }
+            let file = open("\(folder)/\(number)", O_RDWR | O_CLOEXEC)
+            defer { close(file) }
+            var generator = SeededGenerator()
+            var garbage = [UInt8](repeating: 0, count: 64 << 10)
+            for index in garbage.indices {
+                garbage[index] = UInt8.random(in: 0...255, using: &generator)
+            }
+            guard pwrite(file, garbage, garbage.count, 4096) == garbage.count else {
+                throw TestError("writing the state: errno \(errno)")
+            }
+            return
+        }
+        throw TestError("no state among the spawner's descriptors")
+    }
+}

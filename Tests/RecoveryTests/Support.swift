@@ -1,0 +1,86 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+
+/// A pipe's two ends, of which the test keeps one and an app gets the other.
+extension TestDaemon {
+    /// Kills the supervisor and starts it again.
+    func restart() throws {
+        try kill()
+        try start()
+    }
+
+    func pid(of instance: UInt64) throws -> Int32 {
+        guard let pid = try client().instance(instance).processId else {
+            throw TestError("instance \(instance) has no process")
+        }
+        return pid
+    }
+
+    /// The directory of the instances' cgroups, nil in degraded mode.
+    func cgroupDirectory(of pid: Int32) -> String? {
+        guard let mount = CgroupMount.path,
+            let text = try? readFile("/proc/\(pid)/cgroup"),
+            let line = String(decoding: text, as: UTF8.self).split(separator: "\n")
+                .first(where: { $0.hasPrefix("0::") }), line.contains("/app-")
+        else { return nil }
+        return mount + line.dropFirst(3)
+    }
+}
+
+enum CgroupMount {
+    static let path: String? = {
+        let text = String(decoding: (try? readFile("/proc/mounts")) ?? [], as: UTF8.self)
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if words.count > 2, words[2] == "cgroup2" { return String(words[1]) }
+        }
+        return nil
+    }()
+}
+
+/// An app that may run any number of times and displaces nobody.
+func program(
+    _ identifier: String, _ exec: String, prewarm: Int = 0, _ lines: [String] = []
+) -> TestApp {
+    var app = TestApp(identifier, exec: exec, prewarm: prewarm)
+    app.lines = ["Instances=multiple", "ForegroundGroup=none"] + lines
+    return app
+}
+
+/// Reads until there is a newline or the end.
+func readLine(_ descriptor: Int32) throws -> String {
+    var bytes: [UInt8] = []
+    let file = FileDescriptor(owning: dup(descriptor))
+    while bytes.last != UInt8(ascii: "\n") {
+        guard try file.waitUntilReadable(milliseconds: Processes.deadline) else {
+            throw TestError("nothing to read")
+        }
+        var byte: UInt8 = 0
+        guard read(descriptor, &byte, 1) == 1 else { break }
+        bytes.append(byte)
+    }
+    return String(decoding: bytes.dropLast(), as: UTF8.self)
+}
+
+/// greenroomctl as a process of this daemon's client.
+func clientProcess(
+    _ daemon: TestDaemon, _ arguments: [String], user: Int32? = nil,
+    environment: [String] = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"],
+    _ change: (inout ChildRequest) -> Void = { _ in }
+) throws -> ChildRequest {
+    let program = try Programs.client
+    var request = ChildRequest(
+        program, arguments: [program] + arguments,
+        environment: environment + ["GREENROOM_SOCKET=\(daemon.socketPath)"])
+    request.user = user
+    change(&request)
+    return request
+}
+
+func control(_ body: () throws -> Void) -> ControlError? {
+    do { try body() } catch { return error as? ControlError }
+    return nil
+}
