@@ -87,6 +87,11 @@ let package = Package(
             name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "Varlink"],
             path: "Tests/VarlinkTestSupport", swiftSettings: relaxed),
 
+        .target(
+            name: "DaemonTestSupport",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "TestSupport", "Varlink"],
+            path: "Tests/DaemonTestSupport", swiftSettings: relaxed),
+
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
         .testTarget(
@@ -141,6 +146,21 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+
+        // The whole daemon, as real processes.
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
+                "greenroomctl",
+            ], swiftSettings: relaxed),
+        .testTarget(
+            name: "RecoveryTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "CTestSupport", "greenroomd", "greenroom-spawner", "greenroomctl",
+            ], swiftSettings: relaxed),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -6,8 +6,8 @@
 set -eu
 
 sources=$(dirname "$0")/../Sources
-# The client is not a daemon: it may do as it likes.
-exempt='^(greenroomctl|GreenroomCommands)$'
+# The client and the simulator are no daemons: they may do as they like.
+exempt='^(greenroomctl|GreenroomCommands|greenroom-simulate)$'
 
 # reason <tab> extended regular expression, matched outside comments
 rules() {

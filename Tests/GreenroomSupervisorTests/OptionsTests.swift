@@ -46,7 +46,8 @@ struct OptionsTests {
         #expect(
             parse(["--frob"])
                 == .usage("greenroomd: unknown argument “--frob”; see greenroomd --help"))
-        #expect(parse(["--apps"]) == .usage("greenroomd: --apps needs a value; see greenroomd --help"))
+        #expect(
+            parse(["--apps"]) == .usage("greenroomd: --apps needs a value; see greenroomd --help"))
         #expect(
             parse([], isRoot: false)
                 == .usage(

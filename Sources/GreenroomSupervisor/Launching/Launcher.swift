@@ -193,7 +193,8 @@ final class Launcher {
     private func launch(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
-        var specification = specification(instance, app, context.arguments, context.environment ?? app.environment)
+        var specification = specification(
+            instance, app, context.arguments, context.environment ?? app.environment)
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }
             specification.descriptors.removeAll { $0.target == CInt(target) }
