@@ -92,7 +92,7 @@ struct AppLoader {
             encodedEnvironment: (try? StringList(environment)) ?? StringList(),
             extraKeyNames: extraKeys,
             workingDirectory: directory(of: manifest, owner.account),
-            umask: manifest.umask ?? 0o022, account: owner.account, groups: owner.groups,
+            umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes, noNewPrivileges: manifest.noNewPrivileges,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted, fingerprint: facts.files,
@@ -114,12 +114,8 @@ struct AppLoader {
             ? nil : .init(code: "no_shim", text: "\(shimPath), the preload shim, is missing")
     }
 
-    private func directory(of manifest: AppManifest, _ account: Account) -> String {
-        switch manifest.workingDirectory {
-        case "~"?: account.home
-        case let path?: path
-        case nil: "/"
-        }
+    private func directory(of manifest: AppManifest, _ account: Account) -> String? {
+        manifest.workingDirectory == "~" ? account.home : manifest.workingDirectory
     }
 
     private func limits(of manifest: AppManifest) -> [GreenroomLinux.ResourceLimit] {

@@ -34,8 +34,11 @@ struct InstalledApp: Sendable {
     /// The same, as it goes to a paused instance.
     var encodedEnvironment: StringList
     var extraKeyNames: Set<String>
-    var workingDirectory: String
-    var umask: UInt32
+    /// The manifest's; nil is that of the caller, else the root directory.
+    var workingDirectory: String?
+    /// The manifest's; nil is that of the caller, else `defaultUmask`.
+    var umask: UInt32?
+    static let defaultUmask: UInt32 = 0o022
     /// Whom its instances run as.
     var account: Account
     var groups: [UInt32]
