@@ -41,6 +41,7 @@ struct job {
     const struct gr_fd_mapping *fds;  /* sorted by `to` */
     bool join_cgroup;                 /* clone did not do it */
     bool raises_descriptor_limit;
+    int cwd;                          /* the directory's descriptor, or -1 */
     volatile int error, stage;
 };
 
@@ -104,17 +105,22 @@ static bool is_target(const struct job *job, int fd) {
     return false;
 }
 
+/* A duplicate at a number that is nobody's target; `stage` is blamed where there is no room. */
+static int move_aside(struct job *job, int source, int stage) {
+    int fd = fcntl(source, F_DUPFD_CLOEXEC, 3);
+    while (fd >= 0 && is_target(job, fd)) fd = fcntl(source, F_DUPFD_CLOEXEC, fd + 1);
+    TRY(stage, fd);
+    return fd;
+}
+
 /* Every source first moves to a number that is nobody's target, so that no dup2 overwrites a
  * source still needed. Not "above the highest target": that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
     int count = job->request->fd_count;
-    for (int i = 0; i < count; i++) {
-        int fd = fcntl(job->fds[i].from, F_DUPFD_CLOEXEC, 3);
-        while (fd >= 0 && is_target(job, fd)) fd = fcntl(job->fds[i].from, F_DUPFD_CLOEXEC, fd + 1);
-        TRY(GR_STAGE_DESCRIPTORS, fd);
-        moved[i] = fd;
-    }
+    for (int i = 0; i < count; i++)
+        moved[i] = move_aside(job, job->fds[i].from, GR_STAGE_DESCRIPTORS);
+    if (job->cwd >= 0) job->cwd = move_aside(job, job->cwd, GR_STAGE_DIRECTORY);
     unsigned next = 0;
     for (int i = 0; i < count; i++) {
         unsigned to = (unsigned)job->fds[i].to;
@@ -148,7 +154,9 @@ static int child(void *argument) {
     if (r->has_identity) take_identity(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    if (r->cwd) TRY(GR_STAGE_DIRECTORY, chdir(r->cwd)); /* as the app's user: it must be allowed */
+    /* As the app's user: it must be allowed to enter it. */
+    if (job->cwd >= 0) TRY(GR_STAGE_DIRECTORY, fchdir(job->cwd));
+    else if (r->cwd) TRY(GR_STAGE_DIRECTORY, chdir(r->cwd));
     uint64_t none = 0;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
     execve(r->path, r->argv, r->envp);
@@ -259,7 +267,7 @@ struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
     if (request->fd_count > 0)
         memcpy(fds, request->fds, sizeof *fds * (size_t)request->fd_count);
     sort_by_target(fds, request->fd_count);
-    struct job job = { .request = request, .fds = fds,
+    struct job job = { .request = request, .fds = fds, .cwd = request->cwd_fd,
                        .raises_descriptor_limit = raises_descriptor_limit(request) };
 
     /* No handler of the parent may run in the child, on this memory. */

@@ -46,7 +46,9 @@ extension SpawnRequest {
                 unsafe groups.withUnsafeBufferPointer { groups in
                     var request = unsafe gr_spawn_request(
                         path: tables.path, argv: tables.arguments, envp: tables.environment,
-                        cwd: tables.workingDirectory, cgroup: cgroup?.rawValue ?? -1,
+                        cwd: tables.workingDirectory,
+                        cwd_fd: workingDirectoryDescriptor?.rawValue ?? -1,
+                        cgroup: cgroup?.rawValue ?? -1,
                         fds: mappings.baseAddress, fd_count: CInt(mappings.count),
                         limits: limits.baseAddress, limit_count: CInt(limits.count),
                         groups: groups.baseAddress, group_count: CInt(groups.count),
@@ -56,7 +58,7 @@ extension SpawnRequest {
                         has_identity: identity != nil, has_oom_score: oomScoreAdjustment != nil,
                         new_session: startsSession, no_new_privileges: noNewPrivileges,
                         without_clone3: avoidsClone3)
-                    return withExtendedLifetime(cgroup) {
+                    return withExtendedLifetime((cgroup, workingDirectoryDescriptor)) {
                         unsafe gr_spawn(&request)
                     }
                 }

@@ -37,6 +37,8 @@ public struct SpawnRequest: Sendable {
     public var environment: [String]
     /// Entered as the app's user; nil: the parent's.
     public var workingDirectory: String?
+    /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
+    public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: mode_t?
     public var startsSession = true
     public var identity: Identity?

@@ -23,6 +23,8 @@ public struct SpawnSpecification: Sendable {
     public var arguments: [String]
     public var environment: [String]
     public var workingDirectory: String?
+    /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
+    public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: mode_t?
     /// Nil: the spawner's own.
     public var identity: SpawnRequest.Identity?
@@ -45,6 +47,11 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
+    /// What goes with the packet: the directory is the last.
+    var allDescriptors: [FileDescriptor] {
+        descriptors.map(\.descriptor) + (workingDirectoryDescriptor.map { [$0] } ?? [])
+    }
+
     func encode(into writer: inout WireWriter) {
         writer.put(instance)
         writer.put(app)
@@ -72,6 +79,7 @@ extension SpawnSpecification {
         writer.put(wantsChannel)
         writer.put(UInt32(descriptors.count))
         for descriptor in descriptors { writer.put(descriptor.target) }
+        writer.put(workingDirectoryDescriptor != nil)
     }
 
     init(_ reader: inout WireReader, _ passed: [FileDescriptor]) throws(WireError) {
@@ -96,6 +104,11 @@ extension SpawnSpecification {
         wantsChannel = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
             reader throws(WireError) in try reader.take(CInt.self)
+        }
+        var passed = passed[...]
+        if try reader.takeBool() {
+            guard let directory = passed.popLast() else { throw .badDescriptors }
+            workingDirectoryDescriptor = directory
         }
         guard targets.count == passed.count else { throw .badDescriptors }
         descriptors = zip(passed, targets).map { PassedDescriptor($0, at: $1) }

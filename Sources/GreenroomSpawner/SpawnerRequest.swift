@@ -39,7 +39,7 @@ extension SpawnerRequest {
         case .spawn(let specification):
             kind = .spawn
             specification.encode(into: &writer)
-            descriptors = specification.descriptors.map(\.descriptor)
+            descriptors = specification.allDescriptors
         case .kill(let instance):
             kind = .kill
             writer.put(instance)

@@ -42,6 +42,7 @@ struct InstanceStart {
             path: specification.path, arguments: specification.arguments,
             environment: specification.environment)
         request.workingDirectory = specification.workingDirectory
+        request.workingDirectoryDescriptor = specification.workingDirectoryDescriptor
         request.fileModeMask = specification.fileModeMask
         request.identity = specification.identity
         request.noNewPrivileges = specification.noNewPrivileges

@@ -45,6 +45,17 @@ import Testing
         #expect(run.lines == ["/dev/null", "\(limit)"])
     }
 
+    @Test func `a directory's descriptor survives targets of the same number`() throws {
+        let directory = try FileDescriptor.open("/usr", O_RDONLY | O_DIRECTORY)
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        let run = try ShellRun.of("pwd; readlink /proc/$$/fd/\(directory.rawValue)") {
+            $0.workingDirectory = "/tmp"
+            $0.workingDirectoryDescriptor = directory
+            $0.descriptors.append(.init(file.rawValue, at: directory.rawValue))
+        }
+        #expect(run.lines == ["/usr", "/dev/null"])
+    }
+
     @Test func `without clone3 it is the same`() throws {
         let run = try ShellRun.of("echo $A; pwd; exit 9", environment: ["A=b"]) {
             $0.avoidsClone3 = true

@@ -43,6 +43,10 @@ import Testing
         #expect(
             try failure { $0.workingDirectory = "/etc/passwd" }
                 == SpawnError(stage: .directory, code: ENOTDIR))
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        #expect(
+            try failure { $0.workingDirectoryDescriptor = file }
+                == SpawnError(stage: .directory, code: ENOTDIR))
     }
 
     @Test func `descriptors fail at their step`() throws {

@@ -19,6 +19,7 @@ import Testing
             value.oomScoreAdjustment = -5
             value.wantsChannel = true
             value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
+            value.workingDirectoryDescriptor = try FileDescriptor.open("/", O_RDONLY)
             return value
         }
     }
@@ -38,6 +39,7 @@ import Testing
         #expect(read.resourceLimits == value.resourceLimits)
         #expect(read.oomScoreAdjustment == -5 && read.wantsChannel)
         #expect(read.descriptors.map(\.target) == [7])
+        #expect(read.workingDirectoryDescriptor != nil)
     }
 
     @Test func `every message is read as it was written`() throws {

@@ -1,19 +1,157 @@
 import DaemonTestSupport
+import Glibc
 import GreenroomControl
 import TestSupport
 import Testing
 
-/// Paused instances: made at start and on demand, replaced when used up.
+/// Paused instances: made at start and on demand, replaced when used up, never used when stale.
 @Suite struct PoolTests {
-    @Test func `instances are prewarmed at start, and again after a launch`() throws {
+    private static let app = "org.example.app"
+
+    @Test(arguments: Runner.allCases)
+    func `instances are prewarmed at start, and again after a launch`(_ runner: Runner) throws {
         let program = try compileProbe("behave.c")
-        let daemon = try TestDaemon(TestApp("org.example.a", exec: program, prewarm: 2))
-        let paused = try daemon.awaitPaused("org.example.a", count: 2)
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 2), options: runner.options)
+        let paused = try daemon.awaitPaused(Self.app, count: 2)
         let client = try daemon.client()
-        let launched = try client.launch("org.example.a", ["exit", "3"])
+        let launched = try client.launch(Self.app, ["exit", "3"])
         #expect(launched.kind == .prewarmed)
+        #expect(launched.coldReason == nil)
         #expect(paused.map(\.instance).contains(launched.instance))
+        #expect(paused.map(\.processId).contains(launched.processId))
         #expect(try client.wait(launched.instance).status == 3)
-        try daemon.awaitPaused("org.example.a", count: 2)
+        let refilled = try daemon.awaitPaused(Self.app, count: 2)
+        #expect(!refilled.map(\.instance).contains(launched.instance))
+    }
+
+    @Test func `an app of demand is prewarmed when asked for, and from then on`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
+        let client = try daemon.client()
+        #expect(try client.paused(Self.app).isEmpty)
+        #expect(try client.explain(Self.app).reasons.map(\.code) == ["on_demand"])
+        let instances = try client.prewarm(Self.app)
+        #expect(try client.paused(Self.app).map(\.instance) == instances)
+        let (launched, _, exit) = try client.run(Self.app, ["exit", "4"])
+        #expect(launched.instance == instances.first)
+        #expect(launched.kind == .prewarmed)
+        #expect(exit.status == 4)
+        try daemon.awaitPaused(Self.app)
+    }
+
+    @Test func `a paused instance that is killed is replaced, and launches go on`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1), options: Self.quickBackOff)
+        let first = try #require(try daemon.awaitPaused(Self.app).first)
+        let watcher = try daemon.watch()
+        kill(first.processId ?? 0, SIGKILL)
+        try watcher.next { $0.kind == .exited && $0.instance == first.instance }
+        let client = try daemon.client()
+        #expect(try client.run(Self.app, ["print", "x"]).text == "x\n")
+        let second = try #require(try daemon.awaitPaused(Self.app).first)
+        #expect(second.instance != first.instance)
+        #expect(try client.run(Self.app, ["print", "y"]).text == "y\n")
+    }
+
+    /// The file is replaced as installers do it: another one takes its name.
+    @Test func `after its program is replaced the new one runs`() throws {
+        let folder = try TemporaryDirectory()
+        let program = try folder.script("old")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let client = try daemon.client()
+        for generation in 0..<6 {
+            let paused = try #require(try daemon.awaitPaused(Self.app).first)
+            try folder.script("new\(generation)")
+            let (launched, text, _) = try client.run(Self.app)
+            #expect(text == "new\(generation)\n")
+            #expect(launched.instance != paused.instance)
+            // The pool is made again of the new program.
+            try daemon.await("a pool of the new program") { client in
+                try client.paused(Self.app).contains { $0.instance > launched.instance }
+                    ? true : nil
+            }
+            let (second, next, _) = try client.run(Self.app)
+            #expect(next == "new\(generation)\n")
+            #expect(second.kind == .prewarmed)
+        }
+    }
+
+    @Test func `after a library of it is replaced no paused instance is used`() throws {
+        let folder = try TemporaryDirectory()
+        func library(_ text: String) throws -> String {
+            let source = try folder.write(
+                "const char *library_text(void) { return \"\(text)\"; }\n", to: "\(text).c")
+            return try compile(
+                source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC"]),
+                output: "libpart.so")
+        }
+        let main = try folder.write(
+            """
+            #include <stdio.h>
+            const char *library_text(void);
+            int main(void) { puts(library_text()); return 0; }
+            """, to: "main.c")
+        let installed = folder.path + "/libpart.so"
+        try folder.copy(try library("old"), to: "libpart.so")
+        let program = try compile(
+            source: main,
+            with: ProbeCompiler("clang", [installed, "-Wl,-rpath,\(folder.path)"]))
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let client = try daemon.client()
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        try folder.copy(try library("new"), to: "libpart.so")
+        let (launched, text, _) = try client.run(Self.app)
+        #expect(text == "new\n")
+        #expect(launched.instance != paused.instance)
+        #expect(try client.wait(paused.instance).reason == .stale)
+    }
+
+    @Test func `after its manifest changes no paused instance is used`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1, "UMask=022"))
+        let client = try daemon.client()
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        try daemon.install(TestApp(Self.app, exec: program, prewarm: 1, "UMask=077"))
+        let report = try client.reload()
+        #expect(report.loaded == [Self.app])
+        #expect(report.failed.isEmpty)
+        let running = try client.start(Self.app)
+        #expect(running.instance != paused.instance)
+        #expect(Processes.line("Umask", of: running.pid) == "0077")
+        #expect(try client.wait(paused.instance).reason == .stale)
+    }
+
+    static var quickBackOff: TestDaemon.Options {
+        var options = TestDaemon.Options()
+        options.configuration = ["BackOffFirstSec=50ms", "BackOffCapSec=50ms"]
+        return options
+    }
+}
+
+extension TemporaryDirectory {
+    /// A program that prints the text: copies of one binary would be told apart by their path only.
+    @discardableResult
+    func script(_ text: String) throws -> String {
+        let source = try write(
+            "#include <stdio.h>\nint main(void) { puts(\"\(text)\"); return 0; }\n",
+            to: "\(text).c")
+        return try copy(try compile(source: source, output: "program"), to: "program")
+    }
+
+    /// Puts a copy of the file in place of what has the name now (rename(2)).
+    @discardableResult
+    func copy(_ file: String, to name: String) throws -> String {
+        let bytes = try readFile(file)
+        let path = "\(self.path)/\(name)"
+        let descriptor = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o755)
+        guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw TestError("\(path): errno \(errno)")
+        }
+        close(descriptor)
+        guard rename(path + ".new", path) == 0 else { throw TestError("rename: errno \(errno)") }
+        return path
     }
 }

@@ -9,6 +9,8 @@
 ///   wait-input      waits for the end of stdin
 ///   wait-forever    waits for a signal
 ///   lock FILE       takes a write lock on FILE
+///   notify          says READY=1 to $NOTIFY_SOCKET (sd_notify(3))
+///   signals         prints the number of each signal it then gets, until it is killed
 /// With BEHAVE_CONSTRUCTOR=word in the environment it does that word before main.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,9 +19,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int is(const char *word, const char *name) { return word && strcmp(word, name) == 0; }
+
+static void notify(void) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (!path || strlen(path) >= sizeof address.sun_path) _exit(1);
+    strcpy(address.sun_path, path);
+    int number = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (sendto(number, "READY=1", 7, 0, (struct sockaddr *)&address, sizeof address) < 0) _exit(1);
+    close(number);
+}
+
+static void print_signals(void) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    dprintf(1, "waiting\n");
+    for (int number; (number = sigwaitinfo(&all, NULL)) > 0;) dprintf(1, "%d\n", number);
+}
 
 /// Returns how many words were used.
 static int perform(const char *word, const char *next) {
@@ -42,6 +64,8 @@ static int perform(const char *word, const char *next) {
         char byte;
         while (read(0, &byte, 1) > 0) continue;
     }
+    if (is(word, "notify")) notify();
+    if (is(word, "signals")) print_signals();
     if (is(word, "wait-forever"))
         for (;;) pause();
     if (is(word, "lock")) {

@@ -40,6 +40,7 @@ struct gr_spawn_request {
     char *_Nullable const *_Nonnull argv;
     char *_Nullable const *_Nonnull envp;
     const char *_Nullable cwd;               /* NULL: inherit */
+    int cwd_fd;                              /* directory descriptor instead; -1: none */
     int cgroup;                              /* directory descriptor; -1: inherit */
     const struct gr_fd_mapping *_Nullable fds; /* the complete table of the child, distinct `to` */
     int fd_count;

@@ -195,6 +195,9 @@ final class Launcher {
             specification.descriptors.removeAll { $0.target == CInt(target) }
             specification.descriptors.append(.init(stream, at: CInt(target)))
         }
+        if let directory = context.workingDirectory {
+            specification.workingDirectoryDescriptor = directory
+        }
         if let umask = context.umask { specification.fileModeMask = umask }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(

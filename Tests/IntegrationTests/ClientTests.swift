@@ -1,0 +1,170 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+import VarlinkTestSupport
+
+/// Clients of every kind; a bad one is nobody else's trouble.
+@Suite struct ClientTests {
+    private static let app = "org.example.app"
+
+    private static func daemon(_ options: TestDaemon.Options = .init()) throws -> TestDaemon {
+        try TestDaemon(TestApp(app, exec: try compileProbe("behave.c")), options: options)
+    }
+
+    @Test func `a repeated launch has the recorded outcome`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let name: (inout Control.LaunchCall) -> Void = { $0.launchIdentifier = "once" }
+        let (first, text, exit) = try client.run(Self.app, ["print", "x", "exit", "7"], name)
+        #expect(text == "x\n" && exit.status == 7)
+        let output = try Output()
+        let second = try daemon.client().launch(
+            Self.app, ["print", "y"], output: output.number, name)
+        #expect(second.isRepeated && !first.isRepeated)
+        #expect(second.instance == first.instance)
+        #expect(second.kind == first.kind && second.coldReason == first.coldReason)
+        #expect(try output.text() == "")
+        #expect(try client.wait(.launch("once")).status == 7)
+        #expect(throws: ControlError.noSuchLaunch("never")) { try client.wait(.launch("never")) }
+    }
+
+    @Test func `a client that dies in mid-call leaves its app and no trace`() throws {
+        let daemon = try Self.daemon()
+        let other = try daemon.client()
+        let watcher = try daemon.watch()
+        do {
+            let client = try daemon.client()
+            try client.send(.launch(Control.LaunchCall(app: Self.app)))
+            try client.send(.wait(.instance(1)))
+        }
+        let event = try watcher.next { $0.kind == .exited }
+        #expect(event.exit?.status == 0)
+        #expect(try other.run(Self.app, ["exit", "3"]).exit.status == 3)
+    }
+
+    @Test(arguments: [
+        "garbage\u{0}", "{\"method\":\u{0}", "{}\u{0}", "[1]\u{0}", "\u{0}",
+        "{\"method\":1}\u{0}", "{\"method\":\"x\",\"unknown\":1}\u{0}",
+        String(repeating: "[", count: 5000) + "\u{0}",
+    ])
+    func `a client that sends garbage is dropped alone`(_ text: String) throws {
+        let daemon = try Self.daemon()
+        let other = try daemon.client()
+        _ = try other.list()
+        let client = try daemon.client()
+        try client.send(bytes: Array(text.utf8))
+        try client.awaitClose()
+        #expect(try other.list().count == 1)
+    }
+
+    @Test func `a half message waits for its other half`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let bytes = Array("{\"method\":\"io.greenroom.Control.List\"}\u{0}".utf8)
+        for byte in bytes.dropLast() {
+            try client.send(bytes: [byte])
+            if byte == UInt8(ascii: ".") { #expect(try daemon.client().list().count == 1) }
+        }
+        let silent = try client.descriptorIsReadable()
+        #expect(!silent)
+        try client.send(bytes: [0])
+        try client.awaitReadable()
+        // One that leaves with half a message said is forgotten.
+        let leaver = try daemon.client()
+        try leaver.send(bytes: Array(bytes.prefix(20)))
+        _ = try daemon.client().list()
+    }
+
+    @Test func `a message without end is cut off`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let block = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 16)
+        #expect(throws: (any Error).self) {
+            for _ in 0..<1024 { try client.send(bytes: block) }
+        }
+        #expect(try daemon.client().list().count == 1)
+    }
+
+    @Test func `a watcher that never reads is dropped, and nobody else notices`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: "/bin/true"))
+        let deaf = try daemon.client()
+        try deaf.send(.watch)
+        let before = KernelObjects.descriptorCount(of: try daemon.pid)
+        let watcher = try daemon.watch()
+        let client = try daemon.client()
+        // Each reload that changes something is an event; so are the states of each launch.
+        var rounds = 0
+        while KernelObjects.descriptorCount(of: try daemon.pid) >= before + 2 {
+            rounds += 1
+            try #require(rounds < 4000)
+            let launched = try client.launch(Self.app)
+            try watcher.next { $0.kind == .exited && $0.instance == launched.instance }
+        }
+        let sequences = watcher.events.map(\.sequence)
+        #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 + 1 == $1 })
+        try deaf.awaitClose()
+    }
+
+    @Test func `one user's connections are limited, and free again when closed`() throws {
+        var options = TestDaemon.Options()
+        options.configuration = ["ConnectionsPerUser=3"]
+        let daemon = try Self.daemon(options)
+        var clients = try (0..<3).map { _ in try daemon.client() }
+        for client in clients { _ = try client.list() }
+        try daemon.client().awaitClose()
+        clients.removeLast()
+        _ = try clients[0].list()
+        #expect(try daemon.client().list().count == 1)
+    }
+
+    @Test(.enabled(if: PythonClient.isThere))
+    func `the varlink package of Python speaks with the daemon`() throws {
+        let daemon = try Self.daemon()
+        let result = PythonClient.run(
+            """
+            import sys, varlink
+            with varlink.Client.new_with_address("unix:" + sys.argv[1]) as client:
+                assert "io.greenroom.Control" in [
+                    i for i in client.get_interfaces()], client.get_interfaces()
+                with client.open("io.greenroom.Control") as control:
+                    apps = control.List()["apps"]
+                    assert [a["identifier"] for a in apps] == ["\(Self.app)"], apps
+                    launched = control.Launch(app="\(Self.app)", arguments=["exit", "9"])
+                    assert launched["kind"] == "cold", launched
+                    exited = control.Wait(instance=launched["instance"])
+                    assert exited["exit"]["status"] == 9, exited
+                    try:
+                        control.Explain(app="org.example.ap")
+                        assert False
+                    except varlink.VarlinkError as error:
+                        assert error.error() == "io.greenroom.Control.NoSuchApp", error
+                        assert error.parameters()["suggestion"] == "\(Self.app)"
+            with varlink.Client.new_with_address("unix:" + sys.argv[1]) as client, \\
+                    client.open("io.greenroom.Control") as watching, \\
+                    client.open("io.greenroom.Control") as control:
+                events = watching.Watch(_more=True)
+                assert next(events)["event"] is None
+                control.Launch(app="\(Self.app)")
+                for reply in events:
+                    if reply["event"]["kind"] == "exited": break
+            print("ok")
+            """, arguments: [daemon.socketPath])
+        #expect(result.output == "ok\n")
+        #expect(result.status == 0)
+    }
+}
+
+extension TestClient {
+    fileprivate func descriptorIsReadable() throws -> Bool { try isReadable(milliseconds: 0) }
+
+    fileprivate func awaitReadable() throws {
+        guard try isReadable(milliseconds: Processes.deadline) else { throw TestError("silence") }
+    }
+
+    private func isReadable(milliseconds: Int32) throws -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+}

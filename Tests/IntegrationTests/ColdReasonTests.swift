@@ -1,0 +1,122 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Every launch that no paused instance serves says why.
+@Suite struct ColdReasonTests {
+    private static let app = "org.example.app"
+
+    @Test func `a static program is ineligible, and explained`() throws {
+        let program = try compileProbe(
+            "behave.c", with: ProbeCompiler("clang", ["-static"]), output: "static")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let client = try daemon.client()
+        let (launched, text, exit) = try client.run(Self.app, ["print", "x", "exit", "5"])
+        #expect(launched.kind == .cold && launched.coldReason == .ineligible)
+        #expect(text == "x\n" && exit.status == 5)
+        let explanation = try client.explain(Self.app)
+        #expect(!explanation.isEligible)
+        #expect(explanation.reasons.map(\.code) == ["statically_linked"])
+        #expect(explanation.lastLaunch?.coldReason == .ineligible)
+        #expect(throws: ControlError.ineligible(app: Self.app)) { try client.prewarm(Self.app) }
+    }
+
+    @Test func `with another environment it is cold, and the pool follows`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        let client = try daemon.client()
+        let french: (inout Control.LaunchCall) -> Void = {
+            $0.environment = [.init(name: "LC_ALL", value: "fr_FR.UTF-8")]
+        }
+        let (launched, _, _) = try client.run(Self.app, [], french)
+        #expect(launched.kind == .cold && launched.coldReason == .environmentMismatch)
+        try daemon.await("a pool of the new environment") { client in
+            try client.paused(Self.app).contains { $0.instance > launched.instance } ? true : nil
+        }
+        #expect(try client.wait(paused.instance).signal == SIGKILL)
+        #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
+        // What is not read before main does not matter.
+        try daemon.awaitPaused(Self.app)
+        let (third, _, _) = try client.run(Self.app) {
+            $0.environment = [
+                .init(name: "LC_ALL", value: "fr_FR.UTF-8"), .init(name: "OTHER", value: "1"),
+            ]
+        }
+        #expect(third.kind == .prewarmed)
+    }
+
+    @Test func `before the first prewarm none is ready`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
+        let (launched, _, _) = try daemon.client().run(Self.app)
+        #expect(launched.kind == .cold && launched.coldReason == .noneReady)
+    }
+
+    @Test func `where the manifest wants none prewarming is disabled`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program))
+        let client = try daemon.client()
+        let (launched, _, _) = try client.run(Self.app)
+        #expect(launched.kind == .cold && launched.coldReason == .prewarmingDisabled)
+        #expect(try client.explain(Self.app).reasons.map(\.code) == ["disabled"])
+    }
+
+    /// The new program does not reach its pause, so that the pool stays as the change left it.
+    @Test func `after its program changed it is stale until the pool is made again`() throws {
+        let folder = try TemporaryDirectory()
+        let program = try folder.script("old")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        let client = try daemon.client()
+        let source = try folder.write(
+            """
+            #include <unistd.h>
+            __attribute__((constructor)) static void wait(void) { for (;;) pause(); }
+            int main(void) { return 0; }
+            """, to: "waits.c")
+        try folder.copy(try compile(source: source), to: "program")
+        #expect(try client.wait(paused.instance).reason == .stale)
+        let launched = try client.launch(Self.app)
+        #expect(launched.kind == .cold && launched.coldReason == .stale)
+        try client.change(.kill, launched.instance)
+    }
+
+    @Test func `after a prewarm failed there is a back-off`() throws {
+        let program = try compileProbe("behave.c")
+        var options = TestDaemon.Options()
+        options.configuration = ["BackOffFirstSec=60"]
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1, "Environment=BEHAVE_CONSTRUCTOR=exit"),
+            options: options)
+        try daemon.await("the back-off") {
+            try $0.explain(Self.app).reasons.contains { $0.code == "back_off" } ? true : nil
+        }
+        let client = try daemon.client()
+        let launched = try client.launch(Self.app)
+        #expect(launched.kind == .cold && launched.coldReason == .backOff)
+        let error = #expect(throws: ControlError.self) { try client.prewarm(Self.app) }
+        guard case .backOff(Self.app, 1..., false) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func `a paused instance that does not start is given up for a cold launch`() throws {
+        let program = try compileProbe("behave.c")
+        var options = TestDaemon.Options()
+        options.configuration = ["StartDeadlineSec=200ms"]
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1), options: options)
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        kill(paused.processId ?? 0, SIGSTOP)
+        let client = try daemon.client()
+        let (launched, text, exit) = try client.run(Self.app, ["print", "x", "exit", "6"])
+        #expect(launched.kind == .cold && launched.coldReason == .resumeFailed)
+        #expect(text == "x\n" && exit.status == 6)
+        #expect(try client.wait(paused.instance).reason == .resumeFailed)
+    }
+}

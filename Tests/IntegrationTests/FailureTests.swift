@@ -1,0 +1,101 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Launches and prewarms that fail: said precisely, not repeated madly, and without consequences.
+@Suite struct FailureTests {
+    private static let app = "org.example.app"
+
+    private static func spawnFailure(
+        _ client: TestClient, _ app: String, _ change: (inout Control.LaunchCall) -> Void = { _ in }
+    ) throws -> (stage: String, errno: Int32)? {
+        do {
+            _ = try client.launch(app, [], change)
+        } catch ControlError.spawnFailed(let stage, let errno, let reason) {
+            #expect(!reason.isEmpty)
+            return (stage, errno)
+        }
+        return nil
+    }
+
+    @Test func `a spawn that fails names its step and the error, and harms nobody`() throws {
+        let program = try compileProbe("behave.c")
+        let folder = try TemporaryDirectory()
+        let text = try folder.write("#!/nonexistent/interpreter\n", to: "script", mode: 0o755)
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program), TestApp("org.example.interpreter", exec: text),
+            TestApp("org.example.directory", exec: program, "WorkingDirectory=/nonexistent"),
+            TestApp("org.example.limit", exec: program, "LimitNOFILE=2"))
+        let client = try daemon.client()
+        let interpreter = try Self.spawnFailure(client, "org.example.interpreter")
+        #expect(interpreter?.stage == "executing the program" && interpreter?.errno == ENOENT)
+        let directory = try Self.spawnFailure(client, "org.example.directory")
+        #expect(directory?.stage == "entering the working directory")
+        #expect(directory?.errno == ENOENT)
+        let limit = try Self.spawnFailure(client, "org.example.limit")
+        #expect(limit?.stage == "placing descriptors" && limit?.errno == EMFILE)
+        #expect(try client.run(Self.app, ["exit", "3"]).exit.status == 3)
+    }
+
+    @Test func `without processes to be had a launch fails, and the daemon goes on`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run as a user of its own")
+        var options = TestDaemon.Options()
+        // Limits on processes count those of a user, so this one is not shared with other tests.
+        options.user = 64_901
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, "ForegroundGroup=none"), options: options)
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        let spawner = try daemon.spawnerPid
+        let prlimit = try #require(findProgram("prlimit"))
+        let limited = try TestSupport.run(
+            ChildRequest(prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=3"]))
+        #expect(limited.exit == .status(0))
+        let failure = try Self.spawnFailure(client, Self.app)
+        #expect(failure?.stage == "creating the process" && failure?.errno == EAGAIN)
+        try client.change(.terminate, running.instance)
+        #expect(try client.run(Self.app, ["exit", "8"]).exit.status == 8)
+    }
+
+    @Test func `an app that keeps crashing is in a crash loop`() throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        for _ in 0..<2 {
+            try daemon.awaitPaused(Self.app)
+            #expect(try client.run(Self.app, ["signal", "\(SIGSEGV)"]).exit.reason == .crashed)
+        }
+        let event = try watcher.next { $0.kind == .crashLooped }
+        #expect(event.app == Self.app)
+        #expect(event.retryAfterUSec ?? 0 > 0)
+        let error = #expect(throws: ControlError.self) {
+            try client.launch(Self.app) { $0.isBackground = true }
+        }
+        guard case .backOff(Self.app, 1..., isCrashLooping: true) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        // What a person asks for is tried.
+        #expect(try client.run(Self.app, ["exit", "0"]).exit.status == 0)
+        #expect(try client.explain(Self.app).reasons.map(\.code).contains("crash_loop"))
+    }
+
+    @Test func `there are no more instances than the limit`() throws {
+        var options = TestDaemon.Options()
+        options.configuration = ["InstanceLimit=2"]
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c")), options: options)
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        _ = try client.start(Self.app)
+        #expect(throws: ControlError.limitExceeded(what: "instances", limit: 2)) {
+            try client.launch(Self.app)
+        }
+        try client.change(.kill, running.instance)
+        _ = try client.start(Self.app)
+    }
+}

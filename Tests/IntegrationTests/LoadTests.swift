@@ -1,0 +1,117 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import Synchronization
+import TestSupport
+import Testing
+
+/// Many launches: each answered once, each process accounted for, nothing left behind.
+@Suite struct LoadTests {
+    private static let app = "org.example.app"
+
+    private static func daemon(_ runner: Runner = .ownUser) throws -> TestDaemon {
+        let daemon = try TestDaemon(
+            TestApp(
+                app, exec: try compileProbe("behave.c"), prewarm: 4, "ForegroundGroup=none"),
+            options: runner.options)
+        try daemon.awaitPaused(app, count: 4)
+        return daemon
+    }
+
+    @Test func `1000 launches by 8 clients at once are each answered and accounted for`() throws {
+        let daemon = try Self.daemon()
+        let socketPath = daemon.socketPath
+        let ended = try inParallel(8) { number in
+            let client = try TestClient(socketPath)
+            var ended: [UInt64: Control.LaunchKind] = [:]
+            for round in 0..<125 {
+                let status = (number * 125 + round) % 251
+                let launched = try client.launch(Self.app, ["exit", "\(status)"]) {
+                    $0.launchIdentifier = "\(number)/\(round)"
+                }
+                #expect(!launched.isRepeated)
+                let exit = try client.wait(launched.instance)
+                #expect(exit.status == UInt8(status))
+                #expect(exit.reason == .exitedSelf)
+                #expect(ended.updateValue(launched.kind, forKey: launched.instance) == nil)
+            }
+            return ended
+        }
+        // No instance served two launches.
+        #expect(Set(ended.flatMap(\.keys)).count == 1000)
+        #expect(ended.flatMap(\.values).contains(.prewarmed))
+        let paused = try daemon.awaitPaused(Self.app, count: 4)
+        #expect(
+            try daemon.client().instances().map(\.instance).sorted()
+                == paused.map(\.instance).sorted())
+        let left = Processes.descendants(of: try daemon.spawnerPid)
+        #expect(left.sorted() == paused.compactMap(\.processId).sorted())
+    }
+
+    /// Both programs' descriptors, when nothing but the pool is there.
+    private static func descriptorCounts(_ daemon: TestDaemon) throws -> [Int] {
+        try daemon.awaitPaused(app, count: 4)
+        // Every client but this one is gone once the daemon has answered it.
+        let client = try daemon.client()
+        _ = try client.list()
+        return [
+            KernelObjects.descriptorCount(of: try daemon.pid),
+            KernelObjects.descriptorCount(of: try daemon.spawnerPid),
+        ]
+    }
+
+    @Test(arguments: Runner.allCases)
+    func `200 launches leave no descriptor and no cgroup behind`(_ runner: Runner) throws {
+        let daemon = try Self.daemon(runner)
+        // The first launch may set up something that stays.
+        _ = try daemon.client().run(Self.app)
+        let before = try Self.descriptorCounts(daemon)
+        let pausedPid = try daemon.awaitPaused(Self.app, count: 4).first?.processId ?? 0
+        let base = Freezing.cgroup(of: pausedPid).map { path in
+            String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        }
+        let hasCgroups = try daemon.client().describe().degraded.isEmpty
+        let cgroups = { hasCgroups ? KernelObjects.directoryCount(below: base ?? "") : 0 }
+        #expect(cgroups() == (hasCgroups ? 4 : 0))
+        // The counters see what is there: a connection in the daemon, an app in both.
+        let extra = try daemon.client()
+        let running = try extra.start(Self.app)
+        let during = try Self.descriptorCounts(daemon)
+        #expect(during[0] > before[0] && during[1] > before[1])
+        #expect(cgroups() == (hasCgroups ? 5 : 0))
+        try extra.change(.kill, running.instance)
+
+        let socketPath = daemon.socketPath
+        _ = try inParallel(4) { number in
+            let client = try TestClient(socketPath)
+            for round in 0..<50 {
+                switch round % 4 {
+                case 0: _ = try client.run(Self.app, ["print", "x"])
+                case 1: _ = try client.run(Self.app) { $0.workingDirectory = "/" }
+                case 2:
+                    // A new environment: cold, and the pool is made anew.
+                    let launched = try client.launch(Self.app, ["exit", "1"]) {
+                        $0.environment = [.init(name: "TZ", value: "\(number)")]
+                    }
+                    _ = try client.wait(launched.instance)
+                case _:
+                    let running = try client.start(Self.app, ["child"])
+                    try client.change(.suspend, running.instance)
+                    try client.change(.terminate, running.instance)
+                }
+            }
+        }
+        // The pool follows the latest environment; wait for the session's to be back.
+        _ = try daemon.client().run(Self.app)
+        try daemon.await("a pool without instances in between") { client in
+            let instances = try client.instances()
+            return instances.count == 4 && instances.allSatisfy { $0.state == .prewarmed }
+                ? true : nil
+        }
+        try extra.call(.list)
+        let after = try Self.descriptorCounts(daemon)
+        // `extra` is still connected.
+        #expect(after == [before[0] + 1, before[1]])
+        #expect(cgroups() == (hasCgroups ? 4 : 0))
+    }
+}

@@ -1,0 +1,92 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Manifests come, go and are wrong while the daemon runs.
+@Suite struct ManifestTests {
+    private static let good = "org.example.good"
+
+    @Test func `a bad manifest is reported and leaves the good ones alone`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.good, exec: program))
+        try daemon.directory.write("[App]\nExec=\n", to: "apps/org.example.empty.app")
+        try daemon.directory.write(
+            "[App]\nExec=/bin/true\nUMask=9\n", to: "apps/org.example.mask.app")
+        try daemon.directory.write("\u{0}\u{1}", to: "apps/org.example.noise.app")
+        let client = try daemon.client()
+        let report = try client.reload()
+        #expect(report.loaded == [Self.good])
+        let faults = Set(report.failed.map(\.file))
+        #expect(
+            faults
+                == Set(
+                    ["empty", "mask", "noise"].map {
+                        "\(daemon.appDirectory)/org.example.\($0).app"
+                    }))
+        let mask = report.failed.first { $0.file.hasSuffix("mask.app") }
+        #expect(mask?.line == 3)
+        #expect(try client.list().map(\.identifier) == [Self.good])
+        #expect(try client.run(Self.good, ["exit", "2"]).exit.status == 2)
+    }
+
+    @Test func `the good ones work when bad ones are there at start`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.good, exec: program), TestApp("org.example.bad", exec: "relative/path"))
+        let client = try daemon.client()
+        #expect(try client.list().map(\.identifier) == [Self.good])
+        #expect(daemon.log.contains("org.example.bad.app:2:"))
+    }
+
+    @Test func `a manifest that comes, changes and goes is followed on SIGHUP`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.good, exec: program))
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let late = "org.example.late"
+        try daemon.install(TestApp(late, exec: program, prewarm: 1))
+        daemon.signal(SIGHUP)
+        try watcher.next { $0.kind == .appsChanged }
+        #expect(try client.list().map(\.identifier) == [Self.good, late])
+        try daemon.awaitPaused(late)
+        let running = try client.start(late)
+        let paused = try #require(try daemon.awaitPaused(late).first)
+        unlink("\(daemon.appDirectory)/\(late).app")
+        daemon.signal(SIGHUP)
+        try watcher.next { $0.kind == .appsChanged }
+        #expect(try client.list().map(\.identifier) == [Self.good])
+        try Processes.awaitEnd(of: paused.processId ?? 0)
+        // What runs goes on, and can be ended.
+        #expect(Processes.isAlive(running.pid))
+        #expect(try client.change(.terminate, running.instance) == .notRunning)
+    }
+
+    @Test func `a manifest that turns bad keeps what was, and says so`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.good, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.good).first)
+        let client = try daemon.client()
+        try daemon.directory.write("[App]\nExec=relative/x\n", to: "apps/\(Self.good).app")
+        let report = try client.reload()
+        #expect(report.failed.map(\.line) == [2])
+        let known = try client.list().map(\.identifier)
+        if known.contains(Self.good) {
+            #expect(try client.paused(Self.good).map(\.instance) == [paused.instance])
+        } else {
+            #expect(!Processes.isAlive(paused.processId ?? 0))
+        }
+    }
+
+    @Test func `an unknown app is refused with a suggestion`() throws {
+        let daemon = try TestDaemon(TestApp(Self.good, exec: "/bin/true"))
+        let client = try daemon.client()
+        #expect(throws: ControlError.noSuchApp("org.example.goood", suggestion: Self.good)) {
+            try client.launch("org.example.goood")
+        }
+        #expect(throws: ControlError.noSuchApp("net.nothing.zzzzzzzz", suggestion: nil)) {
+            try client.explain("net.nothing.zzzzzzzz")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// A program is ready when its condition says so, or it is given up.
+@Suite struct ReadinessTests {
+    private static let app = "org.example.app"
+
+    @Test(arguments: [0, 1])
+    func `READY=1 makes it ready`(prewarm: Int) throws {
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: try compileProbe("behave.c"), prewarm: prewarm, "ReadyOn=notify"))
+        try daemon.awaitPaused(Self.app, count: prewarm)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let (input, output) = (try Pipe(), try Output())
+        let launched = try client.launch(
+            Self.app, ["print", "x", "wait-input", "notify", "wait-forever"],
+            input: input.readEnd, output: output.number)
+        #expect(launched.kind == (prewarm == 0 ? .cold : .prewarmed))
+        #expect(try output.line() == "x")
+        // It runs, and is not ready yet.
+        #expect(try client.instance(launched.instance).state == .launching)
+        input.closeWriteEnd()
+        try watcher.awaitState(.active, of: launched.instance)
+    }
+
+    @Test(arguments: [0, 1])
+    func `the first output makes it ready`(prewarm: Int) throws {
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: try compileProbe("behave.c"), prewarm: prewarm,
+                "ReadyOn=first-output"))
+        try daemon.awaitPaused(Self.app, count: prewarm)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let input = try Pipe()
+        let launched = try client.launch(
+            Self.app, ["wait-input", "print", "x", "wait-forever"], input: input.readEnd)
+        #expect(try client.instance(launched.instance).state == .launching)
+        input.closeWriteEnd()
+        try watcher.awaitState(.active, of: launched.instance)
+    }
+
+    @Test(arguments: ["notify", "first-output"])
+    func `without it the launch deadline ends the program`(_ condition: String) throws {
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: try compileProbe("behave.c"), "ReadyOn=\(condition)",
+                "LaunchDeadlineSec=200ms"))
+        let client = try daemon.client()
+        let launched = try client.launch(Self.app, ["wait-forever"])
+        let exit = try client.wait(launched.instance)
+        #expect(exit.reason == .launchWatchdog)
+        #expect(exit.lastState == .launching)
+    }
+}

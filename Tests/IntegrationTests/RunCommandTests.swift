@@ -1,0 +1,140 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// `greenroomctl run` against the daemon: an app behaves as if its caller had executed it.
+@Suite struct RunCommandTests {
+    private static let cold = "org.example.cold"
+    private static let warm = "org.example.warm"
+    private static let all = [cold, warm]
+
+    private static func daemon() throws -> TestDaemon {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(cold, exec: program), TestApp(warm, exec: program, prewarm: 1))
+        try daemon.awaitPaused(warm)
+        return daemon
+    }
+
+    private static func request(_ daemon: TestDaemon, _ words: [String]) throws -> ChildRequest {
+        let program = try Programs.client
+        return ChildRequest(
+            program, arguments: [program] + words,
+            environment: [
+                "PATH=/usr/local/bin:/usr/bin:/bin", "GREENROOM_SOCKET=\(daemon.socketPath)",
+            ])
+    }
+
+    private static func run(_ daemon: TestDaemon, _ words: String...) throws -> (
+        exit: ChildProcess.Exit, output: String
+    ) {
+        let result = try TestSupport.run(request(daemon, words), mergingErrors: true)
+        return (result.exit, String(decoding: result.output, as: UTF8.self))
+    }
+
+    @Test(arguments: all)
+    func `output and status are the app's`(_ app: String) throws {
+        let daemon = try Self.daemon()
+        let result = try Self.run(daemon, "run", app, "--", "print", "hello", "exit", "23")
+        #expect(result.exit == .status(23))
+        #expect(result.output == "hello\n")
+    }
+
+    @Test(arguments: all)
+    func `input is the caller's, and so is the directory`(_ app: String) throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.cold, exec: "/bin/sh"), TestApp(Self.warm, exec: "/bin/sh", prewarm: 1))
+        try daemon.awaitPaused(Self.warm)
+        let (input, output) = (try Pipe(), try Output())
+        var request = try Self.request(
+            daemon, ["run", app, "--", "-c", "read x; echo $x; pwd; umask"])
+        request.descriptors = [0: input.readEnd, 1: output.number]
+        request.directory = "/usr"
+        request.umask = 0o027
+        let child = try ChildProcess(request)
+        _ = write(input.writeEnd, "word\n", 5)
+        #expect(try output.text() == "word\n/usr\n0027\n")
+        #expect(try child.waitForExit() == .status(0))
+    }
+
+    @Test(arguments: all)
+    func `a death by signal is its own`(_ app: String) throws {
+        let daemon = try Self.daemon()
+        let result = try Self.run(daemon, "run", app, "--", "signal", "\(SIGUSR2)")
+        #expect(result.exit == .signal(SIGUSR2))
+    }
+
+    @Test(arguments: all, [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
+    func `signals are forwarded`(_ app: String, signal: Int32) throws {
+        let daemon = try Self.daemon()
+        let output = try Output()
+        var request = try Self.request(
+            daemon, ["run", app, "--", "print", "here", "wait-forever"])
+        request.descriptors = [1: output.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        #expect(try output.line() == "here")
+        let pid = try #require(
+            try daemon.client().instances(of: app).first { $0.isAttached }?.processId)
+        child.kill(signal)
+        try Processes.awaitEnd(of: pid)
+        #expect(try child.waitForExit() == .signal(signal))
+    }
+
+    @Test func `an app that handles SIGTERM is not ended by it`() throws {
+        let daemon = try Self.daemon()
+        let output = try Output()
+        var request = try Self.request(daemon, ["run", Self.cold, "--", "signals"])
+        request.descriptors = [1: output.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        #expect(try output.line() == "waiting")
+        for number in [SIGTERM, SIGINT] {
+            child.kill(number)
+            #expect(try output.line() == "\(number)")
+        }
+        let instance = try #require(
+            try daemon.client().instances(of: Self.cold).first { $0.isAttached }?.instance)
+        try daemon.client().change(.kill, instance)
+        #expect(try child.waitForExit() == .signal(SIGKILL))
+    }
+
+    @Test func `failures have their own statuses`() throws {
+        let folder = try TemporaryDirectory()
+        let text = try folder.write("no program\n", to: "text", mode: 0o755)
+        let daemon = try TestDaemon(
+            TestApp("org.example.text", exec: text),
+            TestApp("org.example.limit", exec: "/bin/true", "LimitNOFILE=2"))
+        let unknown = try Self.run(daemon, "run", "org.example.nothing")
+        #expect(unknown.exit == .status(127))
+        let unexecutable = try Self.run(daemon, "run", "org.example.text")
+        #expect(unexecutable.exit == .status(126))
+        let failed = try Self.run(daemon, "run", "org.example.limit")
+        #expect(failed.exit == .status(125))
+        for result in [unknown, unexecutable, failed] {
+            #expect(result.output.hasPrefix("greenroomctl: "))
+        }
+        try daemon.terminate()
+        #expect(try Self.run(daemon, "run", "org.example.text").exit == .status(125))
+        let unreachable = try Self.run(daemon, "list")
+        #expect(unreachable.exit == .status(69))
+        #expect(unreachable.output.contains(daemon.socketPath))
+    }
+
+    @Test func `launch, list and terminate do what they say`() throws {
+        let daemon = try Self.daemon()
+        #expect(try Self.run(daemon, "list").output.contains(Self.warm))
+        let launched = try Self.run(
+            daemon, "launch", Self.warm, "--background", "--", "wait-forever")
+        #expect(launched.exit == .status(0))
+        #expect(try Self.run(daemon, "suspend", Self.warm).exit == .status(0))
+        let states = try daemon.client().instances(of: Self.warm).map(\.state)
+        #expect(states.contains(.suspended))
+        #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(0))
+        #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(1))
+        let waited = try Self.run(daemon, "launch", Self.cold, "--wait", "--", "exit", "11")
+        #expect(waited.exit == .status(11))
+    }
+}

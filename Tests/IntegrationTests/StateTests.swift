@@ -1,0 +1,149 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Front, background, frozen and back: what clients ask for really happens to the processes.
+@Suite struct StateTests {
+    private static let app = "org.example.app"
+    private static let other = "org.example.other"
+
+    @Test(arguments: Runner.allCases)
+    func `an instance goes through every state`(_ runner: Runner) throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1),
+            options: runner.options)
+        try daemon.awaitPaused(Self.app)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let running = try client.start(Self.app)
+        let instance = running.instance
+        #expect(running.launched.kind == .prewarmed)
+        #expect(try client.instance(instance).state == .active)
+        #expect(try client.change(.background, instance) == .background)
+        #expect(try client.change(.suspend, instance) == .suspended)
+        #expect(Freezing.isFrozen(running.pid))
+        #expect(try client.change(.resume, instance) == .background)
+        #expect(!Freezing.isFrozen(running.pid))
+        #expect(try client.change(.suspend, instance) == .suspended)
+        #expect(Freezing.isFrozen(running.pid))
+        #expect(try client.change(.foreground, instance) == .active)
+        #expect(!Freezing.isFrozen(running.pid))
+        #expect(try client.change(.suspend, instance) == .suspended)
+        #expect(try client.change(.terminate, instance) == .notRunning)
+        #expect(!Processes.isAlive(running.pid))
+        let exit = try client.wait(instance)
+        #expect(exit.reason == .terminated)
+        #expect(exit.signal == SIGTERM)
+        #expect(exit.lastState == .suspended)
+        let exited = try watcher.next { $0.kind == .exited && $0.instance == instance }
+        #expect(exited.exit == exit)
+        let states = watcher.events.filter { $0.kind == .stateChanged && $0.instance == instance }
+            .map(\.to)
+        #expect(
+            states == [
+                .launching, .inactive, .active, .inactive, .background, .suspended, .background,
+                .suspended, .background, .inactive, .active, .inactive, .background, .suspended,
+                .terminating, .notRunning,
+            ])
+    }
+
+    @Test func `a suspended instance and its children do not run`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: "/bin/sh"))
+        let client = try daemon.client()
+        let (input, output) = (try Pipe(), try Output())
+        let launched = try client.launch(
+            Self.app, ["-c", "sh -c 'echo $$; while read x; do echo $x; done'; echo end"],
+            input: input.readEnd, output: output.number)
+        defer { input.closeWriteEnd() }
+        let child = try #require(Int32(try output.line()))
+        try client.change(.suspend, launched.instance)
+        #expect(Freezing.isFrozen(launched.processId ?? 0))
+        #expect(Freezing.isFrozen(child))
+        try client.change(.kill, launched.instance)
+        #expect(!Processes.isAlive(child))
+    }
+
+    @Test func `in the background it is suspended after its grace, by itself`() throws {
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: try compileProbe("behave.c"), "SuspendInBackground=yes",
+                "BackgroundGraceSec=100ms"))
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        let watcher = try daemon.watch()
+        try client.change(.background, running.instance)
+        try watcher.awaitState(.suspended, of: running.instance)
+        #expect(Freezing.isFrozen(running.pid))
+        // Its launcher is asked for again: the thawed instance comes to the front.
+        try client.change(.foreground, running.instance)
+        #expect(!Freezing.isFrozen(running.pid))
+    }
+
+    @Test func `a single instance comes to the front instead of starting twice`() throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), "Instances=single"))
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        try client.change(.background, running.instance)
+        let second = try client.launch(Self.app)
+        #expect(second.kind == .foreground)
+        #expect(second.instance == running.instance)
+        #expect(second.processId == running.pid)
+        #expect(try client.instance(running.instance).state == .active)
+        try client.change(.suspend, running.instance)
+        let third = try client.launch(Self.app)
+        #expect(third.kind == .resume)
+        #expect(third.instance == running.instance)
+        #expect(try client.instance(running.instance).state == .active)
+        #expect(!Freezing.isFrozen(running.pid))
+        // An attached launch is always an instance of its own.
+        let attached = try client.start(Self.app) { $0.isAttached = true }
+        #expect(attached.instance != running.instance)
+    }
+
+    @Test func `whoever comes to the front displaces the one of its group`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, "ForegroundGroup=one"),
+            TestApp(Self.other, exec: program, "ForegroundGroup=one"),
+            TestApp("org.example.elsewhere", exec: program, "ForegroundGroup=two"),
+            TestApp("org.example.tool", exec: program, "ForegroundGroup=none"))
+        let client = try daemon.client()
+        func state(_ running: Running) throws -> Control.ExecutionState {
+            try client.instance(running.instance).state
+        }
+        let first = try client.start(Self.app)
+        let elsewhere = try client.start("org.example.elsewhere")
+        let tool = try client.start("org.example.tool")
+        #expect(try state(first) == .active)
+        let second = try client.start(Self.other)
+        #expect(try state(first) == .background)
+        #expect(try state(second) == .active)
+        let third = try client.start(Self.app) { $0.isBackground = true }
+        #expect(try state(third) == .background)
+        #expect(try state(second) == .active)
+        try client.change(.foreground, first.instance)
+        #expect(try state(first) == .active)
+        #expect(try state(second) == .background)
+        #expect(try state(elsewhere) == .active)
+        #expect(try state(tool) == .active)
+    }
+
+    @Test func `what the state does not allow is refused with both states`() throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first).instance
+        let client = try daemon.client()
+        let expected = ControlError.illegalTransition(
+            instance: paused, from: .prewarmed, to: .suspended)
+        #expect(throws: expected) { try client.change(.suspend, paused) }
+        #expect(throws: ControlError.notRunning(.instance(999))) {
+            try client.change(.suspend, 999)
+        }
+        #expect(throws: ControlError.notRunning(.app(Self.app))) {
+            try client.call(.transition(.foreground, .app(Self.app)))
+        }
+    }
+}

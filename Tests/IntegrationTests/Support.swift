@@ -1,0 +1,162 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+
+/// What an app writes: a pipe whose other end is given away.
+final class Output {
+    private let reading: FileDescriptor
+    private var writing: FileDescriptor?
+    private var bytes: [UInt8] = []
+
+    init() throws {
+        let (reading, writing) = try FileDescriptor.pipe()
+        self.reading = reading
+        self.writing = writing
+    }
+
+    /// The end to give away; ours is closed with `closeWriting`.
+    var number: Int32 { writing?.rawValue ?? -1 }
+
+    func closeWriting() { writing = nil }
+
+    /// The next line, without its end.
+    func line() throws -> String {
+        while true {
+            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { bytes.removeFirst(end + 1) }
+                return String(decoding: bytes[..<end], as: UTF8.self)
+            }
+            guard try receive() else { throw TestError("the output ended") }
+        }
+    }
+
+    /// Everything until the last writer is gone.
+    func text() throws -> String {
+        closeWriting()
+        while try receive() {}
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func receive() throws -> Bool {
+        guard try reading.waitUntilReadable(milliseconds: Processes.deadline) else {
+            throw TestError("no output, only \(String(decoding: bytes, as: UTF8.self))")
+        }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = try buffer.withUnsafeMutableBytes { try reading.read(into: $0) } ?? 0
+        bytes += buffer[..<count]
+        return count > 0
+    }
+}
+
+/// A running app that has said that it has come so far.
+struct Running {
+    let launched: Control.Launched
+    let output: Output
+    var instance: UInt64 { launched.instance }
+    var pid: Int32 { launched.processId ?? -1 }
+}
+
+extension TestClient {
+    /// Launches the program `behave`: it does the words, prints "here" and waits.
+    func start(
+        _ app: String, _ words: [String] = [],
+        _ change: (inout Control.LaunchCall) -> Void = { _ in }
+    ) throws -> Running {
+        let output = try Output()
+        let launched = try launch(
+            app, words + ["print", "here", "wait-forever"], output: output.number, change)
+        output.closeWriting()
+        guard try output.line() == "here" else { throw TestError("another first line") }
+        return Running(launched: launched, output: output)
+    }
+
+    /// Launches and returns all that the app writes, and how it ends.
+    func run(
+        _ app: String, _ words: [String] = [], input: Int32? = nil,
+        _ change: (inout Control.LaunchCall) -> Void = { _ in }
+    ) throws -> (launched: Control.Launched, text: String, exit: Control.ExitRecord) {
+        let output = try Output()
+        let launched = try launch(app, words, input: input, output: output.number, change)
+        let text = try output.text()
+        return (launched, text, try wait(launched.instance))
+    }
+}
+
+/// What the daemon's apps are held by, where the tests run.
+enum Freezing {
+    /// Whether nothing of the process runs: its cgroup is frozen, or it is stopped.
+    static func isFrozen(_ pid: Int32) -> Bool {
+        if Processes.state(of: pid) == "T" { return true }
+        guard let directory = cgroup(of: pid),
+            let events = try? readFile(directory + "/cgroup.events")
+        else { return false }
+        return String(decoding: events, as: UTF8.self).contains("frozen 1")
+    }
+
+    /// The folder of the process's cgroup v2.
+    static func cgroup(of pid: Int32) -> String? {
+        let text = String(
+            decoding: (try? readFile("/proc/\(pid)/cgroup")) ?? [], as: UTF8.self)
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("0::") }),
+            let mount
+        else { return nil }
+        return mount + line.dropFirst(3)
+    }
+
+    private static let mount: String? = {
+        let text = String(decoding: (try? readFile("/proc/mounts")) ?? [], as: UTF8.self)
+        let fields = text.split(separator: "\n").map { $0.split(separator: " ") }
+        return fields.first { $0.count > 2 && $0[2] == "cgroup2" }.map { String($0[1]) }
+    }()
+}
+
+/// Who runs the daemon: the test's own user, with cgroups where there are any, or nobody without.
+enum Runner: CaseIterable, CustomStringConvertible {
+    case ownUser, nobody
+
+    var options: TestDaemon.Options {
+        switch self {
+        case .ownUser: TestDaemon.Options()
+        case .nobody: .asNobody
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .ownUser: "as the test's user"
+        case .nobody: "as nobody"
+        }
+    }
+}
+
+/// Does the work in threads of its own, all at once, and rethrows the first error: tasks would
+/// share as many threads as there are processors, and these block.
+func inParallel<Value: Sendable>(
+    _ count: Int, _ work: @escaping @Sendable (Int) throws -> Value
+) throws -> [Value] {
+    let jobs = (0..<count).map { index in Job { try work(index) } }
+    let threads = jobs.map { job in
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { context in
+                let job = Unmanaged<AnyObject>.fromOpaque(context!).takeRetainedValue()
+                (job as! any Runnable).run()
+                return nil
+            }, Unmanaged<AnyObject>.passRetained(job).toOpaque())
+        return thread
+    }
+    for thread in threads { pthread_join(thread, nil) }
+    return try jobs.map { try $0.result!.get() }
+}
+
+private protocol Runnable { func run() }
+
+private final class Job<Value>: Runnable {
+    private(set) var result: Result<Value, any Error>?
+    private let work: () throws -> Value
+    init(_ work: @escaping () throws -> Value) { self.work = work }
+    func run() { result = Result(catching: work) }
+}
