@@ -63,7 +63,7 @@ public final class Daemon {
         }
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
-            restoring: contents.instances, apps: contents.apps,
+            restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
             nextInstance: contents.nextInstance, policy: Policy(configuration),
             seed: MonotonicClock.nanoseconds, at: now)
         supervisor = try Supervisor(
@@ -122,6 +122,16 @@ public final class Daemon {
         }
         Notify.ready(status: statusText)
         return LoopActor.shared.loop.run()
+    }
+
+    /// The environments that belong to the keys were in the former supervisor's memory alone. What
+    /// is paused with one stays; the pool follows the session's until a launch brings another.
+    private static func withoutPoolKeys(_ apps: [AppRecord]) -> [AppRecord] {
+        apps.map { app in
+            var app = app
+            app.poolKey = nil
+            return app
+        }
     }
 
     // MARK: The runtime directory
