@@ -36,7 +36,8 @@ public final class Daemon {
     private var spawnerRetry: EventSource?
 
     /// Everything up to the point where clients can connect. Throws what a person must mend.
-    public init(options: Options, environment: [String]) throws {
+    public init(options given: Options, environment: [String]) throws {
+        let options = given.resolved(against: Self.currentDirectory)
         self.options = options
         self.environment = environment
         journal = Journal(identifier: "greenroomd", fieldPrefix: "GREENROOM_")
@@ -147,6 +148,12 @@ public final class Daemon {
                 "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
         }
         return lock
+    }
+
+    private static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {
