@@ -121,6 +121,8 @@ import Testing
         let daemon = try TestDaemon([program(app, probe, prewarm: 3)], options)
         try daemon.awaitPaused(app, count: 3)
         let spawner = try daemon.spawnerPid
+        // Our asking for its number was a connection, too.
+        try awaitTimer(milliseconds: 100)
         let descriptorsBefore = KernelObjects.descriptorCount(of: spawner)
         let cgroups = daemon.cgroupDirectory(of: try daemon.client().paused(app)[0].processId!)
             .map { String($0.prefix(upTo: $0.lastIndex(of: "/")!)) }
