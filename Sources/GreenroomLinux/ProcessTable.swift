@@ -8,6 +8,8 @@ public enum ProcessTable {
         public let parent: pid_t
         public let session: pid_t
         public let isZombie: Bool
+        /// By a signal that stops: SIGSTOP has been acted on.
+        public let isStopped: Bool
 
         init?(stat text: String) {
             // "PID (NAME) STATE PPID PGRP SESSION": the name may hold anything, also ")".
@@ -21,7 +23,13 @@ public enum ProcessTable {
             self.parent = parent
             self.session = session
             isZombie = fields[1] == "Z" || fields[1] == "X"
+            isStopped = fields[1] == "T"
         }
+    }
+
+    /// One process; nil if it is gone.
+    public static func entry(of pid: pid_t) -> Entry? {
+        (try? SmallFile.text(of: "/proc/\(pid)/stat")).flatMap { Entry(stat: $0) }
     }
 
     /// Every process that can be seen; those that end meanwhile are left out.

@@ -23,19 +23,19 @@ import Testing
     @Test func `a spawn that fails names its step and the error, and harms nobody`() throws {
         let program = try compileProbe("behave.c")
         let folder = try TemporaryDirectory()
-        let text = try folder.write("#!/nonexistent/interpreter\n", to: "script", mode: 0o755)
+        let text = try folder.write("no program\n", to: "text", mode: 0o755)
         let daemon = try TestDaemon(
-            TestApp(Self.app, exec: program), TestApp("org.example.interpreter", exec: text),
+            TestApp(Self.app, exec: program), TestApp("org.example.text", exec: text),
             TestApp("org.example.directory", exec: program, "WorkingDirectory=/nonexistent"),
-            TestApp("org.example.limit", exec: program, "LimitNOFILE=2"))
+            TestApp("org.example.limit", exec: program, "LimitNOFILE=2000000000"))
         let client = try daemon.client()
-        let interpreter = try Self.spawnFailure(client, "org.example.interpreter")
-        #expect(interpreter?.stage == "executing the program" && interpreter?.errno == ENOENT)
+        let format = try Self.spawnFailure(client, "org.example.text")
+        #expect(format?.stage == "executing the program" && format?.errno == ENOEXEC)
         let directory = try Self.spawnFailure(client, "org.example.directory")
         #expect(directory?.stage == "entering the working directory")
         #expect(directory?.errno == ENOENT)
         let limit = try Self.spawnFailure(client, "org.example.limit")
-        #expect(limit?.stage == "placing descriptors" && limit?.errno == EMFILE)
+        #expect(limit?.stage == "setting resource limits" && limit?.errno == EPERM)
         #expect(try client.run(Self.app, ["exit", "3"]).exit.status == 3)
     }
 
@@ -51,9 +51,11 @@ import Testing
         let running = try client.start(Self.app)
         let spawner = try daemon.spawnerPid
         let prlimit = try #require(findProgram("prlimit"))
-        let limited = try TestSupport.run(
-            ChildRequest(prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=3"]))
-        #expect(limited.exit == .status(0))
+        var request = ChildRequest(
+            prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=3"])
+        request.user = options.user
+        let limited = try TestSupport.run(request, mergingErrors: true)
+        #expect(limited.exit == .status(0), "\(String(decoding: limited.output, as: UTF8.self))")
         let failure = try Self.spawnFailure(client, Self.app)
         #expect(failure?.stage == "creating the process" && failure?.errno == EAGAIN)
         try client.change(.terminate, running.instance)

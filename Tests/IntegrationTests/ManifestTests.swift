@@ -63,20 +63,24 @@ import Testing
         #expect(try client.change(.terminate, running.instance) == .notRunning)
     }
 
-    @Test func `a manifest that turns bad keeps what was, and says so`() throws {
+    @Test func `a manifest that turns bad takes its app along until it is mended`() throws {
         let program = try compileProbe("behave.c")
-        let daemon = try TestDaemon(TestApp(Self.good, exec: program, prewarm: 1))
+        let app = TestApp(Self.good, exec: program, prewarm: 1)
+        let daemon = try TestDaemon(app)
         let paused = try #require(try daemon.awaitPaused(Self.good).first)
         let client = try daemon.client()
+        let running = try client.start(Self.good)
         try daemon.directory.write("[App]\nExec=relative/x\n", to: "apps/\(Self.good).app")
         let report = try client.reload()
         #expect(report.failed.map(\.line) == [2])
-        let known = try client.list().map(\.identifier)
-        if known.contains(Self.good) {
-            #expect(try client.paused(Self.good).map(\.instance) == [paused.instance])
-        } else {
-            #expect(!Processes.isAlive(paused.processId ?? 0))
-        }
+        #expect(report.loaded == [])
+        #expect(try client.list() == [])
+        try Processes.awaitEnd(of: paused.processId ?? 0)
+        #expect(Processes.isAlive(running.pid))
+        try daemon.install(app)
+        #expect(try client.reload().loaded == [Self.good])
+        try daemon.awaitPaused(Self.good)
+        #expect(try client.change(.terminate, running.instance) == .notRunning)
     }
 
     @Test func `an unknown app is refused with a suggestion`() throws {

@@ -68,11 +68,8 @@ import Testing
             let (launched, text, _) = try client.run(Self.app)
             #expect(text == "new\(generation)\n")
             #expect(launched.instance != paused.instance)
-            // The pool is made again of the new program.
-            try daemon.await("a pool of the new program") { client in
-                try client.paused(Self.app).contains { $0.instance > launched.instance }
-                    ? true : nil
-            }
+            // The pool is made again, of the new program.
+            try daemon.awaitPaused(Self.app)
             let (second, next, _) = try client.run(Self.app)
             #expect(next == "new\(generation)\n")
             #expect(second.kind == .prewarmed)

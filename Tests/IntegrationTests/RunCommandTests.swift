@@ -22,9 +22,20 @@ import Testing
         let program = try Programs.client
         return ChildRequest(
             program, arguments: [program] + words,
-            environment: [
-                "PATH=/usr/local/bin:/usr/bin:/bin", "GREENROOM_SOCKET=\(daemon.socketPath)",
-            ])
+            environment: try environment(daemon) + ["GREENROOM_SOCKET=\(daemon.socketPath)"])
+    }
+
+    /// That of the session, which the paused instance has: with another the launch would be cold.
+    private static func environment(_ daemon: TestDaemon) throws -> [String] {
+        guard let pid = (try? daemon.client().paused(warm))?.first?.processId else { return [] }
+        return try readFile("/proc/\(pid)/environ").split(separator: 0).map {
+            String(decoding: $0, as: UTF8.self)
+        }.filter { !$0.hasPrefix("LD_PRELOAD=") && !$0.hasPrefix("GREENROOM_") }
+    }
+
+    private static func expectKind(_ daemon: TestDaemon, of app: String) throws {
+        let kind = try daemon.client().explain(app).lastLaunch?.kind
+        #expect(kind == (app == warm ? .prewarmed : .cold))
     }
 
     private static func run(_ daemon: TestDaemon, _ words: String...) throws -> (
@@ -40,6 +51,7 @@ import Testing
         let result = try Self.run(daemon, "run", app, "--", "print", "hello", "exit", "23")
         #expect(result.exit == .status(23))
         #expect(result.output == "hello\n")
+        try Self.expectKind(daemon, of: app)
     }
 
     @Test(arguments: all)
@@ -57,6 +69,7 @@ import Testing
         _ = write(input.writeEnd, "word\n", 5)
         #expect(try output.text() == "word\n/usr\n0027\n")
         #expect(try child.waitForExit() == .status(0))
+        try Self.expectKind(daemon, of: app)
     }
 
     @Test(arguments: all)
@@ -64,6 +77,7 @@ import Testing
         let daemon = try Self.daemon()
         let result = try Self.run(daemon, "run", app, "--", "signal", "\(SIGUSR2)")
         #expect(result.exit == .signal(SIGUSR2))
+        try Self.expectKind(daemon, of: app)
     }
 
     @Test(arguments: all, [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
@@ -76,11 +90,14 @@ import Testing
         let child = try ChildProcess(request)
         output.closeWriting()
         #expect(try output.line() == "here")
-        let pid = try #require(
-            try daemon.client().instances(of: app).first { $0.isAttached }?.processId)
+        // The app may have spoken before the daemon heard of its process.
+        let pid = try daemon.await("its process") {
+            try $0.instances(of: app).first { $0.isAttached }?.processId
+        }
         child.kill(signal)
         try Processes.awaitEnd(of: pid)
         #expect(try child.waitForExit() == .signal(signal))
+        try Self.expectKind(daemon, of: app)
     }
 
     @Test func `an app that handles SIGTERM is not ended by it`() throws {
@@ -106,7 +123,7 @@ import Testing
         let text = try folder.write("no program\n", to: "text", mode: 0o755)
         let daemon = try TestDaemon(
             TestApp("org.example.text", exec: text),
-            TestApp("org.example.limit", exec: "/bin/true", "LimitNOFILE=2"))
+            TestApp("org.example.limit", exec: "/bin/true", "LimitNOFILE=2000000000"))
         let unknown = try Self.run(daemon, "run", "org.example.nothing")
         #expect(unknown.exit == .status(127))
         let unexecutable = try Self.run(daemon, "run", "org.example.text")

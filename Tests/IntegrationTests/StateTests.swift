@@ -75,6 +75,8 @@ import Testing
         let watcher = try daemon.watch()
         try client.change(.background, running.instance)
         try watcher.awaitState(.suspended, of: running.instance)
+        // The event comes with the order to freeze; the answer, once it is done.
+        try client.change(.suspend, running.instance)
         #expect(Freezing.isFrozen(running.pid))
         // Its launcher is asked for again: the thawed instance comes to the front.
         try client.change(.foreground, running.instance)

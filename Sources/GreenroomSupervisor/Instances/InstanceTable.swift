@@ -112,14 +112,21 @@ final class InstanceTable {
             } else {
                 spawner?.send(.freeze(instance: identifier.rawValue))
             }
-            return supervisor.handle(.frozen(identifier))
+            let pid = instance.pid
+            return watchFreeze(of: identifier) { ProcessTable.entry(of: pid)?.isStopped ?? true }
         }
         do throws(SystemError) {
             try cgroup.freeze()
         } catch {
             return supervisor.handle(.freezeFailed(identifier))
         }
-        freezes[identifier] = FreezeWatch(cgroup) { [unowned self] in
+        watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
+    }
+
+    private func watchFreeze(
+        of identifier: InstanceIdentifier, _ isFrozen: @escaping () -> Bool
+    ) {
+        freezes[identifier] = FreezeWatch(isFrozen) { [unowned self] in
             freezes[identifier] = nil
             supervisor.handle(.frozen(identifier))
         }
@@ -134,30 +141,34 @@ final class InstanceTable {
         } else if let orphan = orphans[identifier] {
             orphan.signalGroup(SIGCONT)
         } else {
+            // The main process runs again when this returns, so that a stop ordered next is not
+            // mistaken for this one; the spawner reaches the others.
+            _ = signal(SIGCONT, to: identifier)
             spawner?.send(.thaw(instance: identifier.rawValue))
         }
     }
 }
 
-/// Waits until the kernel has frozen a cgroup. poll(2) on cgroup.events is limited to one wake-up
-/// in 10 ms, so it looks by itself: at once, then at doubling intervals. The core sets the deadline.
+/// Waits until the kernel has frozen a cgroup, or stopped the main process where there is none.
+/// poll(2) on cgroup.events is limited to one wake-up in 10 ms, and of a stop only the parent hears,
+/// so it looks by itself: at once, then at doubling intervals. The core sets the deadline.
 @LoopActor
 private final class FreezeWatch {
-    private let cgroup: Cgroup
+    private let isFrozen: () -> Bool
     private let onFrozen: () -> Void
     private var timer: EventSource?
     private var delay: Duration = .microseconds(100)
     /// Looking less often than this helps nobody.
     private static let slowest: Duration = .milliseconds(50)
 
-    init(_ cgroup: Cgroup, onFrozen: @escaping () -> Void) {
-        self.cgroup = cgroup
+    init(_ isFrozen: @escaping () -> Bool, onFrozen: @escaping () -> Void) {
+        self.isFrozen = isFrozen
         self.onFrozen = onFrozen
         timer = try? LoopActor.timer(accuracy: .microseconds(50)) { [unowned self] in look() }
     }
 
     func look() {
-        if (try? cgroup.isFrozen()) ?? false { return onFrozen() }
+        if isFrozen() { return onFrozen() }
         delay = min(delay * 2, Self.slowest)
         try? timer?.setDeadline(after: delay)
     }
