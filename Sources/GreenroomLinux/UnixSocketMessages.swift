@@ -67,6 +67,17 @@ extension UnixSocket {
         }
     }
 
+    /// Reads the next message and leaves it where it is; its descriptors stay with it (recv,
+    /// MSG_PEEK).
+    ///
+    /// - Returns: its length, 0 at the end, nil where it would wait.
+    public func peek(into bytes: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+        try systemCallUnlessBlocked("recv") {
+            unsafe recv(
+                descriptor.rawValue, bytes.baseAddress, bytes.count, CInt(MSG_PEEK))
+        }
+    }
+
     private static func descriptors(
         of message: UnsafeMutablePointer<gr_message>
     ) -> [FileDescriptor] {

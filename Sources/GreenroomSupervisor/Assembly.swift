@@ -36,7 +36,8 @@ public final class Daemon {
     private var spawnerRetry: EventSource?
 
     /// Everything up to the point where clients can connect. Throws what a person must mend.
-    public init(options: Options, environment: [String]) throws {
+    public init(options given: Options, environment: [String]) throws {
+        let options = given.resolved(against: Self.currentDirectory)
         self.options = options
         self.environment = environment
         journal = Journal(identifier: "greenroomd", fieldPrefix: "GREENROOM_")
@@ -63,7 +64,7 @@ public final class Daemon {
         }
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
-            restoring: contents.instances, apps: contents.apps,
+            restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
             nextInstance: contents.nextInstance, policy: Policy(configuration),
             seed: MonotonicClock.nanoseconds, at: now)
         supervisor = try Supervisor(
@@ -126,6 +127,16 @@ public final class Daemon {
         return LoopActor.shared.loop.run()
     }
 
+    /// The environments that belong to the keys were in the former supervisor's memory alone. What
+    /// is paused with one stays; the pool follows the session's until a launch brings another.
+    private static func withoutPoolKeys(_ apps: [AppRecord]) -> [AppRecord] {
+        apps.map { app in
+            var app = app
+            app.poolKey = nil
+            return app
+        }
+    }
+
     // MARK: The runtime directory
 
     /// One daemon to a runtime directory: the lock (flock(2)) ends with the process, however it ends.
@@ -139,6 +150,12 @@ public final class Daemon {
                 "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
         }
         return lock
+    }
+
+    private static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {

@@ -95,6 +95,20 @@ public struct Options: Sendable, Equatable {
         }
     }
 
+    /// With absolute paths: spawner and apps start in other directories.
+    func resolved(against directory: String) -> Options {
+        func resolve(_ path: String) -> String {
+            path.isEmpty || path.hasPrefix("/") ? path : directory + "/" + path
+        }
+        var options = self
+        options.runtimeDirectory = resolve(runtimeDirectory)
+        options.appDirectories = appDirectories.map(resolve)
+        options.configurationFile = resolve(configurationFile)
+        options.spawnerPath = resolve(spawnerPath)
+        options.shimPath = resolve(shimPath)
+        return options
+    }
+
     private static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])

@@ -273,11 +273,9 @@ import Testing
                         $0.descriptors = [0: input.readEnd, 1: output.writeEnd]
                     })
                 #expect(try readLine(output.readEnd) == "up")
-                let pid = try #require(
-                    try daemon.client().instances(of: app).first {
-                        $0.isAttached && $0.exit == nil
-                    }?
-                    .processId)
+                let instances = try daemon.client().instances(of: app)
+                let running = instances.first { $0.isAttached && $0.exit == nil }
+                let pid = try #require(running?.processId, "\(instances) \(daemon.log)")
                 try daemon.kill()
                 if exitsWhileDown {
                     input.closeWriteEnd()

@@ -49,6 +49,10 @@ import Testing
             let events = try readFile(cgroup + "/cgroup.events")
             #expect(String(decoding: events, as: UTF8.self).contains("frozen 1"))
         } else {
+            // The signal is on its way.
+            for _ in 0..<1000 where Processes.state(of: pid) != "T" {
+                try awaitTimer(milliseconds: 5)
+            }
             #expect(Processes.state(of: pid) == "T")
         }
         try client.change(.resume, first.instance)

@@ -70,6 +70,41 @@ import Testing
         #expect(Processes.mentioning(directory.path).isEmpty)
     }
 
+    @Test func `relative paths are those of the directory it was started in`() throws {
+        let directory = try TemporaryDirectory()
+        let program = try compileProbe("behave.c")
+        try directory.write(
+            TestApp(app, exec: program, prewarm: 1).manifest, to: "\(app).app")
+        symlink(try Programs.spawner, directory.path + "/spawner")
+        symlink(try prewarmShim(), directory.path + "/shim.so")
+        let daemon = try Programs.daemon
+        var request = ChildRequest(
+            daemon,
+            arguments: [
+                daemon, "--runtime-directory", "run", "--apps", ".", "--spawner", "spawner",
+                "--shim", "shim.so",
+            ])
+        request.directory = directory.path
+        let log = open(directory.path + "/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(log) }
+        request.descriptors[2] = log
+        let address = directory.path + "/ready"
+        request.environment.append("NOTIFY_SOCKET=\(address)")
+        let ready = try DatagramSocket(boundAt: address, mode: 0o600)
+        let process = try ChildProcess(request)
+        guard try ready.descriptor.waitUntilReadable(milliseconds: 10_000) else {
+            throw TestError("\((try? readFile(directory.path + "/log")) ?? [])")
+        }
+        let watcher = try EventWatcher(directory.path + "/run/control")
+        let client = try TestClient(directory.path + "/run/control")
+        while try client.paused(app).isEmpty {
+            #expect(try watcher.next().kind != .prewarmFailed)
+        }
+        #expect(try client.launch(app, ["exit", "0"]).kind == .prewarmed)
+        process.kill(SIGTERM)
+        #expect(try process.waitForExit() == .status(0))
+    }
+
     @Test func `without the shim everything launches cold, and explain says why`() throws {
         var options = TestDaemon.Options()
         options.shim = "/nowhere/shim.so"

@@ -23,6 +23,7 @@ final class Launcher {
     /// O_PATH (open(2)), which the C library's module hides.
     private static let pathOnly: CInt = 0o10000000
 
+    private var instancesWithOwnOutput: Set<InstanceIdentifier> = []
     private var contexts: [RequestIdentifier: LaunchContext] = [:]
     private var environments = PoolEnvironments()
 
@@ -55,20 +56,26 @@ final class Launcher {
             context.environment =
                 (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
         }
-        context.umask = call.umask
+        // What the manifest sets, it sets for every caller.
+        if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
-        if let index = call.workingDirectoryDescriptor {
-            context.workingDirectory = descriptors[index]
-        } else if let path = call.workingDirectory {
-            do throws(SystemError) {
-                context.workingDirectory = try FileDescriptor.open(
-                    path, Self.pathOnly | O_DIRECTORY)
-            } catch {
-                throw .refused(code: "working_directory", reason: error.description)
-            }
+        if app.workingDirectory == nil {
+            context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         return (context, key)
+    }
+
+    private func workingDirectory(
+        of call: Control.LaunchCall, _ descriptors: [FileDescriptor]
+    ) throws(ControlError) -> FileDescriptor? {
+        if let index = call.workingDirectoryDescriptor { return descriptors[index] }
+        guard let path = call.workingDirectory else { return nil }
+        do throws(SystemError) {
+            return try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
+        } catch {
+            throw .refused(code: "working_directory", reason: error.description)
+        }
     }
 
     private static func environment(of call: Control.LaunchCall, base: [String]) -> [String] {
@@ -85,6 +92,12 @@ final class Launcher {
         contexts[request] = context
     }
 
+    /// Whether the instance's output goes to its client, so that nobody here can await the first of
+    /// it: it is ready once it runs. Asked once.
+    func takeHasOwnOutput(_ instance: InstanceIdentifier) -> Bool {
+        instancesWithOwnOutput.remove(instance) != nil
+    }
+
     /// The request is answered: what it brought is closed.
     func forget(_ request: RequestIdentifier) { contexts[request] = nil }
 
@@ -96,6 +109,7 @@ final class Launcher {
             let context = contexts[request], let app = catalog[instance.app]
         else { return supervisor.handle(.channelLost(identifier)) }
         instance.forgetPong()
+        if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
@@ -193,6 +207,7 @@ final class Launcher {
     private func launch(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
+        if context.takesOutput { instancesWithOwnOutput.insert(instance) }
         var specification = specification(
             instance, app, context.arguments, context.environment ?? app.environment)
         for (target, stream) in context.standardStreams.enumerated() {
@@ -218,8 +233,8 @@ final class Launcher {
         var specification = SpawnSpecification(
             instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
             arguments: arguments, environment: environment)
-        specification.workingDirectory = app.workingDirectory
-        specification.fileModeMask = app.umask
+        specification.workingDirectory = app.workingDirectory ?? "/"
+        specification.fileModeMask = app.umask ?? InstalledApp.defaultUmask
         if app.changesUser {
             specification.identity = .init(
                 user: app.account.user, group: app.account.group,

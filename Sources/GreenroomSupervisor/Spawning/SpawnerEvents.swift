@@ -32,6 +32,7 @@ final class SpawnerEvents {
             let instance = supervisor.instances.adopt(record)
             listen(to: instance)
             supervisor.handle(.spawned(instance.identifier))
+            reportReadyIfUnobserved(instance)
         case .spawnFailed(let number, let error):
             supervisor.spawnFailed(
                 InstanceIdentifier(number),
@@ -54,6 +55,15 @@ final class SpawnerEvents {
         } catch {
             supervisor.reporter.failed("watching the channel of \(instance.app)", error)
         }
+    }
+
+    /// An app whose first output makes it ready, but whose output its client has: ready as it runs.
+    private func reportReadyIfUnobserved(_ instance: Instance) {
+        let state = supervisor.lifecycle.instance(instance.identifier)?.state
+        guard state != .prewarming, supervisor.launcher.takeHasOwnOutput(instance.identifier),
+            catalog[instance.app]?.readyCondition == .firstOutput
+        else { return }
+        supervisor.handle(.becameReady(instance.identifier))
     }
 
     private func awaitOutput(of instance: Instance) {
@@ -84,12 +94,14 @@ final class SpawnerEvents {
         guard let channel = instance.channel else { return false }
         let message: AppMessage
         do {
-            guard let received = try receiveMessage(channel) else { return false }
-            guard received.byteCount > 0 else { return lost(instance) }
+            guard let byteCount = try peek(channel) else { return false }
+            guard byteCount > 0 else { return lost(instance) }
             let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             message = try AppMessage(
-                decoding: bytes.extracting(first: received.byteCount),
-                descriptorCount: received.descriptors.count)
+                decoding: bytes.extracting(first: byteCount), descriptorCount: 0)
+            // STARTED is taken only when it is recorded: were we killed in between, nobody could
+            // tell a program that runs from one that never started.
+            if case .started = message {} else { try take(channel) }
         } catch {
             return lost(instance)
         }
@@ -107,13 +119,18 @@ final class SpawnerEvents {
 
     /// An app that closed its end before it had read everything we sent shows as ECONNRESET once;
     /// then comes what it had said.
-    private func receiveMessage(_ channel: UnixSocket) throws(SystemError) -> ReceivedMessage? {
+    private func peek(_ channel: UnixSocket) throws(SystemError) -> Int? {
         do throws(SystemError) {
-            return unsafe try channel.receive(into: Self.buffer)
+            return unsafe try channel.peek(into: Self.buffer)
         } catch {
             guard error.code == ECONNRESET else { throw error }
-            return unsafe try channel.receive(into: Self.buffer)
+            return unsafe try channel.peek(into: Self.buffer)
         }
+    }
+
+    /// Its bytes are known. Descriptors are none of an app's business and closed.
+    private func take(_ channel: UnixSocket) throws(SystemError) {
+        _ = unsafe try channel.receive(into: Self.buffer)
     }
 
     private func paused(_ instance: Instance) {
@@ -126,9 +143,14 @@ final class SpawnerEvents {
     private func started(_ instance: Instance) {
         // The client waits for its answer; the rest can wait for us.
         supervisor.handle(.started(instance.identifier))
-        // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
-        if catalog[instance.app]?.kind != .applicationKit { instance.closeChannel() }
+        reportReadyIfUnobserved(instance)
         inspector.forget(instance.identifier)
+        // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
+        if catalog[instance.app]?.kind != .applicationKit {
+            instance.closeChannel()
+        } else if let channel = instance.channel {
+            try? take(channel)
+        }
     }
 
     @discardableResult
