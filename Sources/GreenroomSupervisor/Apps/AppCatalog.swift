@@ -65,7 +65,8 @@ extension InstalledApp {
     fileprivate var generation: UInt64 {
         let lists = [arguments, environment, extraKeyNames.sorted(), fingerprint.map { "\($0)" }]
         let scalars = [
-            "\(kind)", executablePath, workingDirectory, "\(umask)", "\(account)", "\(groups)",
+            "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
+            "\(account)", "\(groups)",
             "\(noNewPrivileges)", "\(limits)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
