@@ -136,7 +136,7 @@ import Testing
         #expect(again.instance != launched.instance)
     }
 
-    /// Garbage over every record of the mapping that the spawner keeps.
+    /// Garbage over the control words and the first records of the mapping that the spawner keeps.
     private func overwriteState(of spawner: Int32) throws {
         try requireOrSkip(getuid() == 0, "only root may open another's descriptors")
         let folder = "/proc/\(spawner)/fd"
@@ -153,7 +153,7 @@ import Testing
             let file = open("\(folder)/\(number)", O_RDWR | O_CLOEXEC)
             defer { close(file) }
             var generator = SeededGenerator()
-            var garbage = [UInt8](repeating: 0, count: 64 << 10)
+            var garbage = [UInt8](repeating: 0, count: 256 << 10)
             for index in garbage.indices {
                 garbage[index] = UInt8.random(in: 0...255, using: &generator)
             }
