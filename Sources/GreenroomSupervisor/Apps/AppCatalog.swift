@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import Systemd
 
 /// The installed apps, by identifier, and how each was last launched.
@@ -7,6 +8,13 @@ internal import Systemd
 final class AppCatalog {
     private(set) var table: [AppIdentifier: InstalledApp] = [:]
     private var lastLaunches: [AppIdentifier: Control.LaunchSummary] = [:]
+    /// Of apps whose manifest is gone or faulty while instances may run: they stay their user's.
+    private var formerOwners: [AppIdentifier: Account] = [:]
+    /// Beyond it only root sees what is left of them.
+    private static let formerOwnerLimit = 4096
+
+    /// Whom the instances of an app belong to, also when it is no longer installed.
+    func owner(of app: AppIdentifier) -> Account? { table[app]?.account ?? formerOwners[app] }
 
     subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier] }
 
@@ -30,8 +38,11 @@ final class AppCatalog {
             next[app.identifier] = app
         }
         let removed = table.keys.filter { next[$0] == nil }.sorted()
+        for app in removed {
+            lastLaunches[app] = nil
+            if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = table[app]?.account }
+        }
         table = next
-        for app in removed { lastLaunches[app] = nil }
         return (changed, removed)
     }
 

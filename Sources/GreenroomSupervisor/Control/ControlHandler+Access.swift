@@ -28,7 +28,7 @@ extension ControlHandler {
                 // Nobody but the trusted learns which numbers are in use.
                 throw .notRunning(target)
             }
-            try require(verb, owner: catalog[record.app]?.account, peer)
+            try require(verb, owner: catalog.owner(of: record.app), peer)
         }
     }
 

@@ -95,7 +95,7 @@ final class ControlHandler {
                 events.add(connection) { [unowned self] app in
                     access.allows(
                         peer, to: .observe,
-                        owner: app.flatMap { catalog[AppIdentifier($0)]?.account.user })
+                        owner: app.flatMap { catalog.owner(of: AppIdentifier($0))?.user })
                 }
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
@@ -184,7 +184,7 @@ final class ControlHandler {
         case .launch(let name):
             let launch = LaunchIdentifier(name)
             if let record = supervisor.lifecycle.instance(of: launch) {
-                try require(.observe, owner: catalog[record.app]?.account, connection.peer)
+                try require(.observe, owner: catalog.owner(of: record.app), connection.peer)
             }
             supervisor.handle(.launchExitAwaited(register(.exit(connection)), launch))
         }

@@ -37,7 +37,7 @@ extension ControlHandler {
         case nil:
             supervisor.lifecycle.instances
                 .filter { $0.state != .notRunning }
-                .filter { mayDo(.observe, owner: catalog[$0.app]?.account, peer) }
+                .filter { mayDo(.observe, owner: catalog.owner(of: $0.app), peer) }
                 .map(status)
         case .app(let name)?:
             supervisor.lifecycle.instances(of: try find(name, .observe, peer).identifier).map(

@@ -58,7 +58,11 @@ final class ReadinessListener {
     }
 
     private func arrived(_ watch: CInt) {
-        guard let instance = watches.removeValue(forKey: watch) else { return }
+        // What a constructor wrote before the pause does not count: the launch comes later.
+        guard let instance = watches[watch],
+            supervisor.lifecycle.instance(instance)?.state == .launching
+        else { return }
+        watches[watch] = nil
         inotify.remove(watch)
         supervisor.handle(.becameReady(instance))
     }
