@@ -40,7 +40,9 @@ final class AppCatalog {
         let removed = table.keys.filter { next[$0] == nil }.sorted()
         for app in removed {
             lastLaunches[app] = nil
-            if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = table[app]?.account }
+            if formerOwners.count < Self.formerOwnerLimit {
+                formerOwners[app] = table[app]?.account
+            }
         }
         table = next
         return (changed, removed)
