@@ -46,6 +46,13 @@ import VarlinkTestSupport
         #expect(Report.instances([], now: 0) == "No instances.\n")
     }
 
+    @Test func `status says what the daemon must do without`() {
+        #expect(Report.degradation([]) == "")
+        #expect(
+            Report.degradation([.init(code: "no_cgroups", text: "no cgroup is ours")])
+                == "degraded: no cgroup is ours\n")
+    }
+
     @Test func `launch says how it went`() throws {
         let daemon = try FakeDaemon()
         #expect(

@@ -45,6 +45,17 @@ import Testing
         return (result.exit, String(decoding: result.output, as: UTF8.self))
     }
 
+    @Test(arguments: Runner.allCases)
+    func `status says what the daemon must do without`(_ runner: Runner) throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.cold, exec: "/bin/sh"), options: runner.options)
+        let result = try Self.run(daemon, "status")
+        #expect(result.exit == .status(0))
+        let isDegraded = try !daemon.client().describe().degraded.isEmpty
+        #expect(result.output.contains("degraded: ") == isDegraded)
+        if runner == .nobody { #expect(isDegraded) }
+    }
+
     @Test(arguments: all)
     func `output and status are the app's`(_ app: String) throws {
         let daemon = try Self.daemon()

@@ -31,6 +31,7 @@ static void notify(void) {
     if (!path || strlen(path) >= sizeof address.sun_path) _exit(1);
     strcpy(address.sun_path, path);
     int number = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (number < 0) _exit(1);
     if (sendto(number, "READY=1", 7, 0, (struct sockaddr *)&address, sizeof address) < 0) _exit(1);
     close(number);
 }

@@ -16,6 +16,7 @@ int main(void) {
     if (!path) return 1;
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int number = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (number < 0) return 1;
     sendto(number, "READY=1", 7, 0, (struct sockaddr *)&address, sizeof address);
     dprintf(1, "said\n");
     for (;;) pause();

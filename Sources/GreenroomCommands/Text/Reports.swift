@@ -45,6 +45,11 @@ enum Report {
         return table.text
     }
 
+    /// What the daemon must do without here, a line each; nothing where it has all it wants.
+    static func degradation(_ notes: [Control.Note]) -> String {
+        notes.map { "degraded: \($0.text)\n" }.joined()
+    }
+
     static func launched(_ launched: Control.Launched, app: String) -> String {
         let process = launched.processId.map { ", process \($0)" } ?? ""
         let again = launched.isRepeated ? " (launched before)" : ""

@@ -29,6 +29,9 @@ struct Status: Verb {
         guard case .status(let instances) = reply else { return 1 }
         console.write(
             output.json ? Report.json(reply) : Report.instances(instances, now: Phrase.now))
+        if target == nil, !output.json, case .described(let daemon) = try client.call(.describe) {
+            console.write(Report.degradation(daemon.degraded))
+        }
         return 0
     }
 }
