@@ -11,7 +11,7 @@ public struct StringList: Equatable, Sendable {
     public init() {}
 
     /// - Throws: ``WireError/stringContainsNUL(index:)``.
-    public init(_ strings: some Sequence<String>) throws(WireError) {
+    public init(_ strings: [String]) throws(WireError) {
         for string in strings { try append(string) }
     }
 

@@ -105,19 +105,21 @@ extension Lifecycle {
     /// Changes a record: it will be saved before the effects of this event, and its deadline is
     /// kept. The state changes only in `move`.
     mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
-        let before = table[id]!.record.deadline
-        change(&table[id]!.record)
-        var after = table[id]!.record.deadline
+        // Looked up once: each launch comes here several times.
+        let place = table.index(forKey: id)!
+        let before = table.values[place].record.deadline
+        change(&table.values[place].record)
+        var after = table.values[place].record.deadline
         if after != before || deadlines[.instance(id)] != after {
             // A deadline of no length still comes with an event of its own, or it could loop.
             if let deadline = after, deadline <= now {
                 after = Instant(nanoseconds: now.nanoseconds + 1)
-                table[id]!.record.deadline = after
+                table.values[place].record.deadline = after
             }
             deadlines.set(.instance(id), at: after)
         }
-        guard !table[id]!.isDirty else { return }
-        table[id]!.isDirty = true
+        guard !table.values[place].isDirty else { return }
+        table.values[place].isDirty = true
         dirtyInstances.append(id)
     }
 

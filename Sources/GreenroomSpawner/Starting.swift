@@ -16,11 +16,7 @@ struct InstanceStart {
 
     func run() throws(SpawnError) -> Started {
         var request = request
-        let null: FileDescriptor
-        do { null = try FileDescriptor.open("/dev/null", O_RDWR) } catch {
-            throw SpawnError(stage: .descriptors, code: error.code)
-        }
-        try place(null, in: &request)
+        let null = try placeDescriptors(in: &request)
         let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
         let cgroup = try makeCgroup()
         request.cgroup = cgroup?.cgroup.directory
@@ -54,15 +50,23 @@ struct InstanceStart {
         return request
     }
 
-    private func place(
-        _ null: FileDescriptor, in request: inout SpawnRequest
-    ) throws(SpawnError) {
+    /// - Returns: /dev/null if one of the standard streams is to lead there; open until the spawn.
+    private func placeDescriptors(
+        in request: inout SpawnRequest
+    ) throws(SpawnError) -> FileDescriptor? {
         request.descriptors = specification.descriptors.map {
             .init($0.descriptor.rawValue, at: $0.target)
         }
-        for target in CInt(0)...2
-        where !request.descriptors.contains(where: { $0.target == target }) {
-            request.descriptors.append(.init(null.rawValue, at: target))
+        let missing = (CInt(0)...2).filter { target in
+            !request.descriptors.contains { $0.target == target }
+        }
+        if missing.isEmpty { return nil }
+        do throws(SystemError) {
+            let null = try FileDescriptor.open("/dev/null", O_RDWR)
+            request.descriptors += missing.map { .init(null.rawValue, at: $0) }
+            return null
+        } catch {
+            throw SpawnError(stage: .descriptors, code: error.code)
         }
     }
 

@@ -43,11 +43,11 @@ public final class Journal: Sendable {
     /// that a full pipe cannot take is counted, and the next one says how many were lost.
     public func log(
         _ level: LogLevel, _ message: @autoclosure () -> String,
-        _ fields: KeyValuePairs<String, String> = [:]
+        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
         guard level.rawValue <= threshold.load(ordering: .relaxed) else { return }
         let record = JournalRecord(
-            identifier: identifier, level: level, message: message(), fields: Array(fields))
+            identifier: identifier, level: level, message: message(), fields: Array(fields()))
         if isStructured, send(record.journalFields(prefix: fieldPrefix)) { return }
         writeLine(record.line)
     }

@@ -112,6 +112,20 @@ static struct instance prewarm(void) {
     return (struct instance){pid, ends[0]};
 }
 
+// Opened while there is time, as greenroomd does.
+static int open_oom_score(pid_t pid) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", pid);
+    return check(open(path, O_WRONLY | O_CLOEXEC), path);
+}
+
+// What is launched is no longer the first to go when memory runs out. As in greenroomd a refusal is
+// passed over: a user may not lower a score.
+static void apply_oom_score(int fd) {
+    (void)!write(fd, "500", 3);
+    close(fd);
+}
+
 static void await_event(int epoll, int expected) {
     struct epoll_event event;
     int n;
@@ -132,6 +146,7 @@ static void serve(int client) {
     for (;;) {
         struct instance instance = prewarm();
         watch(epoll, instance.channel);
+        int oom_score = open_oom_score(instance.pid);
         // Tells the client that the next one is ready; outside of what is measured.
         if (send(client, "ready", 5, MSG_NOSIGNAL) != 5) exit(0);
         await_event(epoll, client);
@@ -141,6 +156,7 @@ static void serve(int client) {
         if (size == 0) exit(0);
         if (count != DESCRIPTORS) complain("relay", "four descriptors were expected");
         send_with_descriptors(instance.channel, message, sizeof message, fds, count);
+        apply_oom_score(oom_score);
         await_event(epoll, instance.channel);
         if (recv(instance.channel, event, sizeof event, 0) != sizeof event)
             complain("relay", "no STARTED");
