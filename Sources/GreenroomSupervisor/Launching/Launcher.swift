@@ -110,6 +110,10 @@ final class Launcher {
         else { return supervisor.handle(.channelLost(identifier)) }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
+        // Before the order to go: main may look at its score at once, and must see what a cold launch
+        // would show it.
+        let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
+        instance.apply(isInBackground ? .background : .foreground)
         do {
             let (message, descriptors, strings) = try goMessage(context, app, instance)
             let sent = try channel.send(message, descriptors: descriptors)
