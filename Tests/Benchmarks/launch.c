@@ -6,6 +6,7 @@
 //       per launch sends BEFORE and awaits its answer (so that a paused instance is there), then
 //       sends REQUEST with /dev/null, a pipe and /dev/null as descriptors 0, 1, 2 and "/" as 3. Prints, in ns
 //       after the request was written: main's first instruction, the end of the output, the answer.
+//       Each launch begins when its predecessor has ended.
 //       BEFORE may be "" for none. An answer without the text EXPECTED ends the run.
 // Requests are JSON texts, without the NUL.
 #include "bench.h"
@@ -41,6 +42,20 @@ static void call(int fd, unsigned count, const char *request) {
     }
 }
 
+// Awaits the end of the instance that the answer names, so that tidying up after one launch is not
+// measured as part of the next. The references wait for their child alike.
+static void await_end(int fd) {
+    const char *named = strstr(answer, "\"instance\":");
+    if (!named) complain("no instance in the answer", answer);
+    char wait[128];
+    int size = snprintf(wait, sizeof wait,
+        "{\"method\":\"io.greenroom.Control.Wait\",\"parameters\":{\"instance\":%lu}}",
+        strtoul(named + strlen("\"instance\":"), NULL, 10)) + 1;
+    if (send(fd, wait, (size_t)size, MSG_NOSIGNAL) != size) die("send");
+    read_answer(fd);
+    demand("\"exited_self\"");
+}
+
 static void start(int fd, unsigned count, const char *before, const char *request, const char *expected) {
     size_t before_size = strlen(before) + 1, size = strlen(request) + 1;
     int null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
@@ -64,6 +79,7 @@ static void start(int fd, unsigned count, const char *before, const char *reques
         uint64_t stamp = read_stamp(output[0]);
         uint64_t end = drain(output[0]);
         close(output[0]);
+        await_end(fd);
         printf("%llu %llu %llu\n", (unsigned long long)(stamp - began),
             (unsigned long long)(end - began), (unsigned long long)(answered - began));
     }
