@@ -110,6 +110,8 @@ final class Launcher {
         else { return supervisor.handle(.channelLost(identifier)) }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
+        let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
+        instance.apply(isInBackground ? .background : .foreground)
         do {
             let (message, descriptors, strings) = try goMessage(context, app, instance)
             let sent = try channel.send(message, descriptors: descriptors)
