@@ -155,8 +155,8 @@ static void serve(int client) {
         size_t size = receive_with_descriptors(client, request, sizeof request, fds, DESCRIPTORS, &count);
         if (size == 0) exit(0);
         if (count != DESCRIPTORS) complain("relay", "four descriptors were expected");
-        send_with_descriptors(instance.channel, message, sizeof message, fds, count);
         apply_oom_score(oom_score);
+        send_with_descriptors(instance.channel, message, sizeof message, fds, count);
         await_event(epoll, instance.channel);
         if (recv(instance.channel, event, sizeof event, 0) != sizeof event)
             complain("relay", "no STARTED");
