@@ -38,10 +38,10 @@ extension Lifecycle {
     /// Serves a launch from the pool, or cold. `failure` is why the last attempt came to nothing.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
-        let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
         if pending.resumeAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
             resume(id, pending)
         } else {
+            let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
             launchCold(pending, reason ?? .noneReady)
         }
         adoptKey(launch.environmentKey, of: launch.app, isWanted: false)

@@ -4,10 +4,13 @@ extension Lifecycle {
     /// The app's pool is of this environment from now on: what was made with another goes. A
     /// launch changes only a pool that exists or is kept; a prewarm (`isWanted`) always does.
     mutating func adoptKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
-        guard let entry = directory[app], entry.description?.isEligible == true else { return }
+        // Most launches bring the environment that the pool has.
+        guard let entry = directory[app], entry.poolKey != key,
+            entry.description?.isEligible == true
+        else { return }
         let members = entry.pool + entry.filling
         let exists = !members.isEmpty || entry.wantedCount(sessions: sessions) > 0
-        guard entry.poolKey != key, exists || isWanted else { return }
+        guard exists || isWanted else { return }
         updateApp(app) { $0.poolKey = key }
         for id in members where table[id]!.record.environmentKey != key {
             end(id, .poolTrimmed, gently: false)

@@ -94,10 +94,15 @@ struct InstanceStart {
     private func makeCgroup() throws(SpawnError) -> (cgroup: Cgroup, name: String)? {
         guard let base = subtree.cgroup else { return nil }
         let name = Subtree.name(app: specification.app, instance: specification.instance)
-        do {
-            // One that a dead spawner left behind is empty, or not ours to take.
-            try base.removeChild(name)
-            return (try base.createChild(name), name)
+        do throws(SystemError) {
+            do throws(SystemError) {
+                return (try base.createChild(name), name)
+            } catch {
+                // One that a dead spawner left behind is empty, or not ours to take.
+                guard error.code == EEXIST else { throw error }
+                try base.removeChild(name)
+                return (try base.createChild(name), name)
+            }
         } catch {
             throw SpawnError(stage: .cgroup, code: error.code)
         }

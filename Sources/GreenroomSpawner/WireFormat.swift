@@ -71,11 +71,11 @@ struct WireReader {
     mutating func takeString() throws(WireError) -> String {
         let count = Int(try take(UInt32.self))
         guard rest.count >= count else { throw .truncated }
-        guard let string = String(validating: rest.prefix(count), as: UTF8.self) else {
-            throw .badValue
-        }
+        // Of a whole environment, on the path of each launch: by words, not byte by byte.
+        let bytes = rest.prefix(count)
+        guard let text = try? UTF8Span(validating: bytes.span) else { throw .badValue }
         rest = rest.dropFirst(count)
-        return string
+        return String(copying: text)
     }
 
     mutating func takeOptionalString() throws(WireError) -> String? {
