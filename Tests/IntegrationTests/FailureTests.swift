@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -60,6 +61,51 @@ import Testing
         #expect(failure?.stage == "creating the process" && failure?.errno == EAGAIN)
         try client.change(.terminate, running.instance)
         #expect(try client.run(Self.app, ["exit", "8"]).exit.status == 8)
+    }
+
+    @Test func `more arguments than there can be do not trouble the spawner`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        let spawner = try daemon.spawnerPid
+        let many = try Self.spawnFailure(client, Self.app) {
+            $0.arguments = Array(repeating: "", count: 70_000)
+        }
+        #expect(many?.stage == "passing the arguments" && many?.errno == E2BIG)
+        let long = try Self.spawnFailure(client, Self.app) {
+            $0.arguments = [String(repeating: "x", count: 7 << 20)]
+        }
+        #expect(long?.stage == "passing the arguments" && long?.errno == E2BIG)
+        #expect(try client.run(Self.app, ["exit", "4"]).exit.status == 4)
+        #expect(try daemon.spawnerPid == spawner)
+        #expect(!daemon.log.contains("the spawner is back"))
+    }
+
+    @Test func `a spawner without a free descriptor lives on`() throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), "ForegroundGroup=none"))
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        let spawner = try daemon.spawnerPid
+        let prlimit = try #require(findProgram("prlimit"))
+        func limit(_ count: String) throws {
+            let run = try TestSupport.run(
+                ChildRequest(
+                    prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nofile=\(count):"]),
+                mergingErrors: true)
+            #expect(run.exit == .status(0), "\(String(decoding: run.output, as: UTF8.self))")
+        }
+        // Below every free number, and not below what poll(2) is asked about.
+        try limit("5")
+        // Somebody stands at its door; then comes an order.
+        let visitor = try UnixSocket.connect(
+            to: daemon.runtimeDirectory + "/spawner", .seqpacket)
+        #expect(try Self.spawnFailure(client, Self.app)?.errno == EMFILE)
+        try limit("1024")
+        withExtendedLifetime(visitor) {}
+        #expect(try client.run(Self.app, ["exit", "5"]).exit.status == 5)
+        #expect(try daemon.spawnerPid == spawner)
+        try client.change(.kill, running.instance)
+        #expect(try client.wait(running.instance).signal == SIGKILL)
     }
 
     @Test func `an app that keeps crashing is in a crash loop`() throws {
