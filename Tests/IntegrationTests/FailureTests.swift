@@ -1,7 +1,6 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
-import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -78,34 +77,6 @@ import Testing
         #expect(try client.run(Self.app, ["exit", "4"]).exit.status == 4)
         #expect(try daemon.spawnerPid == spawner)
         #expect(!daemon.log.contains("the spawner is back"))
-    }
-
-    @Test func `a spawner without a free descriptor lives on`() throws {
-        let daemon = try TestDaemon(
-            TestApp(Self.app, exec: try compileProbe("behave.c"), "ForegroundGroup=none"))
-        let client = try daemon.client()
-        let running = try client.start(Self.app)
-        let spawner = try daemon.spawnerPid
-        let prlimit = try #require(findProgram("prlimit"))
-        func limit(_ count: String) throws {
-            let run = try TestSupport.run(
-                ChildRequest(
-                    prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nofile=\(count):"]),
-                mergingErrors: true)
-            #expect(run.exit == .status(0), "\(String(decoding: run.output, as: UTF8.self))")
-        }
-        // Below every free number, and not below what poll(2) is asked about.
-        try limit("5")
-        // Somebody stands at its door; then comes an order.
-        let visitor = try UnixSocket.connect(
-            to: daemon.runtimeDirectory + "/spawner", .seqpacket)
-        #expect(try Self.spawnFailure(client, Self.app)?.errno == EMFILE)
-        try limit("1024")
-        withExtendedLifetime(visitor) {}
-        #expect(try client.run(Self.app, ["exit", "5"]).exit.status == 5)
-        #expect(try daemon.spawnerPid == spawner)
-        try client.change(.kill, running.instance)
-        #expect(try client.wait(running.instance).signal == SIGKILL)
     }
 
     @Test func `an app that keeps crashing is in a crash loop`() throws {
