@@ -47,6 +47,21 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
+    /// False if the spawner would refuse to read it, and end the connection over it: what a client
+    /// brings can be longer than any program's arguments may be. Look before sending.
+    public var isWithinLimits: Bool {
+        guard arguments.count <= SpawnerLimits.stringCount,
+            environment.count <= SpawnerLimits.stringCount,
+            descriptors.count <= SpawnerLimits.descriptorCount,
+            (identity?.supplementaryGroups.count ?? 0) <= SpawnerLimits.groupCount
+        else { return false }
+        let strings = arguments + environment + [app, path, workingDirectory ?? ""]
+        let byteCount = strings.reduce(0) { $0 + $1.utf8.count + MemoryLayout<UInt32>.size }
+        return byteCount + SpawnerLimits.fixedByteCount
+            + MemoryLayout<gid_t>.size * (identity?.supplementaryGroups.count ?? 0)
+            <= SpawnerLimits.bodyByteCount
+    }
+
     /// What goes with the packet: the directory is the last.
     var allDescriptors: [FileDescriptor] {
         descriptors.map(\.descriptor) + (workingDirectoryDescriptor.map { [$0] } ?? [])

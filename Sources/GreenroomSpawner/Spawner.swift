@@ -25,6 +25,8 @@ public final class Spawner {
     var ending: Ending = .no
     /// Since when no supervisor is connected (``MonotonicClock``, nanoseconds).
     var aloneSince: UInt64
+    /// Nobody could be accepted; not to be tried again at once.
+    var isDeaf = false
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 

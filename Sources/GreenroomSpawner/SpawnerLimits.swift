@@ -5,6 +5,8 @@ public enum SpawnerLimits {
     public static let packetByteCount = 65_536
     /// The kernel's own bound on argv and environment together is 6 MiB.
     public static let bodyByteCount = 6 << 20
+    /// Of a body, for everything but strings and groups: limits, descriptors, numbers and flags.
+    static let fixedByteCount = 4096
     /// Arguments, or environment variables, of one spawn.
     public static let stringCount = 65_536
     /// Descriptors of one spawn: standard ones and inherited sockets; far below the kernel's 253.
@@ -22,6 +24,8 @@ public enum SpawnerLimits {
     public static let graceMilliseconds: UInt32 = 5_000
     /// Quiet for so long, it tidies up: one wake-up after work, none when idle.
     static let restMilliseconds: CInt = 1_000
+    /// Out of descriptors, it looks so often whether it can accept a supervisor.
+    static let deafMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends when it was alone for so long.
     public static let solitudeMilliseconds: UInt64 = 60_000
 }

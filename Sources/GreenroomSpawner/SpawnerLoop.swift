@@ -11,7 +11,7 @@ extension Spawner {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
                 PollEntry(emptiness.descriptor.rawValue, POLLIN),
-                PollEntry(listener.descriptor.rawValue, POLLIN),
+                PollEntry(listener.descriptor.rawValue, isDeaf ? 0 : POLLIN),
             ]
             if let supervisor {
                 let events = supervisor.stream.hasUnsent ? POLLIN | POLLOUT : POLLIN
@@ -23,11 +23,12 @@ extension Spawner {
             } else {
                 rest()
             }
+            isDeaf = false
             // Ends before requests: a number that was freed can be used again by the same packet.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
             if entries.count > 3, entries[3].isReady { serve() }
-            if entries[2].isReady { try accept() }
+            if entries[2].isReady { accept() }
             handleDeadlines()
         }
         cleanUp()
@@ -72,11 +73,12 @@ extension Spawner {
         case .asked(let time): deadline = time
         case .killed: deadline = nil
         }
-        let longest = hasWorked ? SpawnerLimits.restMilliseconds : -1
-        guard let deadline else { return longest }
+        var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
+        if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
+        guard let deadline else { return longest == .max ? -1 : longest }
         let now = MonotonicClock.nanoseconds
         let remaining = deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
-        return hasWorked ? min(remaining, longest) : remaining
+        return min(remaining, longest)
     }
 
     private var solitudeDeadline: UInt64? {
@@ -101,9 +103,19 @@ extension Spawner {
 
     /// A living supervisor is not pushed out by another; one that has gone, or that never said
     /// hello, is replaced.
-    private func accept() throws(SystemError) {
-        while let socket = try listener.accept() {
-            guard try socket.peerCredentials().user == geteuid() else { continue }
+    private func accept() {
+        while true {
+            let socket: UnixSocket
+            do throws(SystemError) {
+                guard let next = try listener.accept() else { return }
+                socket = next
+            } catch {
+                // Out of descriptors. Who waits is heard when there is one; ended for this, we would
+                // take every exit status with us.
+                isDeaf = true
+                return
+            }
+            guard (try? socket.peerCredentials())?.user == geteuid() else { continue }
             if let current = supervisor, current.saidHello, !isGone(current) { continue }
             supervisor = Supervisor(stream: PacketStream(socket))
         }

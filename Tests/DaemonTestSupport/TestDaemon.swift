@@ -102,7 +102,7 @@ public final class TestDaemon {
             environment: [
                 "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",
                 "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",
-            ] + options.environment)
+            ] + options.environment + ChildRequest.sanitizerOptions)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
         defer { close(log) }
         request.descriptors[2] = log

@@ -42,6 +42,24 @@ import Testing
         #expect(read.workingDirectoryDescriptor != nil)
     }
 
+    @Test func `a specification too large for the spawner is known to be`() throws {
+        func isRead(_ value: SpawnSpecification) -> Bool {
+            (try? SpawnerRequest(SpawnerRequest.spawn(value).packet())) != nil
+        }
+        var value = try Self.fullSpecification
+        #expect(value.isWithinLimits)
+        value.arguments = Array(repeating: "", count: SpawnerLimits.stringCount)
+        value.environment = value.arguments
+        #expect(value.isWithinLimits && isRead(value))
+        value.environment.append("")
+        #expect(!value.isWithinLimits && !isRead(value))
+        value.environment = []
+        value.arguments.append("")
+        #expect(!value.isWithinLimits && !isRead(value))
+        value.arguments = [String(repeating: "x", count: SpawnerLimits.bodyByteCount)]
+        #expect(!value.isWithinLimits)
+    }
+
     @Test func `every message is read as it was written`() throws {
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
         let record = InstanceRecord(

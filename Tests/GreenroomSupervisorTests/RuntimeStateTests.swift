@@ -119,6 +119,21 @@ struct RuntimeStateTests {
         #expect(open().1.damagedCount == 0)
     }
 
+    @Test func `a number that nobody can count on from is damage`() {
+        defer { memory.deallocate() }
+        var (state, _) = open()
+        #expect(state.save(record(5)))
+        #expect(state.save(record(.max - 1)))
+        var (_, contents) = open()
+        #expect(contents.damagedCount == 2)
+        #expect(contents.instances.map(\.instance.rawValue) == [5])
+        #expect(contents.nextInstance == InstanceIdentifier(6))
+        memory.storeBytes(of: .max, toByteOffset: 8, as: UInt64.self)
+        (state, contents) = open()
+        #expect(contents.nextInstance == InstanceIdentifier(6))
+        #expect(state.save(record(6)))
+    }
+
     @Test func `random bytes in the mapping never crash the reader`() {
         defer { memory.deallocate() }
         var generator = SystemRandomNumberGenerator()

@@ -62,6 +62,23 @@ import Testing
         #expect(try client.run(Self.app, ["exit", "8"]).exit.status == 8)
     }
 
+    @Test func `more arguments than there can be do not trouble the spawner`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        let spawner = try daemon.spawnerPid
+        let many = try Self.spawnFailure(client, Self.app) {
+            $0.arguments = Array(repeating: "", count: 70_000)
+        }
+        #expect(many?.stage == "passing the arguments" && many?.errno == E2BIG)
+        let long = try Self.spawnFailure(client, Self.app) {
+            $0.arguments = [String(repeating: "x", count: 7 << 20)]
+        }
+        #expect(long?.stage == "passing the arguments" && long?.errno == E2BIG)
+        #expect(try client.run(Self.app, ["exit", "4"]).exit.status == 4)
+        #expect(try daemon.spawnerPid == spawner)
+        #expect(!daemon.log.contains("the spawner is back"))
+    }
+
     @Test func `an app that keeps crashing is in a crash loop`() throws {
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))

@@ -273,9 +273,11 @@ import Testing
                         $0.descriptors = [0: input.readEnd, 1: output.writeEnd]
                     })
                 #expect(try readLine(output.readEnd) == "up")
-                let instances = try daemon.client().instances(of: app)
-                let running = instances.first { $0.isAttached && $0.exit == nil }
-                let pid = try #require(running?.processId, "\(instances) \(daemon.log)")
+                // The app may have said so before the daemon has heard that it was made.
+                let pid = try daemon.await("the attached run's process") { client in
+                    try client.instances(of: app).first { $0.isAttached && $0.exit == nil }?
+                        .processId
+                }
                 try daemon.kill()
                 if exitsWhileDown {
                     input.closeWriteEnd()

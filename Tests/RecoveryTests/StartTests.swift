@@ -89,7 +89,7 @@ import Testing
         defer { close(log) }
         request.descriptors[2] = log
         let address = directory.path + "/ready"
-        request.environment.append("NOTIFY_SOCKET=\(address)")
+        request.environment += ["NOTIFY_SOCKET=\(address)"] + ChildRequest.sanitizerOptions
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
         let process = try ChildProcess(request)
         guard try ready.descriptor.waitUntilReadable(milliseconds: 10_000) else {

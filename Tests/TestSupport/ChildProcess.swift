@@ -25,6 +25,11 @@ public struct ChildRequest: Sendable {
         self.arguments = arguments ?? [path]
         self.environment = environment
     }
+
+    /// Programs that are built with a sanitizer heed the options that the test run was given.
+    public static let sanitizerOptions = inheritedEnvironment().filter { entry in
+        ["ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS="].contains { entry.hasPrefix($0) }
+    }
 }
 
 /// A process of the test's. It is killed and reaped with the last reference.

@@ -11,6 +11,10 @@ final class ControlListener {
         var connectionsPerUser = 1024
     }
 
+    /// Out of descriptors, the next look is after this, or when a client leaves: a socket with
+    /// somebody in its backlog stays readable, and the loop would turn for nothing.
+    private static let pause = Duration.milliseconds(100)
+
     /// How many connections are accepted before other events have their turn.
     private static let batch = 16
 
@@ -18,6 +22,8 @@ final class ControlListener {
     private let limits: Limits
     private let onConnect: (ControlConnection) -> Void
     private var source: EventSource?
+    private var resumption: EventSource?
+    private var isPaused = false
     private var connections: [UInt64: ControlConnection] = [:]
     private var countOfUser: [UInt32: Int] = [:]
     private var nextIdentifier: UInt64 = 1
@@ -31,17 +37,25 @@ final class ControlListener {
         source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
             accept()
         }
+        resumption = try LoopActor.timer { [unowned self] in listen() }
     }
 
     func closeAll() {
         source = nil
+        resumption = nil
         for connection in connections.values { connection.close() }
     }
 
     private func accept() {
         for _ in 0..<Self.batch {
-            // Out of descriptors: the client waits in the backlog until one is free.
-            guard let client = try? socket.accept() else { return }
+            let client: UnixSocket
+            do throws(SystemError) {
+                guard let next = try socket.accept() else { return }
+                client = next
+            } catch {
+                // Out of descriptors: the client waits in the backlog until one is free.
+                return pause()
+            }
             guard let peer = try? Peer(client),
                 connections.count < limits.connections,
                 countOfUser[peer.user, default: 0] < limits.connectionsPerUser,
@@ -56,9 +70,23 @@ final class ControlListener {
         }
     }
 
+    private func pause() {
+        guard !isPaused else { return }
+        isPaused = true
+        try? source?.setEvents([])
+        try? resumption?.setDeadline(after: Self.pause)
+    }
+
+    private func listen() {
+        guard isPaused else { return }
+        isPaused = false
+        try? source?.setEvents(.readable)
+    }
+
     private func closed(_ connection: ControlConnection) {
         guard connections.removeValue(forKey: connection.identifier) != nil else { return }
         let count = countOfUser[connection.peer.user, default: 1] - 1
         countOfUser[connection.peer.user] = count > 0 ? count : nil
+        listen()
     }
 }

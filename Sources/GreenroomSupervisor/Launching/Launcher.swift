@@ -79,13 +79,15 @@ final class Launcher {
     }
 
     private static func environment(of call: Control.LaunchCall, base: [String]) -> [String] {
-        var environment = call.callerEnvironment ?? base
-        for variable in call.environment {
-            let prefix = variable.name + "="
-            environment.removeAll { $0.hasPrefix(prefix) }
-            environment.append(variable.assignment)
+        let base = call.callerEnvironment ?? base
+        if call.environment.isEmpty { return base }
+        // A client may bring a hundred thousand of either: each is looked at once.
+        let replaced = Set(call.environment.map(\.name))
+        let kept = base.filter { entry in
+            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return true }
+            return !replaced.contains(String(entry[..<equals]))
         }
-        return environment
+        return kept + call.environment.map(\.assignment)
     }
 
     func remember(_ context: LaunchContext, for request: RequestIdentifier) {
@@ -251,6 +253,9 @@ final class Launcher {
     }
 
     private func send(_ specification: SpawnSpecification) {
+        guard specification.isWithinLimits else {
+            return fail(InstanceIdentifier(specification.instance), "passing the arguments", E2BIG)
+        }
         guard let spawner, spawner.send(.spawn(specification)) else {
             return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
         }

@@ -23,15 +23,14 @@ struct PoolEnvironment: Hashable, Sendable {
     /// Of a name given twice the first counts, as for getenv(3).
     init(of environment: [String], extraNames: Set<String> = []) {
         var chosen: [(name: Substring, entry: String)] = []
+        var names: Set<Substring> = []
         for entry in environment {
             guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = entry[..<equals]
             let isRelevant =
                 Self.names.contains(String(name)) || extraNames.contains(String(name))
                 || Self.prefixes.contains { name.hasPrefix($0) }
-            if isRelevant, !chosen.contains(where: { $0.name == name }) {
-                chosen.append((name, entry))
-            }
+            if isRelevant, names.insert(name).inserted { chosen.append((name, entry)) }
         }
         chosen.sort { $0.name < $1.name }
         variables = chosen.map(\.entry)

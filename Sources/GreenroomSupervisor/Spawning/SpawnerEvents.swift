@@ -16,6 +16,10 @@ final class SpawnerEvents {
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
+    /// An app has two things to say before it starts, and an answer to each ping. One that says more
+    /// (a process of it may go on when the first has ended) must not hold up everybody else.
+    private static let drainLimit = 64
+
     init(
         supervisor: Supervisor, catalog: AppCatalog, readiness: ReadinessListener?,
         inspector: PausedInspector
@@ -84,7 +88,9 @@ final class SpawnerEvents {
     /// before it, though the exit arrived on another descriptor.
     func drainChannel(of identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier] else { return }
-        while instance.channel != nil, receiveOne(from: instance) {}
+        for _ in 0..<Self.drainLimit {
+            guard instance.channel != nil, receiveOne(from: instance) else { return }
+        }
     }
 
     private func receive(from instance: Instance) { _ = receiveOne(from: instance) }
@@ -106,7 +112,10 @@ final class SpawnerEvents {
             return lost(instance)
         }
         switch message {
-        case .paused: paused(instance)
+        case .paused:
+            // Once: looking at an instance costs much, and an app may say it as often as it likes.
+            let state = supervisor.lifecycle.instance(instance.identifier)?.state
+            if state == .prewarming { paused(instance) }
         case .pong(let cookie): if instance.takePong(cookie) { paused(instance) }
         case .started: started(instance)
         case .error(let code, _):

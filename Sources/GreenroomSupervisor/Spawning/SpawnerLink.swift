@@ -156,10 +156,19 @@ final class SpawnerLink {
 
     private func receive() {
         do throws(ConnectionError) {
-            for message in try connection.receive() { deliver(message) }
+            arrived += try connection.receive()
+            deliverArrived()
         } catch {
             lost()
         }
+    }
+
+    /// What was read and not handed out yet. It outlasts the turn that read it: handing one out may
+    /// find the spawner gone, and the others are true all the same.
+    private var arrived: [SpawnerMessage] = []
+
+    private func deliverArrived() {
+        while !arrived.isEmpty { deliver(arrived.removeFirst()) }
     }
 
     private func deliver(_ message: SpawnerMessage) {
@@ -188,10 +197,15 @@ final class SpawnerLink {
 
     private func lost() {
         // What it said before it went is true: exits above all.
+        deliverArrived()
         while onMessage != nil, let messages = try? connection.receive(), !messages.isEmpty {
-            for message in messages { deliver(message) }
+            arrived += messages
+            deliverArrived()
         }
         source = nil
+        // It may live: we were out of descriptors, say. As long as this connection is open to it, it
+        // takes no other.
+        shutdown(connection.fileDescriptor, CInt(SHUT_RDWR))
         let observer = onLost
         onLost = nil
         onMessage = nil

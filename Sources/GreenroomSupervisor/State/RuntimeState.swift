@@ -21,6 +21,10 @@ internal import Synchronization
     private static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
     private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
+    /// No supervisor lives to give so many: a greater number is damage, and counting on from it
+    /// would overflow.
+    private static let identifierLimit: UInt64 = 1 << 62
+
     /// The size of the mapping in bytes; only touched pages cost memory.
     static let byteCount = copiesOffset + slotCount * 2 * RecordCoding.capacity
 
@@ -49,15 +53,22 @@ internal import Synchronization
                 as: UInt8.self, repeating: 0, count: Self.headerByteCount)
             unsafe mapping.storeBytes(of: Self.magic, as: UInt64.self)
         }
-        contents.nextInstance = InstanceIdentifier(
-            max(1, unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)))
+        let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
+        if counted > Self.identifierLimit {
+            contents.damagedCount += 1
+            unsafe mapping.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
+        } else {
+            contents.nextInstance = InstanceIdentifier(max(1, counted))
+        }
         for slot in (0..<Self.instanceSlotCount).reversed() {
             guard known, let bytes = unsafe currentCopy(slot) else {
                 freeInstanceSlots.append(slot)
                 continue
             }
             var reader = unsafe RecordReader(bytes)
-            guard let record = InstanceRecord(from: &reader), instanceSlots[record.instance] == nil
+            guard let record = InstanceRecord(from: &reader),
+                1..<Self.identifierLimit ~= record.instance.rawValue,
+                instanceSlots[record.instance] == nil
             else {
                 contents.damagedCount += 1
                 clear(slot)
