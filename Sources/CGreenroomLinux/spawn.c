@@ -163,8 +163,11 @@ static int child(void *argument) {
     fail(job, GR_STAGE_EXECUTE);
 }
 
-/* The child starts on another stack, so it cannot return from a C function that called clone3. */
-static long clone3_call(struct clone3_args *args, int (*start)(void *), void *argument) {
+/* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it
+ * cannot return from a C function that made the call; and libc's clone() would do more than the
+ * call (a sanitizer's does so much that it fails beside CLONE_VM). */
+static long clone_call(long number, long first, long second, long third, int (*start)(void *),
+                       void *argument) {
 #if defined(__x86_64__)
     long result;
     register void *r12 __asm__("r12") = (void *)start;
@@ -179,13 +182,14 @@ static long clone3_call(struct clone3_args *args, int (*start)(void *), void *ar
         "ud2\n"
         "1:"
         : "=a"(result)
-        : "a"((long)SYS_clone3), "D"(args), "S"(sizeof *args), "r"(r12), "r"(r13)
+        : "a"(number), "D"(first), "S"(second), "d"(third), "r"(r12), "r"(r13)
         : "rcx", "r11", "memory", "cc");
     return result;
 #elif defined(__aarch64__)
-    register long x0 __asm__("x0") = (long)args;
-    register long x1 __asm__("x1") = (long)sizeof *args;
-    register long x8 __asm__("x8") = (long)SYS_clone3;
+    register long x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second;
+    register long x2 __asm__("x2") = third;
+    register long x8 __asm__("x8") = number;
     register void *x9 __asm__("x9") = (void *)start;
     register void *x10 __asm__("x10") = argument;
     __asm__ volatile(
@@ -198,7 +202,7 @@ static long clone3_call(struct clone3_args *args, int (*start)(void *), void *ar
         "brk #1\n"
         "1:"
         : "+r"(x0)
-        : "r"(x1), "r"(x8), "r"(x9), "r"(x10)
+        : "r"(x1), "r"(x2), "r"(x8), "r"(x9), "r"(x10)
         : "memory", "cc");
     return x0;
 #else
@@ -227,13 +231,13 @@ static long start_child(struct job *job, int *pidfd, char *stack) {
         args.cgroup = (uint64_t)r->cgroup;
     }
     if (!r->without_clone3 && !atomic_load_explicit(&no_clone3, memory_order_relaxed)) {
-        long result = clone3_call(&args, child, job);
+        long result = clone_call(SYS_clone3, (long)&args, sizeof args, 0, child, job);
         if (result >= 0 || !clone3_is_missing((int)-result)) return result;
     }
     job->join_cgroup = r->cgroup >= 0;
-    int pid = clone(child, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, job,
-                    pidfd);
-    if (pid < 0) return -errno;
+    long pid = clone_call(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                          (long)(stack + CHILD_STACK), (long)pidfd, child, job);
+    if (pid < 0) return pid;
     if (!r->without_clone3) atomic_store_explicit(&no_clone3, true, memory_order_relaxed);
     return pid;
 }

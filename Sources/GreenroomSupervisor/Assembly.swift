@@ -98,7 +98,7 @@ public final class Daemon {
             readiness?.forget(instance)
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApp = { [unowned self] _ in reload() }
+        staleness.onChangedApps = { [unowned self] in reload() }
         control.reload = { [unowned self] in reload() }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
@@ -241,7 +241,7 @@ public final class Daemon {
 
     /// Reads every manifest again. What is wrong is reported and leaves the rest as it is.
     @discardableResult
-    private func reload() -> Control.ReloadReport {
+    private func reload(isRetry: Bool = false) -> Control.ReloadReport {
         let result = loader.load(reporter: reporter)
         let (changed, removed) = catalog.replace(with: result.apps)
         for app in removed {
@@ -251,6 +251,11 @@ public final class Daemon {
         for app in changed {
             staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
             supervisor.handle(.appInstalled(catalog[app.identifier]!.description))
+        }
+        staleness.awaitReturn(of: result.missingPrograms)
+        // One may have come back before its folder was watched.
+        if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
+            return reload(isRetry: true)
         }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.table.count) }
         return Control.ReloadReport(

@@ -76,6 +76,24 @@ import Testing
         }
     }
 
+    @Test func `a program that is deleted and written anew takes its app away for a moment only`()
+        throws
+    {
+        let folder = try TemporaryDirectory()
+        let program = try folder.script("old")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let client = try daemon.client()
+        try daemon.awaitPaused(Self.app)
+        let watcher = try daemon.watch()
+        unlink(program)
+        try watcher.next { $0.kind == .appsChanged }
+        #expect(try client.list() == [])
+        try folder.script("new")
+        try watcher.next { $0.kind == .appsChanged }
+        try daemon.awaitPaused(Self.app)
+        #expect(try client.run(Self.app).text == "new\n")
+    }
+
     @Test func `after a library of it is replaced no paused instance is used`() throws {
         let folder = try TemporaryDirectory()
         func library(_ text: String) throws -> String {

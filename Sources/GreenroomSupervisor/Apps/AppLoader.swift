@@ -18,6 +18,8 @@ struct AppLoader {
     struct Result {
         var apps: [InstalledApp] = []
         var faults: [Control.ManifestFault] = []
+        /// Programs that are not there (now): an upgrade may be about to bring them back.
+        var missingPrograms: [String] = []
     }
 
     func load(reporter: Reporter) -> Result {
@@ -49,6 +51,9 @@ struct AppLoader {
                 reporter.say(.error, "\(manifest.file): \(error.message)")
                 result.faults.append(
                     .init(file: manifest.file, line: 0, column: 0, message: error.message))
+                if manifest.command[0].hasPrefix("/") {
+                    result.missingPrograms.append(manifest.command[0])
+                }
             }
         }
         return result

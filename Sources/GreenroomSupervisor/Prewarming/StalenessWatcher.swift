@@ -10,10 +10,13 @@ internal import Systemd
 @LoopActor
 final class StalenessWatcher {
     var onStaleInstance: ((InstanceIdentifier) -> Void)?
-    var onChangedApp: ((AppIdentifier) -> Void)?
+    /// A file of an app changed, or a missing program came back.
+    var onChangedApps: (() -> Void)?
 
     /// Content, identity or mode (inotify(7)). A file replaced by rename(2) loses a link: IN_ATTRIB.
     private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+    /// A file appears under a name.
+    private static let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB)
     /// Before anything else that is ready.
     private static let priority: Int64 = -10
 
@@ -23,6 +26,8 @@ final class StalenessWatcher {
     private var watchesOfInstance: [InstanceIdentifier: [CInt]] = [:]
     private var appsOfWatch: [CInt: Set<AppIdentifier>] = [:]
     private var watchesOfApp: [AppIdentifier: [CInt]] = [:]
+
+    private var awaitedNames: [CInt: Set<String>] = [:]
 
     init() throws {
         inotify = try Inotify()
@@ -64,10 +69,25 @@ final class StalenessWatcher {
         }
     }
 
-    private func dropIfUnused(_ watch: CInt) {
-        guard instancesOfWatch[watch]?.isEmpty ?? true, appsOfWatch[watch]?.isEmpty ?? true else {
-            return
+    /// Watches the folders of programs that are not there: who deletes and writes a program anew (as
+    /// install(1) does) takes the app away for a moment only. Replaces what was awaited before.
+    func awaitReturn(of programs: [String]) {
+        let former = awaitedNames.keys
+        awaitedNames = [:]
+        for program in programs {
+            guard let slash = program.lastIndex(of: "/"), slash > program.startIndex,
+                let watch = try? inotify.watch(String(program[..<slash]), for: Self.arrivals)
+            else { continue }
+            let name = String(program[program.index(after: slash)...])
+            awaitedNames[watch, default: []].insert(name)
         }
+        for watch in former { dropIfUnused(watch) }
+    }
+
+    private func dropIfUnused(_ watch: CInt) {
+        guard instancesOfWatch[watch]?.isEmpty ?? true, appsOfWatch[watch]?.isEmpty ?? true,
+            awaitedNames[watch] == nil
+        else { return }
         instancesOfWatch[watch] = nil
         appsOfWatch[watch] = nil
         inotify.remove(watch)
@@ -76,6 +96,7 @@ final class StalenessWatcher {
     private func changed() {
         var instances: Set<InstanceIdentifier> = []
         var apps: Set<AppIdentifier> = []
+        var hasReturned = false
         for event in (try? inotify.read()) ?? [] {
             if event.overflowed {
                 // Which files changed is lost, so all of them may have.
@@ -84,12 +105,13 @@ final class StalenessWatcher {
             }
             instances.formUnion(instancesOfWatch[event.watch] ?? [])
             apps.formUnion(appsOfWatch[event.watch] ?? [])
+            if awaitedNames[event.watch]?.contains(event.name) == true { hasReturned = true }
             if event.watchEnded {
                 instancesOfWatch[event.watch] = nil
                 appsOfWatch[event.watch] = nil
             }
         }
-        for app in apps.sorted() { onChangedApp?(app) }
+        if hasReturned || !apps.isEmpty { onChangedApps?() }
         for instance in instances.sorted() { onStaleInstance?(instance) }
     }
 }
