@@ -168,6 +168,23 @@ import Testing
         _ = try member.wait(mine.instance)
     }
 
+    @Test func `an app with groups of its own takes arguments only, of its user too`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let app = program(
+            own, try compileProbe("behave.c"),
+            ["User=\(Self.user)", "SupplementaryGroups=\(Self.group)"])
+        let daemon = try TestDaemon([app], TestDaemon.Options())
+        let user = try client(daemon)
+        let refused = try needed {
+            _ = try user.launch(own, ["exit", "0"]) {
+                $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")]
+            }
+        }
+        #expect(refused?.contains("groups of its own") == true)
+        let launched = try user.launch(own, ["exit", "6"])
+        #expect(try user.wait(launched.instance).status == 6)
+    }
+
     @Test func `the daemon enters no directory for a user who could not`() throws {
         let daemon = try daemon()
         let directory = try TemporaryDirectory()

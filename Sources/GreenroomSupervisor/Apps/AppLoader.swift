@@ -98,7 +98,9 @@ struct AppLoader {
             extraKeyNames: extraKeys,
             workingDirectory: directory(of: manifest, owner.account),
             umask: manifest.umask, account: owner.account, groups: owner.groups,
-            changesUser: owner.changes, noNewPrivileges: manifest.noNewPrivileges,
+            changesUser: owner.changes,
+            grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
+            noNewPrivileges: manifest.noNewPrivileges,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted, fingerprint: facts.files,
             description: description(

@@ -44,6 +44,8 @@ struct InstalledApp: Sendable {
     var groups: [UInt32]
     /// False when instances simply keep the daemon's own credentials.
     var changesUser: Bool
+    /// The manifest gives it groups beside its user's: not even that user may put code into it.
+    var grantsGroups: Bool
     var noNewPrivileges: Bool
     var limits: [ResourceLimit]
     var setsCommandLine: Bool

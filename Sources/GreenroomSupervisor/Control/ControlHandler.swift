@@ -116,8 +116,13 @@ final class ControlHandler {
     ) throws(ControlError) {
         let requestedAt = supervisor.now
         let app = try find(call.app, .control, connection.peer)
-        if app.account.user != connection.peer.user, !access.isTrusted(connection.peer) {
-            try forbidForeignBaggage(call, app)
+        if !access.isTrusted(connection.peer) {
+            if app.account.user != connection.peer.user {
+                try forbidBaggage(
+                    call, needed: "user \(app.account.name): a launch of another user's app")
+            } else if app.grantsGroups {
+                try forbidBaggage(call, needed: "root: a launch of an app with groups of its own")
+            }
         }
         if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
             // We would enter it with our own rights, not the client's.
@@ -138,10 +143,10 @@ final class ControlHandler {
                     inBackground: call.isBackground, isAttached: call.isAttached)))
     }
 
-    /// A launch of another user's app carries nothing that could act as that user: no loader
-    /// variables, no descriptors, no working directory.
-    private func forbidForeignBaggage(
-        _ call: Control.LaunchCall, _ app: InstalledApp
+    /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
+    /// loader variables, no descriptors, no working directory.
+    private func forbidBaggage(
+        _ call: Control.LaunchCall, needed: String
     ) throws(ControlError) {
         let carriesDescriptors =
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
@@ -149,9 +154,7 @@ final class ControlHandler {
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
             call.environment.isEmpty
         else {
-            throw .permissionDenied(
-                needed: "user \(app.account.name): a launch of another user's app may bring "
-                    + "arguments only")
+            throw .permissionDenied(needed: needed + " may bring arguments only")
         }
     }
 
