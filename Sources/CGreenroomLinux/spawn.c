@@ -1,6 +1,6 @@
 /* clone3 with a stack of our own and the child's half of a spawn. It cannot be Swift: between clone
  * and exec the child shares the parent's memory, so it may not allocate, lock or touch reference
- * counts. It only makes system calls, has one way out (_exit) and reports through `struct job`. */
+ * counts. It only makes system calls, has one way out (exit_group) and reports through `struct job`. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 
@@ -48,7 +48,8 @@ struct job {
 static _Noreturn void fail(struct job *job, int stage) {
     job->error = errno;
     job->stage = stage;
-    _exit(127);
+    /* Not libc's _exit: a sanitizer would end its own work there, in memory that is our parent's. */
+    for (;;) (void)syscall(SYS_exit_group, 127);
 }
 
 #define TRY(stage, call) \
