@@ -29,12 +29,7 @@ final class AppCatalog {
             // A generation is a promise that paused instances are still what they should be, also to
             // the next supervisor, which knows no former app to count from: hence a digest.
             app.description.generation = app.generation
-            if let former = table[app.identifier] {
-                let isSame = former.isInterchangeable(with: app)
-                if !isSame || former.description != app.description { changed.append(app) }
-            } else {
-                changed.append(app)
-            }
+            if table[app.identifier]?.description != app.description { changed.append(app) }
             next[app.identifier] = app
         }
         let removed = table.keys.filter { next[$0] == nil }.sorted()
@@ -64,17 +59,7 @@ final class AppCatalog {
 }
 
 extension InstalledApp {
-    /// True if an instance paused for one can be launched as the other.
-    fileprivate func isInterchangeable(with other: InstalledApp) -> Bool {
-        kind == other.kind && executablePath == other.executablePath
-            && arguments == other.arguments && environment == other.environment
-            && extraKeyNames == other.extraKeyNames && workingDirectory == other.workingDirectory
-            && umask == other.umask && account == other.account && groups == other.groups
-            && noNewPrivileges == other.noNewPrivileges && limits == other.limits
-            && fingerprint == other.fingerprint
-    }
-
-    /// Of all that `isInterchangeable` compares.
+    /// Of all that decides whether an instance paused for one can be launched as the other.
     fileprivate var generation: UInt64 {
         let lists = [arguments, environment, extraKeyNames.sorted(), fingerprint.map { "\($0)" }]
         let scalars = [
