@@ -19,6 +19,7 @@ SYSCONFDIR ?= /etc
 BINDIR     := $(PREFIX)/bin
 LIBEXECDIR := $(PREFIX)/lib/greenroom
 DOCDIR     := $(PREFIX)/share/doc/greenroom
+MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
 
@@ -84,6 +85,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
+MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service
 units:
 	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
@@ -99,6 +101,8 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
+	@for page in $(MANUAL); do \
+	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
 	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
@@ -110,6 +114,7 @@ uninstall:
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
+	@rm -f $(foreach page,$(MANUAL),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
 
 clean:
