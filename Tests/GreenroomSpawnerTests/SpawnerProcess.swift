@@ -20,7 +20,8 @@ final class SpawnerProcess {
         let program = try Self.program()
         var request = SpawnRequest(
             path: program,
-            arguments: [program, "--runtime-directory", directory, "--private"] + options,
+            arguments: StringBlock(
+                [program, "--runtime-directory", directory, "--private"] + options)!,
             environment: ["NOTIFY_SOCKET=\(directory)/notify", "PATH=/usr/bin:/bin"])
         request.startsSession = true
         let spawned = try request.spawn()
