@@ -79,9 +79,10 @@ extension Patient {
 
     private func finding(_ code: String, _ diagnostic: Diagnostic, _ then: String) -> Finding {
         let remedy = "correct the file, then \(then)"
+        let place = "\(diagnostic.file):\(diagnostic.position.line):\(diagnostic.position.column)"
         switch diagnostic.severity {
-        case .error: return .failure(code, diagnostic.description, remedy)
-        case .warning: return .warning(code, diagnostic.description, remedy)
+        case .error: return .failure(code, "\(place): \(diagnostic.message)", remedy)
+        case .warning: return .warning(code, "\(place): \(diagnostic.message)", remedy)
         }
     }
 

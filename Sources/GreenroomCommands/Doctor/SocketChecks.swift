@@ -1,4 +1,6 @@
+import Glibc
 import GreenroomControl
+import GreenroomLinux
 
 extension Patient {
     /// Whether the daemon answers, and whether those who may use it can.
@@ -12,6 +14,11 @@ extension Patient {
                     "greenroomd \(description.version) answers at \(socketPath), as "
                         + "process \(description.processId)"))
             findings += spawnerFindings(description)
+        case .failure(.unreachable(let path, let error)) where error.code != EACCES:
+            findings.append(
+                .failure(
+                    "daemon", "greenroomd does not run: nobody listens at \(path) (\(error))",
+                    startRemedy))
         case .failure(let failure):
             findings.append(.failure("daemon", failure.description, startRemedy))
         }

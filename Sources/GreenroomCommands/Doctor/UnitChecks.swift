@@ -8,6 +8,10 @@ extension Patient {
                     nil)
             ]
         }
+        // A daemon of its own, with a socket of its own, is nobody's unit.
+        guard
+            isSystem || socketPath == variable("XDG_RUNTIME_DIR").map({ $0 + "/greenroom/control" })
+        else { return [] }
         return ["greenroomd.socket", "greenroomd.service", "greenroom-apps.service"].map(
             unitFinding)
     }
