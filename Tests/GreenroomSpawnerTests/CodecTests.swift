@@ -126,8 +126,8 @@ import Testing
         magic[0] ^= 1
         #expect(throws: WireError.badMagic) { try Packet.decodeHeader(magic[...]) }
         var version = good
-        version[4] = 2
-        #expect(throws: WireError.badVersion(2)) { try Packet.decodeHeader(version[...]) }
+        version[4] = 9
+        #expect(throws: WireError.badVersion(9)) { try Packet.decodeHeader(version[...]) }
         #expect(throws: WireError.truncated) { try Packet.decodeHeader(good[..<11]) }
     }
 

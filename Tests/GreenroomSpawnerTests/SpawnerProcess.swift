@@ -104,6 +104,9 @@ final class TestSupervisor {
         connection = try SpawnerConnection.connect(to: spawner.socketPath)
     }
 
+    /// It ends here, whatever child of a test beside it holds a copy until its exec.
+    func leave() { shutdown(connection.fileDescriptor, CInt(SHUT_RDWR)) }
+
     func hello(grace: UInt32 = 2_000) throws -> (welcome: Welcome, table: [InstanceRecord]) {
         try connection.send(.hello(stateByteCount: 8192, graceMilliseconds: grace))
         let welcome = try first { if case .welcome(let value) = $0 { value } else { nil } }
