@@ -31,6 +31,10 @@ public struct Greenroomctl: ParsableCommand {
         if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
         }
+        if let complaint = complaint(about: CommandLine.arguments.dropFirst()) {
+            StandardConsole().complain(complaint)
+            Glibc.exit(ExitStatus.usage.rawValue)
+        }
         main()
         Glibc.exit(EXIT_SUCCESS)
     }

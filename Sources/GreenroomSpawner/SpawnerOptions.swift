@@ -95,6 +95,7 @@ public struct SpawnerOptions: Sendable {
         return options
     }
 
+    /// A command line that cannot be carried out, and why.
     public struct UsageError: Error, Hashable, Sendable {
         public let message: String
     }

@@ -15,6 +15,10 @@ import Varlink
         for line in Self.wrongLines {
             let words = line.split(separator: " ").map(String.init)
             var message = "accepted\n"
+            if let complaint = Greenroomctl.complaint(about: words) {
+                text += "$ greenroomctl \(line)\n\(complaint)\n\n"
+                continue
+            }
             do {
                 _ = try Greenroomctl.parseAsRoot(words)
             } catch {
@@ -26,7 +30,8 @@ import Varlink
     }
 
     private static let wrongLines = [
-        "lunch", "kill", "kill a.b --instance 1", "kill --instance x", "status a.b --instance 1",
+        "lunch", "frobnicate", "", "--verbose", "kill", "kill a.b --instance 1",
+        "kill --instance x", "status a.b --instance 1",
         "status --state asleep", "prewarm a.b --count 0", "launch", "launch a.b --env X",
         "launch a.b --env A=1 --env A=2", "launch a.b argument", "run a.b -i", "verify", "list a.b",
         "list --color blue", "completion tcsh", "explain", "watch --jsn",

@@ -99,12 +99,8 @@ struct Machine: Patient {
     }
 
     func hasGroup(_ name: String) -> Bool {
-        UInt32(name) != nil || Self.isGroup(name)
-    }
-
-    private static func isGroup(_ name: String) -> Bool {
-        let entry = unsafe getgrnam(name)
-        return unsafe entry != nil
+        // A static program should not load name services; getent(1) does.
+        UInt32(name) != nil || run(["getent", "group", name]).map { $0.status == 0 } ?? true
     }
 
     func has(_ feature: KernelFeature) -> Bool {
