@@ -5,6 +5,7 @@ import GreenroomControl
 import GreenroomLinux
 import Testing
 import Varlink
+import VarlinkTestSupport
 
 /// A machine where all is well, until a test makes it ill.
 private struct FakePatient: Patient {
@@ -255,6 +256,14 @@ private struct FakePatient: Patient {
         // It looks where things would be installed.
         #expect(findings.contains { $0.code == "shim" && $0.verdict == .good })
         #expect(findings.contains { $0.code == "manifests" && $0.verdict == .good })
+    }
+
+    @Test func `does not wait for a daemon that hangs`() throws {
+        let daemon = try FakeDaemon { _, _ in .hold }
+        let machine = Machine(socketPath: daemon.server.path, patience: 50)
+        let finding = try #require(Diagnosis(machine).findings.first { $0.code == "daemon" })
+        #expect(finding.verdict == .failure)
+        #expect(finding.text.contains("does not answer"))
     }
 
     @Test func `reports for people and for programs`() throws {

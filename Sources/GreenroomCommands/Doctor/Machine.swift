@@ -12,13 +12,14 @@ struct Machine: Patient {
     /// How long the daemon may take to say what it is: it needs less than a millisecond.
     private static let patience: CInt = 5000
 
-    init(socketPath: String) {
+    /// - Parameter patience: in milliseconds.
+    init(socketPath: String, patience: CInt = Self.patience) {
         self.socketPath = socketPath
         program = Self.link("/proc/self/exe") ?? CommandLine.arguments[0]
         do throws(Failure) {
             let client = try ControlClient(path: socketPath)
             daemonProcess = client.serverProcess
-            daemon = Self.describe(client)
+            daemon = Self.describe(client, patience)
         } catch {
             daemonProcess = nil
             daemon = .failure(error)
@@ -26,7 +27,7 @@ struct Machine: Patient {
     }
 
     private static func describe(
-        _ client: ControlClient
+        _ client: ControlClient, _ patience: CInt
     ) -> Result<Control.Description, Failure> {
         Result { () throws(Failure) in
             try client.send(.describe)
@@ -41,7 +42,7 @@ struct Machine: Patient {
                     throw .system(error)
                 }
                 guard entries[0].isReady else {
-                    throw .unknown("nothing for \(patience / 1000) s; it hangs")
+                    throw .system(SystemError(code: ETIMEDOUT, call: "poll"))
                 }
                 try client.receive()
             }

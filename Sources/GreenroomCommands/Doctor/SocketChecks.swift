@@ -19,6 +19,15 @@ extension Patient {
                 .failure(
                     "daemon", "greenroomd does not run: nobody listens at \(path) (\(error))",
                     startRemedy))
+        case .failure(.system(let error)) where error.code == ETIMEDOUT:
+            let process = daemonProcess.map { ", process \($0)," } ?? ""
+            findings.append(
+                .failure(
+                    "daemon", "greenroomd\(process) accepts connections and does not answer",
+                    isBooted
+                        ? "its watchdog ends it in half a minute; or systemctl restart greenroomd: "
+                            + "no app notices"
+                        : "end it and start it again: no app notices"))
         case .failure(let failure):
             findings.append(.failure("daemon", failure.description, startRemedy))
         }
