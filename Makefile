@@ -8,6 +8,7 @@
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
+#   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 
@@ -38,7 +39,7 @@ export SWIFT_BACKTRACE := enable=no
 -include Sources/CPrewarm/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots bench simulate install uninstall test-asan test-tsan \
+.PHONY: help demo test check snapshots docs bench simulate install uninstall test-asan test-tsan \
     setup setup-demo build release clean units deb test-deb
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +88,21 @@ test-deb: deb
 	@Tests/packages/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+# By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
+DOCC ?= $(dir $(realpath $(shell command -v $(SWIFT))))docc
+docs: setup
+	@[ -x $(DOCC) ] || { echo "docs: no docc beside $(SWIFT); set DOCC=" >&2; exit 1; }
+	@rm -rf .build/symbols .build/Greenroom.doccarchive && mkdir -p .build/symbols
+	@$(SWIFT) package dump-symbol-graph --minimum-access-level public \
+	    --skip-synthesized-members >.build/symbols/log
+	@for target in Sources/*/; do cp .build/*/symbolgraph/$$(basename $$target)[.@]*json .build/symbols/ \
+	    2>/dev/null || true; done
+	@$(DOCC) convert Sources/Documentation/Greenroom.docc --output-path .build/Greenroom.doccarchive \
+	    --additional-symbol-graph-dir .build/symbols --fallback-display-name Greenroom \
+	    --fallback-bundle-identifier io.greenroom --transform-for-static-hosting \
+	    >.build/symbols/docc.log 2>&1 || { cat .build/symbols/docc.log >&2; exit 1; }
+	@echo "docs: any web server over .build/Greenroom.doccarchive, for one python3 -m http.server"
 
 demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)

@@ -154,7 +154,7 @@ let package = Package(
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
 
         // The whole daemon, as real processes.
         .testTarget(
