@@ -6,6 +6,7 @@
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
+#   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
@@ -23,6 +24,8 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+# (SECONDS itself is also the shell's clock.)
+FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
 SWIFT      ?= swift
 CLANG      ?= clang
@@ -37,7 +40,7 @@ export SWIFT_BACKTRACE := enable=no
 -include Sources/CPrewarm/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots bench simulate install uninstall test-asan test-tsan \
+.PHONY: help demo test check snapshots bench fuzz simulate install uninstall test-asan test-tsan \
     setup setup-demo build release clean units
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +87,9 @@ snapshots: build
 	@git --no-pager diff --stat -- Tests Sources/Documentation
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+fuzz: setup
+	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)
