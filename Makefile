@@ -95,6 +95,7 @@ demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
