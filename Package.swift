@@ -109,7 +109,8 @@ let package = Package(
             name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],
+            name: "VarlinkTests",
+            dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomControlTests",
