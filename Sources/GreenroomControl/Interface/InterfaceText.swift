@@ -215,7 +215,10 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool
         ) -> (
           instance: int,
           processId: ?int,
