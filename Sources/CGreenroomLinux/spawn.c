@@ -3,6 +3,7 @@
  * counts. It only makes system calls, has one way out (exit_group) and reports through `struct job`. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
+#include "keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,6 +168,7 @@ static void take_terminal(struct job *job) {
     int fd = 0;
     while (fd < 2 && ioctl(fd, TIOCSCTTY, 0) < 0) fd++;
     if (fd == 2) TRY(GR_STAGE_SESSION, ioctl(fd, TIOCSCTTY, 0));
+    keep_job_control();
 }
 
 /* Raw: glibc's setters signal every thread of the process, which here are the parent's. */

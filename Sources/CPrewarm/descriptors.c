@@ -1,5 +1,6 @@
 #include "descriptors.h"
 
+#include "../CGreenroomLinux/keeper.h"
 #include "system.h"
 
 #include <asm/ioctls.h>
@@ -71,7 +72,9 @@ static int take_terminal(void) {
     int result = -ENOTTY;
     for (int number = 0; number <= 2 && result < 0; number++)
         result = sys_ioctl(number, TIOCSCTTY, 0);
-    return result < 0 ? -result : 0;
+    if (result < 0) return -result;
+    keep_job_control();
+    return 0;
 }
 
 int descriptors_apply(struct incoming *message) {

@@ -71,6 +71,9 @@ final class AppTerminal {
         Terminal.restoreOnCrash(terminal, nil)
     }
 
+    /// A shell that brings a running job to the front does not always say so.
+    var isWaitingForFront: Bool { cooked == nil && plan.terminal != nil }
+
     func copyWindowSize() {
         guard let terminal = plan.terminal?.rawValue else { return }
         Terminal.copyWindowSize(from: terminal, to: controller)
@@ -145,6 +148,7 @@ final class AppTerminal {
 
     private func writeOutput() {
         guard !toUser.isEmpty, !wantsFront else { return }
+        if cooked == nil && plan.terminal != nil { toUser.dropReturnsBeforeNewlines() }
         if outputIsLost || !toUser.write(to: plan.output) {
             // Nobody looks any more. The app goes on as if.
             outputIsLost = true

@@ -33,6 +33,17 @@ struct ByteQueue {
         }
     }
 
+    /// For a terminal that ends lines as well: our pty has done so already.
+    mutating func dropReturnsBeforeNewlines() {
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count - start)
+        for byte in bytes[start...] {
+            if byte == UInt8(ascii: "\n"), kept.last == UInt8(ascii: "\r") { kept.removeLast() }
+            kept.append(byte)
+        }
+        (bytes, start) = (kept, 0)
+    }
+
     /// Sends as much as goes.
     /// - Returns: false if the other end is gone.
     @discardableResult

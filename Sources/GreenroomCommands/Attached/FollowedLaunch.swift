@@ -14,6 +14,9 @@ final class FollowedLaunch {
     /// Before each try, in milliseconds.
     static let reconnectPause: CInt = 50
 
+    /// Between looks whether a job in the background has come to the front, in milliseconds.
+    static let frontPause: CInt = 200
+
     private var client: ControlClient
     private let call: Control.LaunchCall
     private let descriptors: [CInt]
@@ -106,9 +109,8 @@ final class FollowedLaunch {
         let ownCount = entries.count
         entries.append(PollEntry(signals.descriptor.rawValue, POLLIN))
         if let terminal { entries += terminal.entries }
-        let isPatient = milliseconds < 0 || (job.timeout >= 0 && job.timeout < milliseconds)
-        let count = try PollEntry.wait(
-            &entries, milliseconds: isPatient ? job.timeout : milliseconds)
+        let pause = pause(milliseconds)
+        let count = try PollEntry.wait(&entries, milliseconds: pause.milliseconds)
         if entries[ownCount].isReady {
             while let signal = try signals.next() {
                 if !handleJobSignal(signal) { forward(signal) }
@@ -116,11 +118,22 @@ final class FollowedLaunch {
         }
         guard let terminal else { return }
         if terminal.relay(entries[(ownCount + 1)...]) { job.sawActivity() }
-        if count == 0 && isPatient && job.look() { job.stop(terminal, SIGTSTP) }
+        if terminal.isWaitingForFront { terminal.takeFront() }
+        if count == 0 && pause.isForJob && job.look() { job.stop(terminal, SIGTSTP) }
         if terminal.wantsFront {
             job.stop(terminal, SIGTTOU)
             if terminal.wantsFront { terminal.writeInBackground() }
         }
+    }
+
+    /// How long to wait for anything to happen, and whether the next look at the app is due then.
+    private func pause(_ limit: CInt) -> (milliseconds: CInt, isForJob: Bool) {
+        var pause = limit
+        if let terminal, terminal.isWaitingForFront {
+            pause = pause < 0 ? Self.frontPause : min(pause, Self.frontPause)
+        }
+        guard job.timeout >= 0, pause < 0 || job.timeout <= pause else { return (pause, false) }
+        return (job.timeout, true)
     }
 
     /// - Returns: true if the signal was about the terminal or the job, and not for the app.

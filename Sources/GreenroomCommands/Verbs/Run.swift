@@ -9,7 +9,8 @@ struct Run: Verb {
             """,
         discussion: """
             The app has this process's input and output, environment, working directory and umask. \
-            SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to it; this \
+            On a terminal the app has one of its own, whose keys and job control are as in a \
+            shell; behind a pipe ("run x | less") it has none. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to it; this \
             process ends as it does.
             """)
 

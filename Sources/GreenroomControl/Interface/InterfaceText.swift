@@ -111,6 +111,8 @@ extension Control {
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
