@@ -143,7 +143,7 @@ static inline void keeper_follow(long parent) {
 /* Called by the leader of a session that has a terminal. */
 static inline void keep_job_control(void) {
     long app = keeper_call(SYS_getpid, 0, 0, 0, 0);
-    int ready[2];
+    int ready[2] = {-1, -1};
     if (keeper_call(SYS_pipe2, (long)ready, O_CLOEXEC, 0, 0) < 0) return;
     long child = keeper_call(SYS_clone, 0, 0, 0, 0);
     if (child != 0) {
