@@ -28,6 +28,9 @@ public struct Greenroomctl: ParsableCommand {
 
     /// Performs the command line and ends the process.
     public static func start() -> Never {
+        if let linked = LinkedRun(CommandLine.arguments) {
+            Glibc.exit(linked.execute(StandardConsole()))
+        }
         if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
         }

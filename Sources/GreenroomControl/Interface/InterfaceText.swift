@@ -111,6 +111,8 @@ extension Control {
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
@@ -243,7 +245,10 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool
         ) -> (
           instance: int,
           processId: ?int,

@@ -158,7 +158,7 @@ final class ControlHandler {
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
             || call.workingDirectoryDescriptor != nil
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty
+            call.environment.isEmpty, !call.takesTerminal
         else {
             throw .permissionDenied(needed: needed + " may bring arguments only")
         }
