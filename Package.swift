@@ -46,6 +46,7 @@ let package = Package(
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
+                "AppFolders",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
@@ -53,10 +54,15 @@ let package = Package(
             name: "GreenroomCommands",
             dependencies: [
                 "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
+                "AppFolders",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
+            swiftSettings: strict),
+
+        .target(
+            name: "AppFolders", dependencies: ["GreenroomLinux", "GreenroomManifest", "UnitFile"],
             swiftSettings: strict),
 
         // One interface each.

@@ -1,3 +1,5 @@
+internal import AppFolders
+
 /// What greenroomd was told on its command line and by its environment.
 public struct Options: Sendable, Equatable {
     /// Holds the control socket, the spawner's socket and everything that ends with the boot.
@@ -78,7 +80,7 @@ public struct Options: Sendable, Equatable {
                 "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
         }
         if options.appDirectories.isEmpty {
-            options.appDirectories = defaultAppDirectories(environment, isRoot)
+            options.appDirectories = SearchPath.paths(environment, isRoot: isRoot)
         }
         return .run(options)
     }
@@ -114,24 +116,11 @@ public struct Options: Sendable, Equatable {
         return String(path[..<slash])
     }
 
-    private static func userConfiguration(_ environment: [String: String]) -> String? {
-        environment["XDG_CONFIG_HOME"] ?? environment["HOME"].map { $0 + "/.config" }
-    }
-
     private static func defaultConfiguration(
         _ environment: [String: String], _ isRoot: Bool
     ) -> String {
         isRoot
             ? "/etc/greenroom/greenroom.conf"
-            : (userConfiguration(environment) ?? "") + "/greenroom/greenroom.conf"
-    }
-
-    /// systemd's order for units: administrator, runtime, vendor.
-    private static func defaultAppDirectories(
-        _ environment: [String: String], _ isRoot: Bool
-    ) -> [String] {
-        let system = ["/etc/greenroom/apps", "/run/greenroom/apps", "/usr/lib/greenroom/apps"]
-        guard !isRoot else { return system }
-        return (userConfiguration(environment).map { [$0 + "/greenroom/apps"] } ?? []) + system
+            : (SearchPath.configurationHome(environment) ?? "") + "/greenroom/greenroom.conf"
     }
 }

@@ -47,7 +47,7 @@ enum Caller {
     }
 
     /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
-    private static func environment() -> [String] {
+    static func environment() -> [String] {
         var variables: [String] = []
         var next = unsafe environ
         while let text = unsafe next.pointee {

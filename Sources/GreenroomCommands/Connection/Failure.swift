@@ -16,6 +16,8 @@ enum Failure: Error {
     case system(SystemError)
     /// A short name that several apps have.
     case ambiguous(String, [String])
+    /// A file of an app cannot be found or changed.
+    case manifest(ManifestFailure)
 }
 
 extension Failure: CustomStringConvertible {
@@ -43,6 +45,7 @@ extension Failure: CustomStringConvertible {
         case .unknown(let what): "greenroomd answered \(what), which this client does not know"
         case .ambiguous(let name, let apps):
             "several apps are called \(name): \(apps.joined(separator: ", ")); name one in full"
+        case .manifest(let failure): failure.description
         }
     }
 
@@ -52,6 +55,7 @@ extension Failure: CustomStringConvertible {
         case .unreachable(_, let error) where error.code == EACCES: 77
         case .unreachable, .disconnected: 69
         case .control(.permissionDenied), .service(.permissionDenied): 77
+        case .manifest(let failure): failure.exitCode
         case .control, .service, .unknown, .system, .ambiguous: 1
         }
     }
@@ -62,7 +66,7 @@ extension Failure: CustomStringConvertible {
         case .control(.noSuchApp), .ambiguous: 127
         case .control(.spawnFailed(_, ENOENT, _)): 127
         case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)): 126
-        case .unreachable, .disconnected, .control, .service, .unknown, .system: 125
+        case .unreachable, .disconnected, .control, .service, .unknown, .system, .manifest: 125
         }
     }
 }

@@ -181,7 +181,9 @@ extension Control {
           version: string,
           processId: int,
           features: []string,
-          degraded: []Note
+          degraded: []Note,
+          # Where it reads manifests, in order of precedence.
+          appDirectories: ?[]string
         )
 
         # The installed apps, by identifier.

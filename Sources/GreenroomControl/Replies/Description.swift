@@ -8,6 +8,8 @@ extension Control {
         public var features: [String]
         /// What the daemon must do without here.
         public var degraded: [Note]
+        /// Where it reads manifests, in order of precedence.
+        public var appDirectories: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
         ) {
@@ -53,6 +55,7 @@ extension Control.Description: ParametersEncodable {
         writer.member("processId", processId)
         writer.member("features", features)
         writer.member("degraded", objects: degraded)
+        if !appDirectories.isEmpty { writer.member("appDirectories", appDirectories) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -62,6 +65,7 @@ extension Control.Description: ParametersEncodable {
             case "version": version = try member.text()
             case "processId": processId = try member.integer()
             case "features": features = try member.texts()
+            case "appDirectories": appDirectories = try member.optionalTexts() ?? []
             case "degraded":
                 degraded = try member.objects { (object) throws(ServiceError) in
                     try Control.Note(object)

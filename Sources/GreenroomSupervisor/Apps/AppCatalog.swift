@@ -1,6 +1,7 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 internal import Systemd
 
 /// The installed apps, by identifier, and how each was last launched.
@@ -21,26 +22,45 @@ final class AppCatalog {
     var apps: [InstalledApp] { table.values.sorted { $0.identifier < $1.identifier } }
     var identifiers: [String] { table.keys.map(\.rawValue) }
 
-    /// What a new set of apps means to the core: changed ones, then removed ones.
-    func replace(with apps: [InstalledApp]) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
-        var next: [AppIdentifier: InstalledApp] = [:]
+    /// The apps that start by themselves then, and the question about one: `greenroomctl enable`.
+    func enabled(for occasion: StartOccasion) -> [AppIdentifier] {
+        table.values.filter { $0.startOccasions.contains(occasion) }.map(\.identifier).sorted()
+    }
+    func isEnabled(_ app: AppIdentifier, for occasion: StartOccasion) -> Bool {
+        table[app]?.startOccasions.contains(occasion) ?? false
+    }
+
+    /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
+    /// in the table already.
+    func replace(
+        with apps: [InstalledApp], unchanged: [InstalledApp] = []
+    ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
+        var kept = Set(unchanged.map(\.identifier))
+        for app in unchanged { table[app.identifier]?.startOccasions = app.startOccasions }
         var changed: [InstalledApp] = []
-        for var app in apps {
-            // A generation is a promise that paused instances are still what they should be, also to
-            // the next supervisor, which knows no former app to count from: hence a digest.
-            app.description.generation = app.generation
+        for app in apps {
             if table[app.identifier]?.description != app.description { changed.append(app) }
-            next[app.identifier] = app
+            add(app)
+            kept.insert(app.identifier)
         }
-        let removed = table.keys.filter { next[$0] == nil }.sorted()
-        for app in removed {
-            lastLaunches[app] = nil
-            if formerOwners.count < Self.formerOwnerLimit {
-                formerOwners[app] = table[app]?.account
-            }
-        }
-        table = next
+        let removed = table.keys.filter { !kept.contains($0) }.sorted()
+        for app in removed { remove(app) }
         return (changed, removed)
+    }
+
+    /// How many of the apps are instances of templates that somebody asked for.
+    private(set) var onDemandCount = 0
+
+    func add(_ app: InstalledApp) {
+        let former = table.updateValue(app, forKey: app.identifier)
+        onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
+    }
+
+    func remove(_ app: AppIdentifier) {
+        lastLaunches[app] = nil
+        let former = table.removeValue(forKey: app)
+        if former?.isMadeOnDemand == true { onDemandCount -= 1 }
+        if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
     }
 
     func noteLaunch(
@@ -60,7 +80,7 @@ final class AppCatalog {
 
 extension InstalledApp {
     /// Of all that decides whether an instance paused for one can be launched as the other.
-    fileprivate var generation: UInt64 {
+    var generation: UInt64 {
         let lists = [arguments, environment, extraKeyNames.sorted(), fingerprint.map { "\($0)" }]
         let scalars = [
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",

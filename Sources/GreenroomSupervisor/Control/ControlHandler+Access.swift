@@ -7,7 +7,9 @@ extension ControlHandler {
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
-        guard let app = catalog[AppIdentifier(name)] else {
+        var found = catalog[AppIdentifier(name)]
+        if found == nil { found = try made(name, verb) }
+        guard let app = found else {
             // Others' apps are not named to whoever may not see them.
             let visible = catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }
             throw .noSuchApp(
@@ -16,6 +18,11 @@ extension ControlHandler {
         }
         try require(verb, owner: app.account, peer)
         return app
+    }
+
+    /// An instance of a template comes to be when something is to be done with it.
+    private func made(_ name: String, _ verb: Access.Verb) throws(ControlError) -> InstalledApp? {
+        verb == .control ? try installer.instantiate(name) : nil
     }
 
     func require(

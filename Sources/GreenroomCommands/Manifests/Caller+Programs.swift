@@ -1,0 +1,23 @@
+import AppFolders
+import Glibc
+
+extension Caller {
+    /// environ(7) by name.
+    static var variables: [String: String] { SearchPath.variables(of: environment()) }
+
+    /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
+    /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.
+    static func run(_ path: String, _ arguments: [String]) -> Int32 {
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        defer { unsafe words.forEach { unsafe free($0) } }
+        var child: pid_t = 0
+        guard unsafe posix_spawn(&child, path, nil, nil, &words, environ) == 0 else { return 127 }
+        var status: CInt = 0
+        while unsafe waitpid(child, &status, 0) < 0 {
+            guard errno == EINTR else { return 127 }
+        }
+        // WIFEXITED and WEXITSTATUS of wait(2) are macros.
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+    }
+}
