@@ -37,7 +37,7 @@ extension AppManifest {
         parse(Array(text.utf8), file: file, findExecutable: findExecutable)
     }
 
-    private static func read(
+    static func read(
         _ reader: inout SectionReader, _ manifestName: ManifestName, _ context: ManifestContext
     ) -> AppManifest? {
         let app = "App"

@@ -8,7 +8,7 @@ struct SectionReader {
     /// What the specifiers stand for; nil where there are none and % is itself.
     var specifiers: Specifiers?
     /// The keys asked for, by section.
-    private var known: [(section: String, keys: [String])] = []
+    private(set) var known: [(section: String, keys: [String])] = []
 
     init(_ bytes: [UInt8], file: String) {
         (unit, diagnostics) = UnitFile.parse(bytes, file: file)

@@ -37,13 +37,13 @@ enum ManifestFailure: CustomStringConvertible {
         }
     }
 
-    var exitCode: Int32 {
+    var exitStatus: ExitStatus {
         switch self {
-        case .notWritable: 77
-        case .badManifest: 2
+        case .notWritable: .permission
+        case .badManifest: .badManifest
         case .noManifest, .masked, .isTemplate, .notInstallable, .inTheWay, .noEditor,
             .editorFailed:
-            1
+            .failed
         }
     }
 }
