@@ -46,7 +46,7 @@ let package = Package(
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
-                "AppFolders",
+                "AppFolders", "DesktopEntry",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
@@ -54,7 +54,7 @@ let package = Package(
             name: "GreenroomCommands",
             dependencies: [
                 "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
-                "AppFolders",
+                "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .target(
@@ -62,7 +62,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "AppFolders", dependencies: ["GreenroomLinux", "GreenroomManifest", "UnitFile"],
+            name: "AppFolders",
+            dependencies: ["DesktopEntry", "GreenroomLinux", "GreenroomManifest", "UnitFile"],
             swiftSettings: strict),
 
         // One interface each.
@@ -74,6 +75,7 @@ let package = Package(
         .target(name: "GreenroomLifecycle", swiftSettings: strict),
         .target(name: "GreenroomAppChannel", swiftSettings: strict),
         .target(name: "UnitFile", swiftSettings: strict),
+        .target(name: "DesktopEntry", swiftSettings: strict),
         .target(name: "GreenroomManifest", dependencies: ["UnitFile"], swiftSettings: strict),
         .target(name: "Varlink", swiftSettings: strict),
         .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
@@ -111,6 +113,8 @@ let package = Package(
             dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
+        .testTarget(
+            name: "DesktopEntryTests", dependencies: ["DesktopEntry"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
             swiftSettings: relaxed),

@@ -31,6 +31,12 @@ public final class World {
         searchPath.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
     }
 
+    /// What opens a terminal for a program, with the words before the program's.
+    public var terminal: [String]? {
+        if let path = findExecutable("xdg-terminal-exec") { return [path] }
+        return findExecutable("x-terminal-emulator").map { [$0, "-e"] }
+    }
+
     /// The account of `User=`, by name or number; nil is this process's own.
     public func account(_ user: String?) throws(SystemError) -> Account? {
         let wanted = user ?? String(getuid())

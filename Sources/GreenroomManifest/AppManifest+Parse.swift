@@ -15,7 +15,7 @@ extension AppManifest {
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
         var context = ManifestContext()
         context.findExecutable = findExecutable
-        return parse([ManifestSource(bytes, file: file)], name: ManifestName(file), context)
+        return parse([ManifestSource(bytes, file: file)], name: ManifestName(file: file), context)
     }
 
     /// Reads a manifest with its drop-ins, as one text in the order given.

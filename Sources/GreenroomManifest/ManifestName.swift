@@ -8,19 +8,27 @@ public struct ManifestName: Hashable, Sendable {
     /// Behind the `@`, escaped as in the name; empty for a template, nil for an app of its own.
     public var instance: String?
 
-    /// - Parameter text: with or without its folder and its suffix.
-    public init(_ text: String) {
-        var name = text.split(separator: "/").last.map(String.init) ?? ""
+    /// - Parameter identifier: may itself end in `.app`.
+    public init(_ identifier: String) {
+        guard let at = identifier.firstIndex(of: "@") else {
+            prefix = identifier
+            return
+        }
+        prefix = String(identifier[..<at])
+        instance = String(identifier[identifier.index(after: at)...])
+    }
+
+    /// - Parameter file: a path, or its last component.
+    public init(file: String) {
+        var name = file.split(separator: "/").last.map(String.init) ?? ""
         if name.hasSuffix(AppManifest.fileSuffix) {
             name.removeLast(AppManifest.fileSuffix.count)
         }
-        guard let at = name.firstIndex(of: "@") else {
-            prefix = name
-            return
-        }
-        prefix = String(name[..<at])
-        instance = String(name[name.index(after: at)...])
+        self.init(name)
     }
+
+    /// Of a desktop entry, where neither `@` nor the suffix means anything.
+    public init(verbatim identifier: String) { prefix = identifier }
 
     /// It makes apps and is none.
     public var isTemplate: Bool { instance == "" }
@@ -68,7 +76,7 @@ public struct ManifestName: Hashable, Sendable {
 
     /// Checks a name: reverse-DNS, and for an instance what systemd allows behind the `@`.
     static func identifier(_ text: String) throws(ValueError) -> String {
-        let name = ManifestName(text + AppManifest.fileSuffix)
+        let name = ManifestName(text)
         guard let instance = name.instance else { return try Names.identifier(text) }
         _ = try Names.identifier(name.prefix)
         let isValid =

@@ -90,7 +90,10 @@ public final class Daemon {
         installer = AppInstaller(
             supervisor: supervisor, catalog: catalog,
             loader: AppLoader(
-                directories: options.appDirectories, shimPath: options.shimPath,
+                directories: options.appDirectories,
+                desktop: DesktopSource(
+                    paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
+                shimPath: options.shimPath,
                 daemonEnvironment: environment), staleness: staleness)
         supervisor.instances = instances
         supervisor.launcher = launcher
@@ -244,7 +247,7 @@ public final class Daemon {
         let running = states.count {
             [.launching, .inactive, .active, .background].contains($0)
         }
-        return "\(catalog.table.count) apps, \(running) running, "
+        return "\(catalog.count) apps, \(running) running, "
             + "\(states.count { $0 == .suspended }) suspended, "
             + "\(states.count { $0 == .prewarmed }) prewarmed"
     }

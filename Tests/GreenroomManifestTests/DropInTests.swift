@@ -148,8 +148,9 @@ import UnitFile
     }
 
     @Test func `a template is told from its instances`() {
-        #expect(ManifestName("/a/b.c@.app").isTemplate)
-        #expect(!ManifestName("b.c.app").isTemplate && !ManifestName("b.c.app").isInstance)
+        #expect(ManifestName(file: "/a/b.c@.app").isTemplate)
+        #expect(!ManifestName(file: "b.c.app").isTemplate && !ManifestName("b.c").isInstance)
+        #expect(ManifestName("org.x.app").file == "org.x.app.app")
         let name = ManifestName("b.c@d@e")
         #expect(name.isInstance && name.prefix == "b.c" && name.instance == "d@e")
         #expect(name.dropInFolders == ["b.c@.app.d", "b.c@d@e.app.d"])

@@ -57,7 +57,7 @@ enum Caller {
         return variables
     }
 
-    private static func currentPath() -> String? {
+    static func currentPath() -> String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(cString: path)

@@ -1,9 +1,18 @@
 import AppFolders
+import DesktopEntry
 import Glibc
 
 extension Caller {
     /// environ(7) by name.
     static var variables: [String: String] { SearchPath.variables(of: environment()) }
+
+    /// A path as other processes understand it; a URL as it is.
+    static func absolute(_ file: String) -> String {
+        guard !file.hasPrefix("/"), !FileURL.hasScheme(file), let directory = currentPath() else {
+            return file
+        }
+        return directory == "/" ? "/" + file : directory + "/" + file
+    }
 
     /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
     /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.

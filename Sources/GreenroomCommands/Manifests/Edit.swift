@@ -133,7 +133,7 @@ enum Editor {
             ?? ["editor", "nano", "vim", "vi"].first { ManifestFile.findExecutable($0) != nil }
         guard let editor else { throw .manifest(.noEditor) }
         // The shell splits an editor with options, as git and others do.
-        let status = Caller.run("/bin/sh", ["sh", "-c", "exec \(editor) \"$1\"", "sh", path])
+        let status = Caller.run("/bin/sh", ["sh", "-c", "\(editor) \"$1\"", "sh", path])
         guard status == 0 else { throw .manifest(.editorFailed(editor, draft: path)) }
     }
 }

@@ -13,6 +13,8 @@ final class InstalledManifests {
     private(set) var folders: AppFolders
     let world = World(environment: Caller.variables)
 
+    private lazy var entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+
     init(_ options: DaemonOptions) throws(Failure) {
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         do throws(Failure) {
@@ -38,6 +40,9 @@ final class InstalledManifests {
     func name(_ text: String) throws(Failure) -> ManifestName {
         let name = ManifestName(text)
         if folders.file(of: name) != nil { return name }
+        // The name of its file is fine, too.
+        let named = ManifestName(file: text)
+        if named != name, folders.file(of: named) != nil { return named }
         let names = folders.files
         let matches = names.filter {
             $0.prefix.split(separator: ".").last.map(String.init) == name.prefix
@@ -68,7 +73,9 @@ final class InstalledManifests {
     func read(
         _ sources: [ManifestSource], _ name: ManifestName
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
-        AppManifest.parse(sources, name: name, world.context)
+        var context = world.context
+        context.hasDesktopEntry = { [self] in entries[$0] != nil }
+        return AppManifest.parse(sources, name: name, context)
     }
 
     /// Tells the daemon, if there is one, that files have changed.

@@ -5,8 +5,8 @@ struct Launch: Verb {
     static let configuration = CommandConfiguration(
         abstract: "Launch an app.",
         usage: """
-            greenroomctl launch <app> [--background] [--wait] [--env <name=value>]... [--json] \
-            [--socket <path>] [-- <argument>...]
+            greenroomctl launch <app> [<file>...] [--action <name>] [--background] [--wait] \
+            [--env <name=value>]... [--json] [--socket <path>] [-- <argument>...]
             """,
         discussion: """
             Uses the environment of the app user's session. An app of single instances that runs \
@@ -14,6 +14,12 @@ struct Launch: Verb {
             """)
 
     @OptionGroup var launch: LaunchOptions
+
+    @Argument(help: "Files and URLs to open.", completion: .file())
+    var files: [String] = []
+
+    @Option(help: "Start this action of its desktop entry instead of the app itself.")
+    var action: String?
 
     @Flag(help: "Not to the front.")
     var background = false
@@ -32,6 +38,9 @@ struct Launch: Verb {
         let app = try client.resolve(launch.app)
         var call = launch.call(app: app)
         call.isBackground = background
+        call.action = action
+        // The app runs in another directory.
+        call.arguments = files.map(Caller.absolute) + call.arguments
         let following = FollowedLaunch(client, call, descriptors: [])
         let launched = try following.launch()
         if !wait || output.json {

@@ -23,11 +23,13 @@ struct Verify: ParsableCommand {
         var failed = false
         var context = World(environment: Caller.variables).context
         context.findExecutable = ManifestFile.findExecutable
+        let entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+        context.hasDesktopEntry = { entries[$0] != nil }
         for file in files {
             do throws(SystemError) {
                 let bytes = try ManifestFile.read(file)
                 let (manifest, diagnostics) = AppManifest.parse(
-                    [ManifestSource(bytes, file: file)], name: ManifestName(file), context)
+                    [ManifestSource(bytes, file: file)], name: ManifestName(file: file), context)
                 for diagnostic in diagnostics { console.complain(diagnostic.description) }
                 if let manifest {
                     console.line("\(file): \(manifest.identifier): good")

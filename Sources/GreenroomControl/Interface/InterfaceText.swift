@@ -106,6 +106,22 @@ extension Control {
           timestampUSec: int
         )
 
+        # One of the further ways to start an app that its desktop entry has.
+        type DesktopAction (identifier: string, name: string)
+
+        # What a desktop entry says of an app, beside how it is started.
+        type DesktopFacts (
+          file: string,
+          # Whether menus show it.
+          shown: bool,
+          # It runs in a terminal.
+          terminal: bool,
+          dbusActivatable: bool,
+          icon: ?string,
+          startupWMClass: ?string,
+          actions: []DesktopAction
+        )
+
         type AppSummary (
           # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
           identifier: string,
@@ -119,7 +135,10 @@ extension Control {
           # Instances that were launched and have not ended.
           runningCount: int,
           # Of its most recently used running instance.
-          state: ExecutionState
+          state: ExecutionState,
+          # Absent where only a desktop entry makes the app.
+          manifestFile: ?string,
+          desktop: ?DesktopFacts
         )
 
         type InstanceStatus (
@@ -232,7 +251,9 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # One of the actions of its desktop entry instead of the app itself.
+          action: ?string
         ) -> (
           instance: int,
           processId: ?int,

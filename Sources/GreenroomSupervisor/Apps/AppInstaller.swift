@@ -35,14 +35,15 @@ final class AppInstaller {
         forgetUnused()
         let result = loader.load(former: catalog.apps, reporter: reporter)
         let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
-        for app in removed { tellRemoved(app) }
-        for app in changed { tellInstalled(app) }
+        for app in removed { supervisor.handle(.appRemoved(app)) }
+        staleness.watchPrograms(loader.programFiles)
+        for app in changed { supervisor.handle(.appInstalled(app.description)) }
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
             return reload(isRetry: true)
         }
-        if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.table.count) }
+        if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
             loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
     }
@@ -58,7 +59,8 @@ final class AppInstaller {
         }
         guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
         catalog.add(app)
-        tellInstalled(app)
+        staleness.watchPrograms(loader.programFiles)
+        supervisor.handle(.appInstalled(app.description))
         return app
     }
 
@@ -67,7 +69,7 @@ final class AppInstaller {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
-            tellRemoved(app.identifier)
+            supervisor.handle(.appRemoved(app.identifier))
         }
     }
 
@@ -81,15 +83,5 @@ final class AppInstaller {
         // Forgetting failures would invite the next one at once.
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
-    }
-
-    private func tellInstalled(_ app: InstalledApp) {
-        staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
-        supervisor.handle(.appInstalled(app.description))
-    }
-
-    private func tellRemoved(_ app: AppIdentifier) {
-        staleness.forget(app)
-        supervisor.handle(.appRemoved(app))
     }
 }

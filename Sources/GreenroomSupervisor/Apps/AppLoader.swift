@@ -1,4 +1,5 @@
 internal import AppFolders
+internal import DesktopEntry
 internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomControl
@@ -15,6 +16,7 @@ internal import UnitFile
 @LoopActor
 final class AppLoader {
     let directories: [String]
+    let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
     private let variables: [String: String]
@@ -22,12 +24,19 @@ final class AppLoader {
     private var programs: [String: ExecutableFacts] = [:]
     private var worldDigest: UInt64 = 0
 
-    init(directories: [String], shimPath: String, daemonEnvironment: [String]) {
+    init(
+        directories: [String], desktop: DesktopSource, shimPath: String,
+        daemonEnvironment: [String]
+    ) {
         self.directories = directories
+        self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
     }
+
+    /// The files that the programs of all apps consist of.
+    var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
 
     struct Result {
         /// New ones, and those of which anything may have changed.
@@ -42,6 +51,8 @@ final class AppLoader {
     /// What one loading looks up once and shares between apps; gone after it.
     private final class Shared {
         let world: World
+        var entries: [String: DesktopFolders.Entry] = [:]
+        var terminal: [String]?
         let hasShim: Bool
         var environments: [[String]: AppEnvironment] = [:]
         var programs: [String: ExecutableFacts] = [:]
@@ -66,8 +77,10 @@ final class AppLoader {
                 "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
         }
         let shared = Shared(World(environment: variables), hasShim: hasShim)
+        shared.entries = DesktopFolders(desktop.paths).entries
+        shared.terminal = shared.world.terminal
         keepPrograms(shared)
-        let world = digestOfWorld(former, hasShim: hasShim)
+        let world = digestOfWorld(former, shared)
         var known: [String: InstalledApp] = [:]
         if world == worldDigest {
             for app in former { known[app.fileName] = app }
@@ -84,13 +97,15 @@ final class AppLoader {
         var names = folders.names
         let own = Set(names)
         // Instances have no file of their own: they were asked for, or are enabled.
-        let onDemand = Set(former.filter(\.isMadeOnDemand).map { ManifestName($0.fileName) })
+        let onDemand = Set(former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
         names += onDemand.union(enabled.names.filter(\.isInstance)).subtracting(own)
             .sorted { $0.identifier < $1.identifier }
         var manifests: [(AppManifest, AppFile)] = []
         for name in names {
             guard let file = folders.file(of: name), !file.isMasked else { continue }
-            if var app = known[name.file], app.sourceDigest == file.digest, isCurrent(app) {
+            if var app = known[name.file], app.sourceDigest == file.digest,
+                isCurrent(app, shared)
+            {
                 app.startOccasions = enabled.occasions(of: name)
                 result.unchanged.append(app)
                 continue
@@ -102,9 +117,13 @@ final class AppLoader {
         let isTaken = Dictionary(
             result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
             uniquingKeysWith: { first, _ in first })
-        for (manifest, file) in unique(manifests, isTaken, reporter, &result) {
+        let entryManifests = desktopApps(
+            Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
+            known, shared, &result)
+        manifests = unique(manifests, isTaken, reporter, &result) + entryManifests
+        for (manifest, file) in manifests {
             do throws(LoadFailure) {
-                var app = try install(manifest, shared)
+                guard var app = try install(manifest, file.isEntry, shared) else { continue }
                 app.fileName = file.name.file
                 app.sourceDigest = file.digest
                 app.startOccasions = enabled.occasions(of: file.name)
@@ -114,7 +133,8 @@ final class AppLoader {
                 report(error, of: manifest, reporter, &result)
             }
         }
-        programs = shared.programs
+        let used = Set((result.unchanged + result.apps).map { $0.arguments[0] })
+        programs = shared.programs.filter { used.contains($0.key) }
         return result
     }
 
@@ -125,15 +145,16 @@ final class AppLoader {
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
         let shared = Shared(
             World(environment: variables), hasShim: unsafe access(shimPath, R_OK) == 0)
+        shared.entries = DesktopFolders(desktop.paths).entries
         keepPrograms(shared)
         var result = Result()
         guard let manifest = read(file, shared, reporter, &result) else { return nil }
         do throws(LoadFailure) {
-            var app = try install(manifest, shared)
+            guard var app = try install(manifest, false, shared) else { return nil }
             app.fileName = name.file
             app.sourceDigest = file.digest
             app.becomeOnDemand()
-            programs[manifest.command[0]] = shared.programs[manifest.command[0]]
+            programs[app.arguments[0]] = shared.programs[app.arguments[0]]
             return app
         } catch {
             report(error, of: manifest, reporter, &result)
@@ -153,8 +174,9 @@ final class AppLoader {
                     message: SystemError.text(of: error.code)))
             return nil
         }
-        let (manifest, diagnostics) = AppManifest.parse(
-            sources, name: file.name, shared.world.context)
+        var context = shared.world.context
+        context.hasDesktopEntry = { shared.entries[$0] != nil }
+        let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
     }
@@ -222,18 +244,90 @@ final class AppLoader {
         programs = shared.programs
     }
 
-    private func isCurrent(_ app: InstalledApp) -> Bool {
+    private func isCurrent(_ app: InstalledApp, _ shared: Shared) -> Bool {
+        let entry = shared.entries[app.identifier.rawValue]
+        guard app.desktop?.digest == entry?.digest else { return false }
+        // One that is never paused has not been looked into.
+        if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
         guard let facts = programs[app.arguments[0]] else { return false }
         return facts.path == app.executablePath && facts.files == app.fingerprint
     }
 
     /// Of what manifests name and no manifest's file shows: accounts, sessions, the shim.
-    private func digestOfWorld(_ apps: [InstalledApp], hasShim: Bool) -> UInt64 {
+    private func digestOfWorld(_ apps: [InstalledApp], _ shared: Shared) -> UInt64 {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
             "\(user) \(unsafe access("/run/user/\(user)", F_OK) == 0)"
         }
-        return PoolEnvironment.digest(files + sessions + ["\(hasShim)"])
+        return PoolEnvironment.digest(
+            files + sessions + ["\(shared.hasShim)"] + (shared.terminal ?? []))
+    }
+
+    // MARK: Desktop entries
+
+    /// Apps that only a desktop entry makes.
+    private func desktopApps(
+        _ taken: Set<String>, _ known: [String: InstalledApp], _ shared: Shared,
+        _ result: inout Result
+    ) -> [(AppManifest, AppFile)] {
+        guard desktop.makesApps else { return [] }
+        var manifests: [(AppManifest, AppFile)] = []
+        for entry in shared.entries.values.sorted(by: { $0.identifier < $1.identifier })
+        where !taken.contains(entry.identifier) {
+            let file = AppFile(entry: entry)
+            if let app = known[file.name.file], app.isDesktopOnly,
+                app.sourceDigest == file.digest, isCurrent(app, shared)
+            {
+                result.unchanged.append(app)
+                continue
+            }
+            // It asks for nothing: everything is the default but prewarming.
+            var context = ManifestContext()
+            context.hasDesktopEntry = { _ in true }
+            let source = ManifestSource(
+                Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
+            if let manifest = AppManifest.parse([source], name: file.name, context).manifest {
+                manifests.append((manifest, file))
+            }
+        }
+        return manifests
+    }
+
+    /// Nil if the entry makes no app: another type, hidden, its program not installed.
+    private func entry(
+        of manifest: AppManifest, isAlone: Bool, _ shared: Shared
+    ) throws(LoadFailure) -> DesktopApp? {
+        let needsCommand = manifest.command.isEmpty
+        guard let file = shared.entries[manifest.identifier] else { return nil }
+        func none(_ reason: String) throws(LoadFailure) -> DesktopApp? {
+            if isAlone || !needsCommand { return nil }
+            throw LoadFailure(message: "\(file.path) \(reason); set Exec= in [App]")
+        }
+        let found: DesktopEntry?
+        do throws(DesktopEntry.Mistake) {
+            found = try DesktopFolders.read(file, locale: Locale(environment: variables))
+        } catch {
+            if isAlone || !needsCommand { return nil }
+            throw LoadFailure(
+                message: "\(file.path):\(error.line):\(error.column): \(error.message)")
+        }
+        guard let entry = found else { return try none("is no application") }
+        if entry.isHidden { return try none("is hidden") }
+        if let program = entry.tryExec, find(program, shared) == nil {
+            return try none("has a TryExec= that is not installed")
+        }
+        guard entry.command != nil else { return try none("has no Exec=") }
+        let desktops = (variables["XDG_CURRENT_DESKTOP"] ?? "").split(separator: ":").map(
+            String.init)
+        return DesktopApp(
+            entry, isCommandUsed: needsCommand, isShown: entry.isShown(in: desktops),
+            path: entry.path, digest: file.digest, terminal: shared.terminal
+        ) { find($0, shared) }
+    }
+
+    private func find(_ program: String, _ shared: Shared) -> String? {
+        guard program.hasPrefix("/") else { return shared.world.findExecutable(program) }
+        return unsafe access(program, X_OK) == 0 ? program : nil
     }
 
     /// What is wrong with the world that a manifest names.
@@ -255,6 +349,16 @@ final class AppLoader {
         }
     }
 
+    private func command(_ desktop: DesktopApp) throws(LoadFailure) -> [String]? {
+        guard let command = desktop.command else { return nil }
+        do throws(DesktopEntry.Command.Refusal) {
+            return try command.arguments(
+                name: desktop.name, icon: desktop.facts.icon, file: desktop.facts.file)
+        } catch {
+            throw LoadFailure(message: "\(desktop.facts.file): \(error)")
+        }
+    }
+
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
@@ -272,37 +376,53 @@ final class AppLoader {
         return made
     }
 
+    /// - Returns: nil if only a desktop entry makes it and that is none for an app here.
     private func install(
-        _ manifest: AppManifest, _ shared: Shared
-    ) throws(LoadFailure) -> InstalledApp {
+        _ manifest: AppManifest, _ isDesktopOnly: Bool, _ shared: Shared
+    ) throws(LoadFailure) -> InstalledApp? {
+        let desktop = try entry(of: manifest, isAlone: isDesktopOnly, shared)
+        var command = manifest.command
+        if let desktop, let own = try self.command(desktop) { command = own }
+        guard let program = command.first else { return nil }
         let owner = try owner(of: manifest, shared)
         let environment = environment(of: manifest, owner.account, shared)
-        let facts = try facts(manifest.command[0], shared)
-        let ineligibility = ineligibility(of: manifest, facts, hasShim: shared.hasShim)
+        let inspected = isDesktopOnly ? nil : try facts(program, shared)
+        guard let path = inspected?.path ?? find(program, shared) else { return nil }
+        let ineligibility =
+            if let inspected {
+                self.ineligibility(of: manifest, inspected, hasShim: shared.hasShim)
+            } else {
+                InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
+            }
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
         var app = InstalledApp(
-            identifier: AppIdentifier(manifest.identifier), name: manifest.name,
+            identifier: AppIdentifier(manifest.identifier),
+            name: manifest.name == manifest.identifier
+                ? desktop?.name ?? manifest.name : manifest.name,
             manifestPath: manifest.file,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
-            executablePath: facts.path, pausedExecutablePath: facts.executable,
-            arguments: manifest.command, environment: environment.strings,
+            executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
+            arguments: command, environment: environment.strings,
             encodedEnvironment: environment.encoded,
             extraKeyNames: Set(manifest.prewarm.environmentKeys),
-            workingDirectory: directory(of: manifest, owner.account),
+            workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
             noNewPrivileges: manifest.noNewPrivileges,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
-            ineligibility: ineligibility, isPrewarmingWanted: isWanted, fingerprint: facts.files,
+            ineligibility: ineligibility, isPrewarmingWanted: isWanted,
+            fingerprint: inspected?.files ?? [],
             description: description(
                 of: manifest, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
             poolEnvironment: environment.pool)
         // A generation is a promise that paused instances are still what they should be, also to
         // the next supervisor, which knows no former app to count from: hence a digest.
+        app.desktop = desktop
+        app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
         return app
     }
@@ -410,6 +530,13 @@ final class AppLoader {
             terminateGrace: manifest.terminateGrace,
             prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key)
     }
+}
+
+extension InstalledApp.Ineligibility {
+    fileprivate static let onlyDesktopEntry = Self(
+        code: "desktop_entry",
+        text: "only a desktop entry makes this app: a manifest of the same name with [Prewarm] "
+            + "asks for prewarming")
 }
 
 extension InstalledApp {

@@ -65,6 +65,10 @@ struct InstalledApp: Sendable {
     var sourceDigest: UInt64 = 0
     /// When it starts by itself.
     var startOccasions: Set<StartOccasion> = []
+    /// Of its desktop entry, if it has one.
+    var desktop: DesktopApp?
+    /// No manifest adds to its desktop entry.
+    var isDesktopOnly = false
     /// A template's instance that somebody asked for: forgotten when nothing of it is left.
     var isMadeOnDemand = false
 
