@@ -1,17 +1,24 @@
 import AppFolders
 import DesktopEntry
 import Glibc
+import GreenroomLinux
 
 extension Caller {
     /// environ(7) by name.
     static var variables: [String: String] { SearchPath.variables(of: environment()) }
 
-    /// A path as other processes understand it; a URL as it is.
+    /// A file as other processes find it, who are in other directories; anything else as it is.
     static func absolute(_ file: String) -> String {
-        guard !file.hasPrefix("/"), !FileURL.hasScheme(file), let directory = currentPath() else {
-            return file
-        }
+        guard !file.hasPrefix("/"), !FileURL.hasScheme(file), FileStatus(path: file) != nil,
+            let directory = currentPath()
+        else { return file }
         return directory == "/" ? "/" + file : directory + "/" + file
+    }
+
+    /// Words of this process's command line behind the first "--".
+    static var countBehindTerminator: Int {
+        let words = CommandLine.arguments
+        return words.firstIndex(of: "--").map { words.count - $0 - 1 } ?? 0
     }
 
     /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
