@@ -21,6 +21,7 @@ public struct Greenroomctl: ParsableCommand {
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
             Explain.self, Logs.self, Verify.self, Reload.self,
+            Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
             Doctor.self, Completion.self,
         ])
 

@@ -11,6 +11,7 @@ extension ControlHandler {
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
         description.surroundings = surroundings()
+        description.appDirectories = installer.loader.directories
         return description
     }
 
@@ -29,6 +30,8 @@ extension ControlHandler {
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
             summary.program = app.executablePath
+            summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
+            summary.desktop = app.desktop?.facts
             return summary
         }
     }
