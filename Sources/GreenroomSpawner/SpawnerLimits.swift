@@ -7,6 +7,10 @@ public enum SpawnerLimits {
     public static let bodyByteCount = 6 << 20
     /// Of a body, for everything but strings and groups: limits, descriptors, numbers and flags.
     static let fixedByteCount = 4096
+    /// Programs of system call filters of one spawn; a supervisor makes two.
+    static let filterCount = 8
+    /// Of a body, for a confinement: its mounts' paths and its filters.
+    static let confinementByteCount = 1 << 20
     /// Arguments, or environment variables, of one spawn.
     public static let stringCount = 65_536
     /// Descriptors of one spawn: standard ones and inherited sockets; far below the kernel's 253.
