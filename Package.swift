@@ -46,6 +46,7 @@ let package = Package(
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
+                "CSeccomp",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
@@ -75,6 +76,8 @@ let package = Package(
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
         // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
         .target(name: "CGreenroomLinux"),
+        // Loads libseccomp when a manifest needs it; only its header is used to build.
+        .target(name: "CSeccomp"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 

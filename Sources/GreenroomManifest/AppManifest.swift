@@ -29,8 +29,6 @@ public struct AppManifest: Hashable, Sendable {
     public var group: String?
     /// `SupplementaryGroups=`, beside those of the user.
     public var supplementaryGroups: [String]
-    /// `NoNewPrivileges=`
-    public var noNewPrivileges: Bool
     /// `LimitNOFILE=` and so on, in order of their numbers.
     public var limits: [ResourceLimit]
     /// `Instances=`
@@ -49,6 +47,11 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
+
+    // MARK: [Sandbox], [Resources]
+
+    public var sandbox: Sandbox
+    public var resources: Resources
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

@@ -82,6 +82,10 @@ enum Report {
         } else {
             text += "  last launch: none\n"
         }
+        if let confinement = explanation.confinement {
+            text += "  confined by:\n"
+            for key in confinement { text += "    \(key)\n" }
+        }
         for reason in explanation.reasons { text += "  - \(reason.text)\n" }
         return text
     }

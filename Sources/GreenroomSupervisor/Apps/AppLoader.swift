@@ -60,7 +60,7 @@ struct AppLoader {
     }
 
     /// What is wrong with the world that a manifest names.
-    private struct LoadFailure: Error { let message: String }
+    struct LoadFailure: Error { let message: String }
 
     private var searchPath: String {
         daemonEnvironment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
@@ -83,7 +83,9 @@ struct AppLoader {
             throw LoadFailure(message: error.description)
         }
         let extraKeys = Set(manifest.prewarm.environmentKeys)
-        let ineligibility = ineligibility(of: manifest, facts, hasShim: hasShim)
+        let sandbox = try sandbox(of: manifest, facts)
+        let ineligibility =
+            ineligibility(of: manifest, facts, hasShim: hasShim) ?? sandbox.ineligibility
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
@@ -100,7 +102,9 @@ struct AppLoader {
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
-            noNewPrivileges: manifest.noNewPrivileges,
+            noNewPrivileges: manifest.sandbox.noNewPrivileges,
+            confinement: sandbox.confinement, cgroupSettings: cgroupSettings(of: manifest),
+            confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted, fingerprint: facts.files,
             description: description(

@@ -137,7 +137,10 @@ final class Launcher {
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
         }
-        if let directory = context.workingDirectory {
+        let directory = try context.workingDirectory.map {
+            app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+        }
+        if let directory {
             roles.append(.workingDirectory)
             descriptors.append(directory.rawValue)
         }
@@ -245,6 +248,8 @@ final class Launcher {
                 supplementaryGroups: app.groups)
         }
         specification.noNewPrivileges = app.noNewPrivileges
+        specification.confinement = app.confinement
+        specification.cgroupSettings = app.cgroupSettings
         specification.resourceLimits = app.limits
         if let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
