@@ -69,16 +69,23 @@ struct InstanceStart {
 
     private func limit(_ cgroup: Cgroup?) throws(SpawnError) {
         for setting in specification.cgroupSettings {
-            let subject = "\(setting.file) of its cgroup"
             guard let cgroup else {
-                throw SpawnError(stage: .resources, code: EOPNOTSUPP, subject: subject)
+                throw SpawnError(
+                    stage: .resources, code: EOPNOTSUPP,
+                    subject: "\(setting.file), which needs cgroup v2")
             }
             do {
                 try cgroup.write(setting.file, setting.value)
             } catch {
                 // Without the controller there is no such file.
-                let code = error.code == ENOENT ? EOPNOTSUPP : error.code
-                throw SpawnError(stage: .resources, code: code, subject: subject)
+                guard error.code == ENOENT else {
+                    throw SpawnError(stage: .resources, code: error.code, subject: setting.file)
+                }
+                let controller = setting.file.prefix { $0 != "." }
+                throw SpawnError(
+                    stage: .resources, code: EOPNOTSUPP,
+                    subject: "\(setting.file), which needs the controller \(controller) in "
+                        + "greenroom-spawner's cgroup")
             }
         }
     }
