@@ -11,6 +11,8 @@ struct job {
     const struct gr_spawn_request *request;
     const struct gr_fd_mapping *fds;  /* sorted by `to` */
     bool join_cgroup;                 /* clone did not do it */
+    bool has_handlers;                /* clone did not clear them */
+    uint64_t ignored;                 /* signals, 1 << (number - 1) */
     bool raises_descriptor_limit;
     int cwd;                          /* the directory's descriptor, or -1 */
     volatile int error, stage;

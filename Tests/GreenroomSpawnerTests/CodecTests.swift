@@ -66,7 +66,8 @@ import Testing
         }
         var value = try Self.fullSpecification
         #expect(value.isWithinLimits)
-        value.arguments = Array(repeating: "", count: SpawnerLimits.stringCount)
+        value.arguments = try #require(
+            StringBlock(Array(repeating: "", count: SpawnerLimits.stringCount)))
         value.environment = value.arguments
         #expect(value.isWithinLimits && isRead(value))
         value.environment.append("")
@@ -74,7 +75,8 @@ import Testing
         value.environment = []
         value.arguments.append("")
         #expect(!value.isWithinLimits && !isRead(value))
-        value.arguments = [String(repeating: "x", count: SpawnerLimits.bodyByteCount)]
+        value.arguments = try #require(
+            StringBlock([String(repeating: "x", count: SpawnerLimits.bodyByteCount)]))
         #expect(!value.isWithinLimits)
     }
 

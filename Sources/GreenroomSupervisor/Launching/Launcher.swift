@@ -117,9 +117,13 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
-            let (message, descriptors, strings) = try goMessage(context, app, instance)
+            // Ours, or how the instance would find it.
+            let directory = try context.workingDirectory.map {
+                app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+            }
+            let (message, descriptors, strings) = try goMessage(context, app, instance, directory)
             let sent = try channel.send(message, descriptors: descriptors)
-            withExtendedLifetime(strings) {}
+            withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
             supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
@@ -128,7 +132,8 @@ final class Launcher {
     }
 
     private func goMessage(
-        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance,
+        _ directory: FileDescriptor?
     ) throws -> (datagram: [UInt8], descriptors: [CInt], strings: FileDescriptor?) {
         var roles: [DescriptorRole] = []
         var descriptors: [CInt] = []
@@ -136,9 +141,6 @@ final class Launcher {
             guard let stream else { continue }
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
-        }
-        let directory = try context.workingDirectory.map {
-            app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
         }
         if let directory {
             roles.append(.workingDirectory)
@@ -193,20 +195,25 @@ final class Launcher {
             }
             environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
         }
-        var specification = specification(
-            instance, app, Array(app.arguments.prefix(1)), environment)
-        specification.wantsChannel = true
+        // The spawner adds the one that counts.
+        environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
         if app.kind == .program {
             let name = PrewarmEnvironment.preloadName + "="
             let own = environment.first { $0.hasPrefix(name) }.map {
                 ":" + $0.dropFirst(name.count)
             }
-            specification.environment.removeAll { $0.hasPrefix(name) }
-            specification.environment += [
+            environment.removeAll { $0.hasPrefix(name) }
+            environment += [
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
             ]
         }
+        guard
+            var specification = specification(
+                instance, app, StringBlock(app.arguments.prefix(1)), StringBlock(environment),
+                takesOutput: false)
+        else { return failOverStrings(instance) }
+        specification.wantsChannel = true
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         send(specification)
     }
@@ -215,8 +222,16 @@ final class Launcher {
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
-        var specification = specification(
-            instance, app, context.arguments, context.environment ?? app.environment)
+        let environment =
+            if let own = context.environment { StringBlock(own) } else {
+                StringBlock(
+                    terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
+            }
+        guard
+            var specification = specification(
+                instance, app, StringBlock(context.arguments), environment,
+                takesOutput: context.standardStreams[1] != nil && context.standardStreams[2] != nil)
+        else { return failOverStrings(instance) }
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }
             specification.descriptors.removeAll { $0.target == CInt(target) }
@@ -232,11 +247,13 @@ final class Launcher {
         send(specification)
     }
 
-    /// What a cold and a prewarmed instance have in common: everything but the pause.
+    /// What a cold and a prewarmed instance have in common: everything but the pause. Nil if the
+    /// strings could not be laid out.
     private func specification(
-        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: [String],
-        _ environment: [String]
-    ) -> SpawnSpecification {
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: StringBlock?,
+        _ environment: StringBlock?, takesOutput: Bool
+    ) -> SpawnSpecification? {
+        guard let arguments, let environment else { return nil }
         var specification = SpawnSpecification(
             instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
             arguments: arguments, environment: environment)
@@ -251,7 +268,7 @@ final class Launcher {
         specification.confinement = app.confinement
         specification.cgroupSettings = app.cgroupSettings
         specification.resourceLimits = app.limits
-        if let stream = output.stream(for: app, instance: instance) {
+        if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
         }
         return specification
@@ -264,6 +281,10 @@ final class Launcher {
         guard let spawner, spawner.send(.spawn(specification)) else {
             return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
         }
+    }
+
+    private func failOverStrings(_ instance: InstanceIdentifier) {
+        fail(instance, SpawnError.Stage.arguments.deed, EINVAL)
     }
 
     private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
 
@@ -17,6 +18,7 @@ struct ConfinementPlan {
 
     /// Nil if the app is not confined.
     func confinement() throws(Failure) -> Confinement? {
+        try checkAmbient()
         var confinement = Confinement()
         confinement.mounts = mounts.mounts
         if !mounts.mounts.isEmpty { confinement.namespaces.insert(.mount) }
@@ -26,6 +28,20 @@ struct ConfinementPlan {
         confinement.ambientCapabilities = sandbox.ambientCapabilities
         confinement.filters = try CallFilterCompiler(sandbox).compile()
         return confinement == Confinement() ? nil : confinement
+    }
+
+    private func checkAmbient() throws(Failure) {
+        let ambient = sandbox.ambientCapabilities
+        guard ambient & ~(boundingSet ?? .max) == 0 else {
+            throw Failure(
+                message:
+                    "[Sandbox]: AmbientCapabilities= names a capability that another key takes "
+                    + "away")
+        }
+        guard ambient == 0 || geteuid() == 0 else {
+            throw Failure(
+                message: "[Sandbox]: AmbientCapabilities= needs greenroomd to run as root")
+        }
     }
 
     /// Every capability that a key stands against is taken away too (systemd.exec(5)).

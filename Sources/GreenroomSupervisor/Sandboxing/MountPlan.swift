@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
 
@@ -40,7 +41,16 @@ struct MountPlan {
         addKernel()
         addPaths()
         if sandbox.hasPrivateDevices { addDevices() }
+        // Links are followed now: what lies in what can then be seen from the names.
+        for index in entries.indices { entries[index].path = Self.resolved(entries[index].path) }
         try arrange()
+    }
+
+    /// Without links (realpath(3)); as it is where it cannot be told.
+    private static func resolved(_ path: String) -> String {
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
     }
 
     // MARK: What each key means
@@ -116,7 +126,7 @@ struct MountPlan {
             $0.isOptional = false
         }
         let names = [
-            "null", "zero", "full", "random", "urandom", "tty", "pts", "shm", "mqueue",
+            "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "mqueue",
             "hugepages", "log",
         ]
         for name in names { imply(.bound, "/dev/" + name) }
@@ -148,6 +158,14 @@ struct MountPlan {
         var seals: [Confinement.Mount] = []
         for entry in kept {
             try place(entry)
+            if sandbox.hasPrivateDevices, entry.path == "/dev", entry.meaning == .temporary {
+                for (name, file) in [
+                    ("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2"),
+                ] {
+                    mounts.append(
+                        .init(.symbolicLink, at: "/dev/" + name, source: "/proc/self/fd" + file))
+                }
+            }
             if entry.isSealed {
                 var seal = Confinement.Mount(
                     .attributes, at: entry.path, attributes: .readOnly)
@@ -248,6 +266,7 @@ extension MountPlan {
     }
 
     func view(of path: String) -> View {
+        let path = Self.resolved(path)
         let above = entries.filter { $0.path == path || Self.isBelow(path, $0.path) }
             .filter { $0.meaning != .readOnly && $0.meaning != .readWrite }
         guard let nearest = above.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
@@ -255,7 +274,8 @@ extension MountPlan {
         }
         switch nearest.meaning {
         case .hidden, .temporary: return .hidden(by: nearest.path)
-        case .bound: return nearest.source == nearest.path ? .same : .other(by: nearest.path)
+        case .bound:
+            return Self.resolved(nearest.source) == nearest.path ? .same : .other(by: nearest.path)
         case .readOnly, .readWrite: return .same
         }
     }

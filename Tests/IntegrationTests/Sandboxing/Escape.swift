@@ -32,8 +32,10 @@ struct Escape: Sendable, CustomTestStringConvertible {
 /// A user's own folder where the app may write, outside of what any key hides.
 final class Scratch {
     let path: String
+    private let user: uid_t
 
     init(for user: Int32) throws {
+        self.user = uid_t(user)
         var template = Array("/dev/shm/greenroom-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw TestError("mkdtemp: \(errno)") }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -52,6 +54,7 @@ final class Scratch {
         guard write(file, bytes, bytes.count) == bytes.count else {
             throw TestError("copying \(program)")
         }
+        if getuid() == 0 { fchown(file, user, user) }
         return target
     }
 }
