@@ -52,6 +52,11 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
+    /// The name of an instance's cgroup in ``Welcome/cgroup``, known before it is made.
+    public static func cgroupName(app: String, instance: UInt64) -> String {
+        Subtree.name(app: app, instance: instance)
+    }
+
     /// False if the spawner would refuse to read it, and end the connection over it: what a client
     /// brings can be longer than any program's arguments may be. Look before sending.
     public var isWithinLimits: Bool {
