@@ -148,7 +148,8 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            swiftSettings: relaxed),
 
         .testTarget(
             name: "ManualTests",
@@ -156,7 +157,7 @@ let package = Package(
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
 
         // The whole daemon, as real processes.
         .testTarget(

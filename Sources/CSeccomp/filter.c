@@ -128,4 +128,8 @@ struct gr_compiled gr_compile_filter(uint32_t default_action, const int *archite
     return result;
 }
 
-uint64_t gr_personality(void) { return (uint32_t)personality(0xffffffff); }
+uint64_t gr_personality(void) {
+    int value = personality(0xffffffff);
+    /* Nobody may ask whose own is locked: then it is the usual one. */
+    return value == -1 ? 0 : (uint32_t)value;
+}

@@ -146,6 +146,18 @@ extension Control {
         # Something to know, with a code for programs and a text for people.
         type Note (code: string, text: string)
 
+        # The files and processes that the daemon works with.
+        type Surroundings (
+          runtimeDirectory: string,
+          configurationFile: string,
+          # In order of precedence.
+          appDirectories: []string,
+          shimFile: string,
+          spawnerFile: string,
+          # Absent while there is none.
+          spawnerProcessId: ?int
+        )
+
         type ManifestFault (file: string, line: int, column: int, message: string)
 
         type LaunchSummary (
@@ -196,7 +208,8 @@ extension Control {
           version: string,
           processId: int,
           features: []string,
-          degraded: []Note
+          degraded: []Note,
+          surroundings: ?Surroundings
         )
 
         # The installed apps, by identifier.

@@ -24,6 +24,7 @@ extension Control {
         }
     }
 
+    /// What `Status` returns of an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -49,6 +50,7 @@ extension Control {
         }
     }
 
+    /// What `List` returns of an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?

@@ -45,6 +45,7 @@ final class ControlHandler {
     var access: Access
     var reload: (() -> Control.ReloadReport)!
     var degraded: [Control.Note] = []
+    var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]

@@ -7,9 +7,11 @@ internal import GreenroomLinux
 
 extension ControlHandler {
     var description: Control.Description {
-        Control.Description(
+        var description = Control.Description(
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
+        description.surroundings = surroundings()
+        return description
     }
 
     /// The apps that the client may observe, by identifier.

@@ -8,11 +8,13 @@ public struct Interface: Sendable {
     public internal(set) var methods: [String: Method] = [:]
     public internal(set) var errors: [String: [Field]] = [:]
 
+    /// What a method takes and returns.
     public struct Method: Hashable, Sendable {
         public var input: [Field]
         public var output: [Field]
     }
 
+    /// A member of a structure, or a parameter.
     public struct Field: Hashable, Sendable {
         public var name: String
         public var type: InterfaceType
