@@ -47,6 +47,7 @@ let package = Package(
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
+                "CSeccomp",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
@@ -83,6 +84,8 @@ let package = Package(
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
         // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
         .target(name: "CGreenroomLinux"),
+        // Loads libseccomp when a manifest needs it; only its header is used to build.
+        .target(name: "CSeccomp"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 

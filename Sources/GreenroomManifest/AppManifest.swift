@@ -29,8 +29,6 @@ public struct AppManifest: Hashable, Sendable {
     public var group: String?
     /// `SupplementaryGroups=`, beside those of the user.
     public var supplementaryGroups: [String]
-    /// `NoNewPrivileges=`
-    public var noNewPrivileges: Bool
     /// `LimitNOFILE=` and so on, in order of their numbers.
     public var limits: [ResourceLimit]
     /// `Instances=`
@@ -55,6 +53,10 @@ public struct AppManifest: Hashable, Sendable {
     /// `WantedBy=`: when it starts by itself once it is enabled.
     public var wantedBy: [StartOccasion]
 
+    // MARK: [Sandbox], [Resources]
+
+    public var sandbox: Sandbox
+    public var resources: Resources
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program

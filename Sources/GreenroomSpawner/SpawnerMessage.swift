@@ -73,6 +73,7 @@ extension SpawnerMessage {
             writer.put(instance)
             writer.put(error.stage.rawValue)
             writer.put(error.code)
+            writer.put(error.subject)
         case .exited(let instance, let status):
             kind = .exited
             writer.put(instance)
@@ -101,7 +102,8 @@ extension SpawnerMessage {
             guard let stage = SpawnError.Stage(rawValue: try reader.take()) else {
                 throw .badValue
             }
-            let error = SpawnError(stage: stage, code: try reader.take())
+            let error = SpawnError(
+                stage: stage, code: try reader.take(), subject: try reader.takeOptionalString())
             self = .spawnFailed(instance: instance, error)
         case .exited: self = .exited(instance: try reader.take(), try reader.takeStatus())
         case .emptied: self = .emptied(instance: try reader.take())

@@ -45,6 +45,7 @@ public final class Daemon {
         let configuration = try ConfigurationFile(options: options).read(reporter)
         lock = try Self.takeRuntimeDirectory(options.runtimeDirectory)
 
+        _ = OpenFiles.initial
         let mayStart = !Self.isManaged(environment)
         let greeting: SpawnerLink.Greeting
         (spawner, greeting) = try SpawnerLink.open(

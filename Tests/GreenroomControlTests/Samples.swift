@@ -73,6 +73,7 @@ enum Samples {
         explanation.retryAfterUSec = 4
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
+        explanation.confinement = ["ProtectSystem=strict"]
         return explanation
     }
 

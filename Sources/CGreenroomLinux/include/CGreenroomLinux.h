@@ -25,13 +25,58 @@ enum gr_stage {
     GR_STAGE_SESSION,
     GR_STAGE_OOM_SCORE,
     GR_STAGE_LIMITS,
+    GR_STAGE_USER_NAMESPACE,
+    GR_STAGE_NAMESPACES,
+    GR_STAGE_MOUNTS,
     GR_STAGE_DESCRIPTORS,
+    GR_STAGE_CAPABILITIES,
     GR_STAGE_GROUPS,
     GR_STAGE_GROUP,
     GR_STAGE_USER,
     GR_STAGE_PRIVILEGES,
     GR_STAGE_DIRECTORY,
+    GR_STAGE_FILTER,
     GR_STAGE_EXECUTE,
+};
+
+/* Mounts of one spawn: a bound on the child's stack. */
+#define GR_MOUNTS_MAX 192
+
+enum gr_mount_kind {
+    GR_MOUNT_BIND = 0,                       /* `source` as it is outside, with all below it */
+    GR_MOUNT_ATTRIBUTES,                     /* more of them for `target` and all below it */
+    GR_MOUNT_TMPFS,                          /* empty; `source` is its mode in octal */
+    GR_MOUNT_HIDE,                           /* nobody gets at what is there */
+    GR_MOUNT_SYMLINK,                        /* not a mount: a link in a tmpfs, to `source` */
+    GR_MOUNT_DIRECTORY,                      /* nor this */
+};
+
+struct gr_mount {
+    int kind;
+    bool optional;                           /* passed over where there is no such path */
+    bool late;                               /* BIND, HIDE: what is there by then, not outside;
+                                                ATTRIBUTES: this mount alone, made before */
+    bool makes_target;                       /* BIND: in a tmpfs made before */
+    uint64_t attributes;                     /* MOUNT_ATTR_*, set and never cleared */
+    const char *target;
+    const char *source;
+};
+
+/* Of struct sock_filter (8 bytes each). */
+struct gr_filter { const void *program; uint16_t count; };
+
+struct gr_confinement {
+    uint64_t namespaces;                     /* CLONE_NEW* beside that of users */
+    bool in_user_namespace;                  /* in which there are own_uid and own_gid alone */
+    bool has_bounding_set;
+    uint32_t own_uid;
+    uint32_t own_gid;
+    uint64_t bounding_set;                   /* capabilities that stay, a bit each */
+    uint64_t ambient;
+    const struct gr_mount *_Nullable mounts; /* parents before children */
+    int mount_count;
+    int filter_count;
+    const struct gr_filter *_Nullable filters;
 };
 
 /* All pointers stay valid for the call. */
@@ -54,10 +99,12 @@ struct gr_spawn_request {
     int oom_score_adjust;
     bool has_identity, has_oom_score, new_session, no_new_privileges;
     bool controlling_terminal;               /* of the new session: the first terminal of 0, 1, 2 */
+    const struct gr_confinement *_Nullable confinement;
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
-struct gr_spawned { int32_t pid; int pidfd; int error; int stage; };
+/* `step`: the index of the mount that failed, else -1. */
+struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; };
 
 /* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
 struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
@@ -87,6 +134,8 @@ long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *
 
 int gr_open(const char *path, int flags, uint32_t mode);
 int gr_openat(int dir, const char *path, int flags, uint32_t mode);
+/* openat2(2) with RESOLVE_IN_ROOT: no link leads out of `dir`. */
+int gr_open_in_root(int dir, const char *path, int flags);
 int gr_dup_cloexec(int fd);
 int gr_set_nonblocking(int fd, bool on);
 int gr_set_cloexec(int fd, bool on);

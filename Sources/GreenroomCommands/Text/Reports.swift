@@ -108,6 +108,10 @@ enum Report {
         } else {
             text += "  last launch: none\n"
         }
+        if let confinement = explanation.confinement {
+            text += "  confined by:\n"
+            for key in confinement { text += "    \(key.harmless)\n" }
+        }
         for reason in explanation.reasons { text += "  - \(reason.text.harmless)\n" }
         return text
     }

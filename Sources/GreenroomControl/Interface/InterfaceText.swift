@@ -330,7 +330,8 @@ extension Control {
           prewarmTarget: int,
           prewarmByteCount: ?int,
           retryAfterUSec: ?int,
-          lastLaunch: ?LaunchSummary
+          lastLaunch: ?LaunchSummary,
+          confinement: ?[]string
         )
 
         # No app of that name is installed. The suggestion is similar and is.

@@ -92,7 +92,8 @@ extension InstalledApp {
         let scalars = [
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
             "\(account)", "\(groups)",
-            "\(noNewPrivileges)", "\(limits)",
+            "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
+            "\(cgroupSettings)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

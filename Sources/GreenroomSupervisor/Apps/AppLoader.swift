@@ -331,7 +331,7 @@ final class AppLoader {
     }
 
     /// What is wrong with the world that a manifest names.
-    private struct LoadFailure: Error { let message: String }
+    struct LoadFailure: Error { let message: String }
 
     private var searchPath: String {
         daemonEnvironment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
@@ -388,9 +388,13 @@ final class AppLoader {
         let environment = environment(of: manifest, owner.account, shared)
         let inspected = isDesktopOnly ? nil : try facts(program, shared)
         guard let path = inspected?.path ?? find(program, shared) else { return nil }
+        let sandbox = try inspected.map { facts throws(LoadFailure) in
+            try self.sandbox(of: manifest, facts)
+        }
         let ineligibility =
             if let inspected {
                 self.ineligibility(of: manifest, inspected, hasShim: shared.hasShim)
+                    ?? sandbox?.ineligibility
             } else {
                 InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
             }
@@ -411,7 +415,9 @@ final class AppLoader {
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
-            noNewPrivileges: manifest.noNewPrivileges,
+            noNewPrivileges: manifest.sandbox.noNewPrivileges,
+            confinement: sandbox?.confinement, cgroupSettings: cgroupSettings(of: manifest),
+            confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted,
             fingerprint: inspected?.files ?? [],

@@ -124,6 +124,7 @@ extension ControlHandler {
                     text: "the pool follows the environment of the latest launch, which differs "
                         + "from the session's"))
         }
+        explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
         return explanation
     }

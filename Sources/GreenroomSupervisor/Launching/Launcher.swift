@@ -118,9 +118,13 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
-            let (message, descriptors, strings) = try goMessage(context, app, instance)
+            // Ours, or how the instance would find it.
+            let directory = try context.workingDirectory.map {
+                app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+            }
+            let (message, descriptors, strings) = try goMessage(context, app, instance, directory)
             let sent = try channel.send(message, descriptors: descriptors)
-            withExtendedLifetime(strings) {}
+            withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
             supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
@@ -129,7 +133,8 @@ final class Launcher {
     }
 
     private func goMessage(
-        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance,
+        _ directory: FileDescriptor?
     ) throws -> (datagram: [UInt8], descriptors: [CInt], strings: FileDescriptor?) {
         var roles: [DescriptorRole] = []
         var descriptors: [CInt] = []
@@ -138,7 +143,7 @@ final class Launcher {
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
         }
-        if let directory = context.workingDirectory {
+        if let directory {
             roles.append(.workingDirectory)
             descriptors.append(directory.rawValue)
         }
@@ -269,6 +274,8 @@ final class Launcher {
                 supplementaryGroups: app.groups)
         }
         specification.noNewPrivileges = app.noNewPrivileges
+        specification.confinement = app.confinement
+        specification.cgroupSettings = app.cgroupSettings
         specification.resourceLimits = app.limits
         if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
