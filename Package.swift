@@ -21,6 +21,7 @@ let package = Package(
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
+        .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
     ],
     dependencies: [
         // The client alone parses rich command lines; the daemon must stay free of Foundation.
@@ -72,6 +73,12 @@ let package = Package(
         .target(name: "Varlink", swiftSettings: strict),
         .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
 
+        // The SDK, linked into apps: nothing but these two, and Dispatch, which Swift's concurrency has.
+        .target(
+            name: "ApplicationKit", dependencies: ["GreenroomAppChannel", "CApplicationKit"],
+            swiftSettings: strict),
+        .target(name: "CApplicationKit", linkerSettings: [.linkedLibrary("dispatch")]),
+
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
         // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
         .target(name: "CGreenroomLinux"),
@@ -103,6 +110,14 @@ let package = Package(
         .testTarget(
             name: "GreenroomAppChannelTests",
             dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
+        .executableTarget(
+            name: "application-probe", dependencies: ["ApplicationKit"],
+            path: "Tests/ApplicationProbe", swiftSettings: relaxed),
+        .testTarget(
+            name: "ApplicationKitTests",
+            dependencies: [
+                "GreenroomAppChannel", "TestSupport", "CTestSupport", "application-probe",
+            ], swiftSettings: relaxed),
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
         .testTarget(
