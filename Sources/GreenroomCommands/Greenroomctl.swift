@@ -21,6 +21,7 @@ public struct Greenroomctl: ParsableCommand {
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
             Explain.self, Verify.self, Reload.self,
+            Completion.self,
         ])
 
     public init() {}

@@ -33,7 +33,6 @@ public enum Refusal: Hashable, Sendable {
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
-    case noSuchLaunch(LaunchIdentifier)
 }
 
 public enum Answer: Hashable, Sendable {
