@@ -111,6 +111,11 @@ let package = Package(
             name: "GreenroomAppChannelTests",
             dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
         .executableTarget(
+            name: "bench-plain-app", path: "Tests/Benchmarks/plain-app", swiftSettings: relaxed),
+        .executableTarget(
+            name: "bench-kit-app", dependencies: ["ApplicationKit"],
+            path: "Tests/Benchmarks/kit-app", swiftSettings: relaxed),
+        .executableTarget(
             name: "application-probe", dependencies: ["ApplicationKit"],
             path: "Tests/ApplicationProbe", swiftSettings: relaxed),
         .testTarget(

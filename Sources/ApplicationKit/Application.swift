@@ -47,7 +47,8 @@ internal import GreenroomAppChannel
     var ownEvents: [AppEvent] = []
     /// False after a callback that turned out to be the protocol's default.
     private var isImplemented = true
-    var reportedSteps: Set<AppReport.LaunchStep> = []
+    /// A bit per step.
+    private var reportedSteps: UInt32 = 0
     let loop: EventLoop
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
@@ -65,21 +66,22 @@ internal import GreenroomAppChannel
         Self.instance = self
         report(.launchStep(.main, at: start.resumeInstant, session: nil))
         reached(.objects)
-        if channel == nil { ownEvents = Self.eventsByHand(usesScenes: usesScenes) }
     }
 
     // MARK: Calling back
 
     /// A callback that keeps the main thread longer than this is reported by its name.
-    public static let callbackTimeLimit = Duration.milliseconds(250)
+    public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
+    private static let callbackNanosecondLimit: UInt64 = 250_000_000
 
     /// Runs a callback of the app's.
     func call<Result>(_ name: String, _ body: () -> Result) -> Result {
         let start = monotonicNanoseconds()
         let result = body()
-        let duration = Duration.nanoseconds(
-            Int64(clamping: monotonicNanoseconds() &- start))
-        if duration > Self.callbackTimeLimit { report(.callbackOverran(name, duration: duration)) }
+        let duration = monotonicNanoseconds() &- start
+        if duration > Self.callbackNanosecondLimit {
+            report(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
+        }
         return result
     }
 
@@ -97,14 +99,15 @@ internal import GreenroomAppChannel
 
     // MARK: Reporting
 
-    func report(_ report: AppReport) { channel?.send(.report(report)) }
+    func report(_ report: @autoclosure () -> AppReport) { channel?.send(.report(report())) }
 
     /// Reports a step of the launch sequence, the first time it is done.
     func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
-        guard reportedSteps.insert(step).inserted else { return }
+        let bit: UInt32 = 1 << step.rawValue
+        guard reportedSteps & bit == 0 else { return }
+        reportedSteps |= bit
         let now = monotonicNanoseconds()
-        launchInfo.steps.append(
-            (LaunchInfo.Step(rawValue: step.rawValue)!, .nanoseconds(Int64(now))))
+        launchInfo.instants.append((step.rawValue, now))
         report(.launchStep(step, at: now, session: session?.persistentIdentifier))
     }
 

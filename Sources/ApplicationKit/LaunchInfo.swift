@@ -8,15 +8,30 @@ public struct LaunchInfo: Sendable {
     public let reason: Reason
     /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same, unless it was
     /// looked at before `ApplicationMain`: it keeps what it finds first, which is the prewarm's.
-    public let arguments: [String]
+    public var arguments: [String] { given?.strings ?? CommandLine.arguments }
     /// When somebody asked for the launch.
-    public let requestInstant: Duration
+    public var requestInstant: Duration { Self.duration(request) }
     /// When the process was prewarmed and paused; nil if it was not.
-    public let pauseInstant: Duration?
+    public var pauseInstant: Duration? { pause.map(Self.duration) }
     /// When the process went on, or reached `ApplicationMain` in a cold launch.
-    public let resumeInstant: Duration
+    public var resumeInstant: Duration { Self.duration(resume) }
     /// Each step and when it was done, in order.
-    public internal(set) var steps: [(step: Step, instant: Duration)] = []
+    public var steps: [(step: Step, instant: Duration)] {
+        instants.compactMap { step, instant in
+            Step(rawValue: step).map { ($0, Self.duration(instant)) }
+        }
+    }
+
+    // As they came, because few apps look: made into what people read when they do.
+    private let given: StringList?
+    private let request: UInt64
+    private let pause: UInt64?
+    private let resume: UInt64
+    var instants: [(step: Int32, instant: UInt64)] = []
+
+    private static func duration(_ nanoseconds: UInt64) -> Duration {
+        .nanoseconds(Int64(clamping: nanoseconds))
+    }
 
     /// Who or what wanted the app to run.
     public enum Reason: Int32, CaseIterable, Sendable {
@@ -52,9 +67,9 @@ public struct LaunchInfo: Sendable {
     @MainActor init(_ start: PausedStart) {
         wasPrewarmed = start.pauseInstant != nil
         reason = Reason(rawValue: start.launch.reason.rawValue) ?? .system
-        arguments = start.arguments?.strings ?? CommandLine.arguments
-        requestInstant = .nanoseconds(Int64(clamping: start.launch.requestInstant))
-        pauseInstant = start.pauseInstant.map { .nanoseconds(Int64(clamping: $0)) }
-        resumeInstant = .nanoseconds(Int64(clamping: start.resumeInstant))
+        given = start.arguments
+        request = start.launch.requestInstant
+        pause = start.pauseInstant
+        resume = start.resumeInstant
     }
 }

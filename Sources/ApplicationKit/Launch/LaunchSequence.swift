@@ -33,6 +33,7 @@ extension Application {
         let isAccepted = Self.combine(will, did)
         if !usesScenes { deliverAtLaunch(isAccepted: isAccepted) }
         let isNotification = launch.content.remoteNotification != nil
+        if channel == nil { ownEvents = Self.eventsByHand(usesScenes: usesScenes) }
         acknowledge(launch.cookie, handled: isAccepted || isNotification)
     }
 
