@@ -85,6 +85,17 @@ let package = Package(
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
+        // Sample apps, used by the demo.
+        .executableTarget(
+            name: "greenroom-notes", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Notes", swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-echo", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Echo", swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-fetch", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Fetch", swiftSettings: strict),
+
         // What tests share.
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
@@ -116,12 +127,13 @@ let package = Package(
             name: "bench-kit-app", dependencies: ["ApplicationKit"],
             path: "Tests/Benchmarks/kit-app", swiftSettings: relaxed),
         .executableTarget(
-            name: "application-probe", dependencies: ["ApplicationKit"],
-            path: "Tests/ApplicationProbe", swiftSettings: relaxed),
+            name: "application-kit-probe", dependencies: ["ApplicationKit"],
+            path: "Tests/ApplicationKitProbe", swiftSettings: relaxed),
         .testTarget(
             name: "ApplicationKitTests",
             dependencies: [
-                "GreenroomAppChannel", "TestSupport", "CTestSupport", "application-probe",
+                "GreenroomAppChannel", "TestSupport", "CTestSupport", "application-kit-probe",
+                "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),

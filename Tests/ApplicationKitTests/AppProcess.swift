@@ -14,12 +14,13 @@ final class AppProcess {
     enum Start: CaseIterable, Sendable { case cold, prewarmed }
 
     /// - Parameters:
-    ///   - delegate: of the probe.
+    ///   - delegate: of the probe; nothing for another program.
     ///   - environment: of the process's start; a launch of a prewarmed one brings its own.
     init(
-        _ delegate: String, _ start: Start, environment: [String] = [], arguments: [String] = []
+        _ delegate: String, _ start: Start, program name: String = "application-kit-probe",
+        environment: [String] = [], arguments: [String] = [], input: Int32? = nil
     ) throws {
-        let program = try builtProgram("application-probe")
+        let program = try builtProgram(name)
         var pair: [Int32] = [-1, -1]
         guard cts_seqpacket_pair(&pair) == 0 else { throw TestError("no socket pair") }
         defer { close(pair[1]) }
@@ -32,6 +33,7 @@ final class AppProcess {
                 + ["\(PrewarmEnvironment.channelName)=1023:\(status.st_ino)"])
         if start == .prewarmed { request.environment.append("ActivePrewarm=1") }
         request.descriptors = [1: output.writeEnd, 1023: pair[1]]
+        request.descriptors[0] = input
         channel = pair[0]
         child = try ChildProcess(request)
         output.closeWriteEnd()

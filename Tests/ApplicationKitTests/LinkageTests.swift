@@ -5,7 +5,7 @@ import Testing
 @Suite struct LinkageTests {
     @Test func `neither Foundation nor libsystemd comes with the library`() throws {
         let ldd = try #require(findProgram("ldd"))
-        let program = try builtProgram("application-probe")
+        let program = try builtProgram("application-kit-probe")
         let request = ChildRequest(ldd, arguments: [ldd, program])
         let libraries = String(decoding: try run(request).output, as: UTF8.self)
         #expect(libraries.contains("libswiftCore") || libraries.contains("libc.so"))

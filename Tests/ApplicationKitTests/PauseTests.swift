@@ -126,7 +126,7 @@ import Testing
     @Test func `run by hand it is a foreground launch`() throws {
         func lines(_ delegate: String, until last: String) throws -> [String] {
             let pipe = try Pipe()
-            let program = try builtProgram("application-probe")
+            let program = try builtProgram("application-kit-probe")
             var request = ChildRequest(
                 program,
                 environment: ["PROBE_DELEGATE=\(delegate)", "ActivePrewarm=1"]
