@@ -73,6 +73,8 @@ extension AppManifest {
         let backgroundGrace = reader.last(app, "BackgroundGraceSec", duration)
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
+        let supervision = readSupervision(&reader)
+        let dependencies = readDependencies(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -89,7 +91,8 @@ extension AppManifest {
             foregroundGroup: foregroundGroup ?? .session,
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
-            backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm)
+            backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
+            supervision: supervision, dependencies: dependencies)
     }
 
     private enum Instances: String, CaseIterable {

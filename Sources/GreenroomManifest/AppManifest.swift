@@ -49,6 +49,9 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
+    /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
+    public var supervision: SupervisionSettings?
+    public var dependencies: DependencySettings?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
@@ -64,6 +67,8 @@ public struct AppManifest: Hashable, Sendable {
         case notify
         /// Its first byte on standard output or standard error.
         case firstOutput = "first-output"
+        /// It listens on a socket.
+        case listening
     }
 
     /// Apps of one group displace each other in the foreground.

@@ -21,6 +21,10 @@ extension Checker {
         case .transitionRequested(let request, _, _), .exitAwaited(let request, _),
             .launchExitAwaited(let request, _):
             owed[request] = event
+            noteEnd(ordered: event)
+        case .resetFailedRequested(let request, let app):
+            owed[request] = event
+            forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
         case .exited(let id, let status): noteExit(id, status, now)
         case .pressureChanged(let level): pressure = level
@@ -28,7 +32,7 @@ extension Checker {
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured:
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
             break
         case .restored: isRestoring = false
         }
@@ -40,6 +44,7 @@ extension Checker {
             retryAt[app] = nil
             crashes[app] = nil
             crashLoopUntil[app] = nil
+            starts[app] = nil
         }
         installed[app] = description
         frontsMayDiffer = true
@@ -51,6 +56,7 @@ extension Checker {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
+        starts[app] = nil
     }
 
     /// One that lasted its whole time makes up for earlier failures.

@@ -54,7 +54,10 @@ import UnitFile
             "ForegroundGroup=a b",
             "3:17: ForegroundGroup=: 'a b' is no foreground group: none, or a word of at most 64 printable ASCII characters"
         ),
-        ("ReadyOn=exit", "3:9: ReadyOn=: 'exit' is not one of exec, notify, first-output"),
+        (
+            "ReadyOn=exit",
+            "3:9: ReadyOn=: 'exit' is not one of exec, notify, first-output, listening"
+        ),
         (
             "LaunchDeadlineSec=0",
             "3:19: LaunchDeadlineSec=: must be more than 0; infinity waits for ever"
@@ -106,7 +109,10 @@ import UnitFile
             "[Prewram]\nCount=2",
             "3:2: warning: unknown section [Prewram], ignoring; did you mean Prewarm?"
         ),
-        ("[Unit]", "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm]"),
+        (
+            "[Unit]",
+            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Supervision] and [Dependencies]"
+        ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])
     func `what is unknown is a warning with a suggestion`(lines: String, expected: String) {

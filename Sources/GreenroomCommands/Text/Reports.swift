@@ -82,6 +82,7 @@ enum Report {
         } else {
             text += "  last launch: none\n"
         }
+        text += explanation.supervision.map(supervision) ?? ""
         for reason in explanation.reasons { text += "  - \(reason.text)\n" }
         return text
     }
@@ -99,6 +100,8 @@ extension Control.Event {
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
+        case .restartScheduled: "will be started" + again
+        case .failed: "failed"
         }
     }
 

@@ -47,6 +47,8 @@ extension Control {
         case shutdown
         case spawnFailed = "spawn_failed"
         case unknown
+        case conflict
+        case dependencyEnded = "dependency_ended"
     }
 
     public enum EventKind: String, CaseIterable, Sendable {
@@ -57,6 +59,8 @@ extension Control {
         case prewarmFailed = "prewarm_failed"
         case crashLooped = "crash_looped"
         case appsChanged = "apps_changed"
+        case restartScheduled = "restart_scheduled"
+        case failed
     }
 
     /// What a client can ask of an instance; each is a method.

@@ -21,6 +21,7 @@ extension Control {
         public var prewarmByteCount: UInt64?
         public var retryAfterUSec: Int64?
         public var lastLaunch: LaunchSummary?
+        public var supervision: SupervisionStatus?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
@@ -99,6 +100,7 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("prewarmByteCount", ifPresent: prewarmByteCount)
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("lastLaunch", ifPresent: lastLaunch)
+        writer.member("supervision", ifPresent: supervision)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -119,6 +121,10 @@ extension Control.Explanation: ParametersEncodable {
                 lastLaunch =
                     member.value == .null
                     ? nil : try Control.LaunchSummary(try member.object())
+            case "supervision":
+                supervision =
+                    member.value == .null
+                    ? nil : try Control.SupervisionStatus(try member.object())
             case _: break
             }
         }

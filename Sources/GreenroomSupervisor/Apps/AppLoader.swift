@@ -28,7 +28,8 @@ struct AppLoader {
             paths: directories, searchPath: search.split(separator: ":").map(String.init)
         ).read()
         var result = Result()
-        for diagnostic in read.diagnostics {
+        let (manifests, circles) = AppManifest.withoutCircles(read.manifests)
+        for diagnostic in read.diagnostics + circles {
             reporter.say(
                 diagnostic.severity == .error ? .error : .warning, diagnostic.description)
             if diagnostic.severity == .error {
@@ -44,7 +45,7 @@ struct AppLoader {
             reporter.sayOnce(
                 "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
         }
-        for manifest in read.manifests {
+        for manifest in manifests {
             do throws(LoadFailure) {
                 result.apps.append(try install(manifest, search, hasShim: hasShim))
             } catch {
@@ -207,7 +208,9 @@ struct AppLoader {
             readyCondition: ReadyCondition(manifest.readyCondition),
             launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
             terminateGrace: manifest.terminateGrace,
-            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key)
+            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
+            supervision: manifest.supervision.map(Supervision.init),
+            dependencies: manifest.dependencies.map(Dependencies.init))
     }
 }
 
@@ -228,6 +231,7 @@ extension ReadyCondition {
         case .exec: self = .exec
         case .notify: self = .notify
         case .firstOutput: self = .firstOutput
+        case .listening: self = .listening
         }
     }
 }

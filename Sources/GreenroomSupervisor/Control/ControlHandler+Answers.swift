@@ -34,6 +34,7 @@ extension ControlHandler {
                 ControlReply.changed(
                     Control.Changed(
                         instance: instance.rawValue, state: Control.ExecutionState(state))))
+        case (_, .reset): waiter.connection.reply(ControlReply.resetFailed)
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
@@ -44,7 +45,8 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal)
-        case .launched, .done, .exited: preconditionFailure("the core answered another question")
+        case .launched, .done, .exited, .reset:
+            preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
         if let error = call.error {
@@ -92,6 +94,24 @@ extension ControlHandler {
             .refused(
                 code: "freeze_failed", reason: "the kernel could not freeze instance \(instance)")
         case .noSuchLaunch(let launch): .noSuchLaunch(launch.rawValue)
+        case .failed(let app, let failure):
+            .refused(
+                code: "failed",
+                reason: "\(app) \(failure.words); end that with "
+                    + "\"greenroomctl reset-failed \(app)\" or launch it in the foreground")
+        case .dependencyFailed(let app, let other, let refusal):
+            .refused(
+                code: "dependency",
+                reason: "\(app) requires \(other), which could not be started: "
+                    + error(for: refusal).description)
+        case .requiredEnded(let app, let reason):
+            .refused(
+                code: "ended",
+                reason: "\(app) ended before it was ready: "
+                    + Control.ExitReason(reason).rawValue)
+        case .conflict(let app, let other):
+            .refused(
+                code: "conflict", reason: "\(other), which conflicts with \(app), was launched")
         }
     }
 

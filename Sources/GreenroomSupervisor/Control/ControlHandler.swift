@@ -14,10 +14,12 @@ final class ControlHandler {
         case transition(ControlConnection)
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
+        case reset(ControlConnection)
 
         var connection: ControlConnection {
             switch self {
-            case .launch(let connection, _, _), .transition(let connection), .exit(let connection):
+            case .launch(let connection, _, _), .transition(let connection), .exit(let connection),
+                .reset(let connection):
                 connection
             case .prewarm(let call): call.connection
             }
@@ -103,6 +105,10 @@ final class ControlHandler {
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
+            case .resetFailed(let app):
+                let installed = try find(app, .control, connection.peer)
+                supervisor.handle(
+                    .resetFailedRequested(register(.reset(connection)), installed.identifier))
             }
         } catch {
             connection.fail(error)
