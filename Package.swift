@@ -147,6 +147,14 @@ let package = Package(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
 
+        .testTarget(
+            name: "ManualTests",
+            dependencies: [
+                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: relaxed),
+
         // The whole daemon, as real processes.
         .testTarget(
             name: "IntegrationTests",

@@ -9,6 +9,8 @@ public enum AppMessage: Equatable, Sendable {
     /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting)
     /// or failed half-way (any other errno: the channel ends next and main has not run).
     case error(errno: Int32, cookie: UInt64)
+    /// From an app that is built with an SDK.
+    case report(AppReport)
 
     public struct Pause: Equatable, Sendable {
         public var reason: PauseReason
@@ -36,6 +38,8 @@ public enum AppMessage: Equatable, Sendable {
         case main = 0
         /// The program called `greenroom_prewarm_pause`.
         case call = 1
+        /// An SDK app has reached `ApplicationMain`.
+        case applicationMain = 2
     }
 }
 
@@ -46,7 +50,8 @@ extension AppMessage {
     public init(decoding datagram: RawSpan, descriptorCount: Int = 0) throws(WireError) {
         let header = try Header(decoding: datagram, descriptorCount: descriptorCount)
         guard let type = WireFormat.MessageType(rawValue: header.type) else {
-            throw .unknownType(header.type)
+            self = .report(try AppReport(AppFrame(header, in: datagram)))
+            return
         }
         var unused = header
         unused.type = 0
@@ -82,7 +87,8 @@ extension AppMessage {
     }
 
     /// One datagram.
-    public func encoded() -> [UInt8] {
+    /// - Throws: ``WireError`` for a report whose strings hold a NUL or are too long.
+    public func encoded() throws(WireError) -> [UInt8] {
         var header = Header()
         switch self {
         case .paused(let pause):
@@ -101,6 +107,7 @@ extension AppMessage {
             header.type = WireFormat.MessageType.error.rawValue
             header.status = errno
             header.cookie = cookie
+        case .report(let report): return try report.encoded()
         }
         return header.datagram()
     }

@@ -6,6 +6,8 @@ public enum DaemonMessage: Equatable, Sendable {
     case ping(cookie: UInt64)
     /// Exit without running main.
     case quit
+    /// For an app that is built with an SDK.
+    case event(AppEvent)
 
     /// A message ready to be sent.
     public struct Encoded: Equatable, Sendable {
@@ -25,6 +27,7 @@ public enum DaemonMessage: Equatable, Sendable {
                     .datagram())
         case .quit:
             Encoded(datagram: Header(type: WireFormat.MessageType.quit.rawValue).datagram())
+        case .event(let event): Encoded(datagram: try event.encoded())
         }
     }
 }

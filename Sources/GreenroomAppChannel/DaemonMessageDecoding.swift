@@ -16,7 +16,8 @@ extension DaemonMessage {
     ) throws(WireError) {
         let header = try Header(decoding: datagram, descriptorCount: descriptorCount)
         guard let type = WireFormat.MessageType(rawValue: header.type) else {
-            throw .unknownType(header.type)
+            self = .event(try AppEvent(AppFrame(header, in: datagram)))
+            return
         }
         switch type {
         case .go:

@@ -28,6 +28,8 @@ public enum WireError: Error, Equatable, Sendable {
     case noArguments
     case invalidUmask(UInt32)
     case unknownPauseReason(Int32)
+    /// An SDK message's status names no event, step or reason that this side knows.
+    case unknownValue(Int32, type: UInt16)
     /// A string with a NUL inside cannot be an argument.
     case stringContainsNUL(index: Int)
 }
@@ -58,6 +60,8 @@ extension WireError: CustomStringConvertible {
         case .noArguments: "no arguments; pass at least the program's name"
         case .invalidUmask(let mask): "umask 0\(String(mask, radix: 8)) is beyond 0777"
         case .unknownPauseReason(let reason): "pause reason \(reason) is unknown"
+        case .unknownValue(let value, let type):
+            "value \(value) of message type \(type) is unknown; the peer is newer than this side"
         case .stringContainsNUL(let index):
             "string \(index) contains a NUL byte; the kernel could not pass it on either"
         }

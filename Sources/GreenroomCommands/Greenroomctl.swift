@@ -20,7 +20,9 @@ public struct Greenroomctl: ParsableCommand {
         subcommands: [
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
-            Explain.self, Verify.self, Reload.self, ResetFailed.self,
+            Explain.self, Verify.self, Reload.self,
+            Completion.self,
+            ResetFailed.self,
         ])
 
     public init() {}

@@ -40,5 +40,10 @@ extension Lifecycle {
         let supervision = directory[app]!.description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
         _ = startAutomatically(app)
+        // One whose dependencies contradict it gets nowhere, and the connection still waits.
+        let record = directory[app]!.record
+        if isStanding(app) == .ended, record.startAt == nil, record.failure == nil {
+            fail(app, .dependency)
+        }
     }
 }

@@ -16,6 +16,8 @@ struct HeldLaunches: Hashable, Sendable {
     var apps: Set<AppIdentifier> = []
     /// To end.
     var instances: Set<InstanceIdentifier> = []
+    /// What stands before it is being found out: it does not go on meanwhile.
+    var isLooking = false
 }
 
 /// How far an app is, for those that depend on it.
@@ -50,6 +52,13 @@ extension Lifecycle {
         // Known as held while it looks around, so that who depends on it does not start it again.
         held[app] = HeldLaunches(launches: [pending])
         for waiter in pending.waiters { requests[waiter.request] = .held(app) }
+        look(app)
+    }
+
+    /// Looks at everything that stands before the app, from the start: what was ready may have ended
+    /// while others were waited for.
+    private mutating func look(_ app: AppIdentifier) {
+        held[app]?.isLooking = true
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
             return refuseHeld(app, .dependencyFailed(app, on: other, refusal))
@@ -58,6 +67,7 @@ extension Lifecycle {
         for other in after where isStanding(other) == .starting && !waits(other, for: app) {
             held[app]?.apps.insert(other)
         }
+        held[app]?.isLooking = false
         guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
             return
         }
@@ -88,6 +98,7 @@ extension Lifecycle {
         for other in Set(own).union(conflicting[app] ?? []).sorted() where other != app {
             clearStart(other)
             refuseHeld(other, .conflict(other, with: app))
+            endRequiring(other)
             for id in (directory[other]?.members ?? []).sorted() {
                 let state = table[id]!.record.state
                 guard state.isRunning || state == .terminating else { continue }
@@ -164,13 +175,10 @@ extension Lifecycle {
     }
 
     private mutating func releaseIfFree(_ app: AppIdentifier) {
-        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
-            return
-        }
-        held[app] = nil
-        // From the start: what was ready may have ended while others were waited for.
-        for pending in launches.launches { admit(pending) }
-        standingChanged(of: app)
+        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty,
+            !launches.isLooking
+        else { return }
+        look(app)
     }
 
     /// Nothing stands before it.

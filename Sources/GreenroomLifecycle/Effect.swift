@@ -33,7 +33,6 @@ public enum Refusal: Hashable, Sendable {
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
-    case noSuchLaunch(LaunchIdentifier)
     /// The daemon does not start it by itself any more.
     case failed(AppIdentifier, SupervisionFailure)
     /// Another app that it requires cannot be had.

@@ -18,8 +18,7 @@ extension Checker {
         case .prewarmRequested(let request, let app, _):
             owed[request] = event
             churn[app] = nil
-        case .transitionRequested(let request, _, _), .exitAwaited(let request, _),
-            .launchExitAwaited(let request, _):
+        case .transitionRequested(let request, _, _), .exitAwaited(let request, _):
             owed[request] = event
             noteEnd(ordered: event)
         case .resetFailedRequested(let request, let app):

@@ -109,23 +109,24 @@ extension Checker {
         of description: AppDescription, _ id: InstanceIdentifier
     ) throws(Violation) {
         guard let dependencies = description.dependencies.value else { return }
-        for other in dependencies.requires {
-            let isReady = saved.values.contains {
-                $0.app == other && isUp($0.state) && $0.state != .launching
+        // As announced so far: a later effect of the same event may end one of them again.
+        func states(of app: AppIdentifier) -> [ExecutionState] {
+            saved.values.filter { $0.app == app && $0.instance != id }.compactMap {
+                $0.isAttached ? nil : self.states[$0.instance]
             }
+        }
+        for other in dependencies.requires {
+            let isReady = states(of: other).contains { isUp($0) && $0 != .launching }
             try require(isReady, "started \(id) before \(other), which it requires, was ready")
         }
         for other in dependencies.after {
-            let states = saved.values.filter { $0.app == other && !$0.isAttached }.map(\.state)
+            let states = states(of: other)
             let isStarting =
                 states.contains(.launching) && !states.contains { isUp($0) && $0 != .launching }
             try require(!isStarting, "started \(id) before \(other), which it comes after")
         }
         for other in dependencies.conflicts {
-            let isThere = saved.values.contains {
-                $0.app == other && (isUp($0.state) || $0.state == .terminating)
-                    && $0.launchedAt != nil
-            }
+            let isThere = states(of: other).contains(where: isUp)
             try require(!isThere, "started \(id) beside \(other), which it conflicts with")
         }
     }

@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: appMessages)
     func `what an app sends is what the daemon reads`(message: AppMessage) throws {
         #expect(try AppMessage(decoding: message.encoded()) == message)
-        #expect(message.encoded().count == WireFormat.headerByteCount)
+        #expect(try message.encoded().count == WireFormat.headerByteCount)
     }
 
     @Test func `what the daemon sends is what an app reads`() throws {
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `each thing that can be wrong has its own error`() throws {
-        let good = AppMessage.pong(cookie: 1).encoded()
+        let good = try AppMessage.pong(cookie: 1).encoded()
         func expect(_ error: WireError, changing offset: Int, to byte: UInt8) {
             var bytes = good
             bytes[offset] = byte
@@ -113,7 +113,7 @@ import Testing
         #expect(throws: WireError.wrongDescriptorCount(announced: 0, received: 2)) {
             try AppMessage(decoding: good, descriptorCount: 2)
         }
-        var paused = Self.appMessages[0].encoded()
+        var paused = try Self.appMessages[0].encoded()
         paused[40] = 9
         #expect(throws: WireError.unknownPauseReason(9)) { try AppMessage(decoding: paused) }
     }
@@ -122,7 +122,7 @@ import Testing
         var generator = SeededGenerator()
         let seeds =
             try Self.launches().prefix(2).map { try DaemonMessage.go($0).encoded().datagram }
-            + Self.appMessages.map { $0.encoded() }
+            + Self.appMessages.map { try $0.encoded() }
         var decoded = 0
         for round in 0..<30_000 {
             var bytes = seeds[round % seeds.count]
@@ -132,8 +132,10 @@ import Testing
             if round % 7 == 0 { bytes.removeLast(.random(in: 0..<bytes.count, using: &generator)) }
             if round % 11 == 0 { bytes.append(0) }
             let descriptors = round % 2 == 0 ? Int(bytes.count > 28 ? bytes[28] : 0) : 0
+            // (Events and reports ignore what they do not know: they have a test of their own.)
+            if bytes.count > 6, bytes[6] >= 32 { continue }
             if let message = try? AppMessage(decoding: bytes, descriptorCount: descriptors) {
-                #expect(message.encoded().prefix(48) == bytes.prefix(48))
+                #expect(try message.encoded().prefix(48) == bytes.prefix(48))
                 decoded += 1
             }
             if let message = try? DaemonMessage(

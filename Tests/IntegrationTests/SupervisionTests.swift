@@ -8,15 +8,15 @@ import Testing
 @Suite struct SupervisionTests {
     private static let app = "org.example.app"
 
-    private func app(
-        _ name: String = Self.app, _ words: String, _ lines: [String]
+    private func make(
+        _ words: String, _ lines: [String], named name: String = Self.app
     ) throws -> TestApp {
         TestApp(name, exec: "\(try compileProbe("behave.c")) \(words)", prewarmLines: lines)
     }
 
     @Test(arguments: [0, 1])
     func `a crashed app comes back, and stays away when a client ends it`(prewarm: Int) throws {
-        var app = try app(
+        var app = try make(
             "wait-forever", ["[Supervision]", "Restart=on-failure", "RestartSec=10ms"])
         app.prewarmCount = prewarm
         let daemon = try TestDaemon(app)
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `the start limit gives it up, and reset-failed forgives`() throws {
         let daemon = try TestDaemon(
-            try app(
+            try make(
                 "exit 1",
                 ["[Supervision]", "Restart=always", "RestartSec=0", "StartLimitBurst=2"]))
         let client = try daemon.client()
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a permanent failure is not tried again`() throws {
         let daemon = try TestDaemon(
-            try app("exit 77", ["[Supervision]", "Restart=always", "RestartPreventExitStatus=77"]))
+            try make("exit 77", ["[Supervision]", "Restart=always", "RestartPreventExitStatus=77"]))
         let client = try daemon.client()
         let watcher = try daemon.watch()
         _ = try client.launch(Self.app)
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a restart that is due survives the supervisor`() throws {
         let daemon = try TestDaemon(
-            try app("exit 1", ["[Supervision]", "Restart=on-failure", "RestartSec=100"]))
+            try make("exit 1", ["[Supervision]", "Restart=on-failure", "RestartSec=100"]))
         let client = try daemon.client()
         let watcher = try daemon.watch()
         _ = try client.launch(Self.app)
@@ -81,11 +81,11 @@ import Testing
 
     @Test func `a required app is started first; its failure is told`() throws {
         let daemon = try TestDaemon(
-            try app("wait-forever", ["[Dependencies]", "Requires=org.example.base"]),
-            try app("org.example.base", "notify wait-forever", []),
-            try app(
-                "org.example.sad", "wait-forever",
-                ["[Dependencies]", "Requires=org.example.bad"]),
+            try make("wait-forever", ["[Dependencies]", "Requires=org.example.base"]),
+            try make("notify wait-forever", [], named: "org.example.base"),
+            try make(
+                "wait-forever", ["[Dependencies]", "Requires=org.example.bad"],
+                named: "org.example.sad"),
             TestApp("org.example.bad", exec: "/bin/false", "ReadyOn=notify"))
         let client = try daemon.client()
         let launched = try client.launch(Self.app)
@@ -104,8 +104,8 @@ import Testing
 
     @Test func `a conflicting app is ended first`() throws {
         let daemon = try TestDaemon(
-            try app("wait-forever", ["[Dependencies]", "Conflicts=org.example.rival"]),
-            try app("org.example.rival", "wait-forever", []))
+            try make("wait-forever", ["[Dependencies]", "Conflicts=org.example.rival"]),
+            try make("wait-forever", [], named: "org.example.rival"))
         let client = try daemon.client()
         let rival = try client.launch("org.example.rival")
         _ = try client.launch(Self.app)
@@ -114,8 +114,9 @@ import Testing
 
     @Test func `apps in a circle are refused by name`() throws {
         let daemon = try TestDaemon(
-            try app("wait-forever", ["[Dependencies]", "Requires=org.example.b"]),
-            try app("org.example.b", "wait-forever", ["[Dependencies]", "After=\(Self.app)"]))
+            try make("wait-forever", ["[Dependencies]", "Requires=org.example.b"]),
+            try make(
+                "wait-forever", ["[Dependencies]", "After=\(Self.app)"], named: "org.example.b"))
         #expect(try daemon.client().list().isEmpty)
         #expect(daemon.log.contains("in a circle: org.example.app -> org.example.b"))
     }

@@ -122,6 +122,7 @@ final class SpawnerEvents {
             supervisor.reporter.say(
                 .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
             return lost(instance)
+        case .report: break
         }
         return true
     }

@@ -1,0 +1,182 @@
+/// What an app shall open, do, go on with or hear of: the launch options of UIKit in the form in which
+/// they travel. One value serves a launch, the connection of a scene and a running app.
+///
+/// Keys of user information must not hold `=`; what breaks the rule is cut at it.
+public struct AppContent: Hashable, Sendable {
+    /// `url`, `urlContexts`: in the order of the request.
+    public var urls: [OpenURL] = []
+    /// `sourceApplication`: identifier of the app that asked.
+    public var sourceApplication: String?
+    /// `shortcutItem`
+    public var quickAction: QuickAction?
+    /// `userActivityDictionary`, `userActivities`
+    public var userActivities: [Activity] = []
+    /// `handoffUserActivityType`: of an activity that is announced and comes later.
+    public var handoffUserActivityType: String?
+    /// `remoteNotification`: the payload as it was sent, JSON as a rule.
+    public var remoteNotification: String?
+    /// `localNotification`
+    public var localNotification: String?
+    /// `notificationResponse`: the identifier of what the user chose on a notification; set beside the
+    /// notification that was tapped.
+    public var notificationResponse: String?
+    /// `location`: there are events to be fetched.
+    public var isForLocation = false
+    /// Identifiers to restore.
+    public var newsstandDownloads: [String] = []
+    public var bluetoothCentrals: [String] = []
+    public var bluetoothPeripherals: [String] = []
+    /// `cloudKitShareMetadata`
+    public var cloudKitShareMetadata: String?
+
+    public init() {}
+
+    public var isEmpty: Bool { self == AppContent() }
+
+    /// A URL and how it shall be opened.
+    public struct OpenURL: Hashable, Sendable {
+        public var url: String
+        public var sourceApplication: String?
+        public var annotation: String?
+        public var eventAttribution: String?
+        /// The document shall be changed where it is; a copy is not enough.
+        public var opensInPlace = false
+
+        public init(_ url: String) { self.url = url }
+    }
+
+    /// What the user was doing, here or elsewhere.
+    public struct Activity: Hashable, Sendable {
+        public var type: String
+        public var title: String?
+        public var webpageURL: String?
+        public var targetContentIdentifier: String?
+        public var userInfo: [String: String] = [:]
+
+        public init(_ type: String) { self.type = type }
+    }
+
+    /// A Home screen quick action.
+    public struct QuickAction: Hashable, Sendable {
+        public var type: String
+        public var title: String?
+        public var subtitle: String?
+        public var userInfo: [String: String] = [:]
+
+        public init(_ type: String) { self.type = type }
+    }
+}
+
+/// On the wire: one field per value. What belongs to a URL, an activity or a quick action follows it
+/// with its name as prefix, `url.source=…` after `url=…`.
+extension AppContent {
+    func add(to fields: inout AppFields) {
+        for url in urls {
+            fields.add("url", url.url)
+            fields.add("url.source", url.sourceApplication)
+            fields.add("url.annotation", url.annotation)
+            fields.add("url.attribution", url.eventAttribution)
+            fields.add("url.in-place", url.opensInPlace ? "1" : nil)
+        }
+        fields.add("source-application", sourceApplication)
+        if let quickAction {
+            fields.add("action", quickAction.type)
+            fields.add("action.title", quickAction.title)
+            fields.add("action.subtitle", quickAction.subtitle)
+            fields.add("action.info.", quickAction.userInfo)
+        }
+        for activity in userActivities { activity.add(to: &fields, as: "activity") }
+        fields.add("handoff", handoffUserActivityType)
+        fields.add("remote-notification", remoteNotification)
+        fields.add("local-notification", localNotification)
+        fields.add("notification-response", notificationResponse)
+        fields.add("location", isForLocation ? "1" : nil)
+        fields.add("newsstand-download", newsstandDownloads)
+        fields.add("bluetooth-central", bluetoothCentrals)
+        fields.add("bluetooth-peripheral", bluetoothPeripherals)
+        fields.add("cloudkit-share", cloudKitShareMetadata)
+    }
+
+    init(_ fields: AppFields) {
+        for (name, value) in fields.pairs { take(name, value) }
+    }
+
+    private mutating func take(_ name: Substring, _ value: String) {
+        switch name {
+        case "url": urls.append(OpenURL(value))
+        case "source-application": sourceApplication = value
+        case "action": quickAction = QuickAction(value)
+        case "activity": userActivities.append(Activity(value))
+        case "handoff": handoffUserActivityType = value
+        case "remote-notification": remoteNotification = value
+        case "local-notification": localNotification = value
+        case "notification-response": notificationResponse = value
+        case "location": isForLocation = true
+        case "newsstand-download": newsstandDownloads.append(value)
+        case "bluetooth-central": bluetoothCentrals.append(value)
+        case "bluetooth-peripheral": bluetoothPeripherals.append(value)
+        case "cloudkit-share": cloudKitShareMetadata = value
+        default: takeDetail(name, value)
+        }
+    }
+
+    /// A detail without what it belongs to is ignored.
+    private mutating func takeDetail(_ name: Substring, _ value: String) {
+        if let detail = name.without(prefix: "url."), !urls.isEmpty {
+            urls[urls.count - 1].take(detail, value)
+        } else if let detail = name.without(prefix: "activity."), !userActivities.isEmpty {
+            userActivities[userActivities.count - 1].take(detail, value)
+        } else if let detail = name.without(prefix: "action.") {
+            quickAction?.take(detail, value)
+        }
+    }
+}
+
+extension AppContent.OpenURL {
+    fileprivate mutating func take(_ name: Substring, _ value: String) {
+        switch name {
+        case "source": sourceApplication = value
+        case "annotation": annotation = value
+        case "attribution": eventAttribution = value
+        case "in-place": opensInPlace = value == "1"
+        default: break
+        }
+    }
+}
+
+extension AppContent.QuickAction {
+    fileprivate mutating func take(_ name: Substring, _ value: String) {
+        switch name {
+        case "title": title = value
+        case "subtitle": subtitle = value
+        default:
+            if let key = name.without(prefix: "info.") { userInfo[String(key)] = value }
+        }
+    }
+}
+
+extension AppContent.Activity {
+    func add(to fields: inout AppFields, as name: String) {
+        fields.add(name, type)
+        fields.add(name + ".title", title)
+        fields.add(name + ".page", webpageURL)
+        fields.add(name + ".target", targetContentIdentifier)
+        fields.add(name + ".info.", userInfo)
+    }
+
+    mutating func take(_ name: Substring, _ value: String) {
+        switch name {
+        case "title": title = value
+        case "page": webpageURL = value
+        case "target": targetContentIdentifier = value
+        default:
+            if let key = name.without(prefix: "info.") { userInfo[String(key)] = value }
+        }
+    }
+}
+
+extension Substring {
+    func without(prefix: String) -> Substring? {
+        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+    }
+}

@@ -1,0 +1,177 @@
+/// What the daemon tells an app that is built with an SDK.
+///
+/// A launch comes first. All others may follow it at once: the app takes them in their order, and
+/// acknowledges each with its cookie when its callbacks have returned.
+public enum AppEvent: Equatable, Sendable {
+    case launch(AppLaunch)
+    /// Something happened to the app as a whole.
+    case lifecycle(Lifecycle, cookie: UInt64)
+    /// Make a scene for this session.
+    case connectScene(SceneConnection)
+    /// A connected scene changes its state.
+    case scene(SceneTransition, session: String, cookie: UInt64)
+    /// Sessions that the user closed for good, perhaps while the app was not running.
+    case discardScenes([String], cookie: UInt64)
+    /// For a running app: to the scene with that session, or to the app itself.
+    case deliver(AppContent, session: String?, cookie: UInt64)
+    /// The answer to the app's own request with that cookie. Not acknowledged.
+    case answer(request: UInt64, Answer)
+
+    /// UIKit's events of the app delegate.
+    public enum Lifecycle: Int32, CaseIterable, Sendable {
+        case willEnterForeground = 1
+        case didBecomeActive = 2
+        case willResignActive = 3
+        case didEnterBackground = 4
+        /// The app acknowledges and then ends by itself.
+        case willTerminate = 5
+        case didReceiveMemoryWarning = 6
+        case significantTimeChange = 7
+        case protectedDataWillBecomeUnavailable = 8
+        case protectedDataDidBecomeAvailable = 9
+    }
+
+    /// UIKit's events of the scene delegate, apart from connection.
+    public enum SceneTransition: Int32, CaseIterable, Sendable {
+        case willEnterForeground = 1
+        case didBecomeActive = 2
+        case willResignActive = 3
+        case didEnterBackground = 4
+        /// The scene object ends; its session stays.
+        case didDisconnect = 5
+    }
+
+    public enum Answer: Equatable, Sendable {
+        case done
+        /// An errno, and a sentence for people.
+        case refused(code: Int32, reason: String)
+    }
+}
+
+/// `scene(_:willConnectTo:options:)` and what precedes it.
+public struct SceneConnection: Equatable, Sendable {
+    public var session: String
+    public var role: String
+    /// The manifest's names; the app may answer `configurationForConnecting` with others.
+    public var configuration: String?
+    public var delegate: String?
+    public var content: AppContent
+    /// `stateRestorationActivity` of the session, nil while protected data is unavailable.
+    public var restoration: AppContent.Activity?
+    public var cookie: UInt64
+
+    /// What shells present to users on a screen.
+    public static let applicationRole = "application"
+
+    public init(
+        session: String, role: String = applicationRole, configuration: String? = nil,
+        delegate: String? = nil, content: AppContent = AppContent(),
+        restoration: AppContent.Activity? = nil, cookie: UInt64
+    ) {
+        self.session = session
+        self.role = role
+        self.configuration = configuration
+        self.delegate = delegate
+        self.content = content
+        self.restoration = restoration
+        self.cookie = cookie
+    }
+}
+
+extension AppEvent {
+    /// - Throws: ``WireError`` for a string with a NUL, or strings beyond the datagram's limit.
+    func encoded() throws(WireError) -> [UInt8] { try frame.encoded() }
+
+    /// What the app acknowledges; nil for what it does not.
+    public var cookie: UInt64? {
+        switch self {
+        case .launch(let launch): launch.cookie
+        case .connectScene(let connection): connection.cookie
+        case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
+            .deliver(_, _, let cookie):
+            cookie
+        case .answer: nil
+        }
+    }
+
+    private var frame: AppFrame {
+        switch self {
+        case .launch(let launch): return launch.frame
+        case .lifecycle(let event, let cookie):
+            return AppFrame(.lifecycle, cookie: cookie, status: event.rawValue)
+        case .connectScene(let connection): return connection.frame
+        case .scene(let transition, let session, let cookie):
+            return AppFrame(
+                .scene, cookie: cookie, status: transition.rawValue, words: [session])
+        case .discardScenes(let sessions, let cookie):
+            return AppFrame(.discardScenes, cookie: cookie, words: sessions)
+        case .deliver(let content, let session, let cookie):
+            var frame = AppFrame(.deliver, cookie: cookie, words: session.map { [$0] } ?? [])
+            content.add(to: &frame.fields)
+            return frame
+        case .answer(let request, .done): return AppFrame(.answer, cookie: request)
+        case .answer(let request, .refused(let code, let reason)):
+            return AppFrame(.answer, cookie: request, status: code, words: [reason])
+        }
+    }
+
+    init(_ frame: AppFrame) throws(WireError) {
+        switch frame.type {
+        case .launch: self = .launch(try AppLaunch(frame))
+        case .lifecycle:
+            guard let event = Lifecycle(rawValue: frame.status) else {
+                throw .unknownValue(frame.status, type: frame.type.rawValue)
+            }
+            self = .lifecycle(event, cookie: frame.cookie)
+        case .connectScene: self = .connectScene(try SceneConnection(frame))
+        case .scene:
+            guard let transition = SceneTransition(rawValue: frame.status) else {
+                throw .unknownValue(frame.status, type: frame.type.rawValue)
+            }
+            guard let session = frame.word(0) else { throw .malformedStrings }
+            self = .scene(transition, session: session, cookie: frame.cookie)
+        case .discardScenes: self = .discardScenes(frame.words, cookie: frame.cookie)
+        case .deliver:
+            self = .deliver(
+                AppContent(frame.fields), session: frame.word(0), cookie: frame.cookie)
+        case .answer:
+            let answer: Answer =
+                frame.status == 0
+                ? .done : .refused(code: frame.status, reason: frame.word(0) ?? "")
+            self = .answer(request: frame.cookie, answer)
+        case .acknowledged, .launchStep, .callbackOverran, .didDrawFirstFrame, .requestScene,
+            .openURL:
+            throw .unknownType(frame.type.rawValue)
+        }
+    }
+}
+
+extension SceneConnection {
+    private static let restorationName = "restored"
+
+    fileprivate var frame: AppFrame {
+        var frame = AppFrame(
+            .connectScene, cookie: cookie,
+            words: [session, role, configuration ?? "", delegate ?? ""])
+        content.add(to: &frame.fields)
+        restoration?.add(to: &frame.fields, as: Self.restorationName)
+        return frame
+    }
+
+    fileprivate init(_ frame: AppFrame) throws(WireError) {
+        guard let session = frame.word(0), let role = frame.word(1) else {
+            throw .malformedStrings
+        }
+        var restoration: AppContent.Activity?
+        for (name, value) in frame.fields.pairs {
+            if name == Self.restorationName {
+                restoration = AppContent.Activity(value)
+            } else if let detail = name.without(prefix: Self.restorationName + ".") {
+                restoration?.take(detail, value)
+            }
+        }
+        self.init(
+            session: session, role: role, configuration: frame.word(2), delegate: frame.word(3),
+            content: AppContent(frame.fields), restoration: restoration, cookie: frame.cookie)
+    }
+}

@@ -1,0 +1,147 @@
+/// The numbers of the messages that only apps with an SDK exchange with the daemon. They begin after
+/// LAUNCH (daemon → app) or PAUSED, STARTED, PONG and ERROR (app → daemon), which every app knows.
+///
+/// | Number | Direction | Message | Cookie | Status | Strings (words) | Fields |
+/// |---|---|---|---|---|---|---|
+/// | 32 | to the app | ``AppEvent/launch(_:)`` | of the launch | ``AppLaunch/Reason`` | default interface, or empty | `requested`, ``AppContent`` |
+/// | 33 | to the app | ``AppEvent/lifecycle(_:cookie:)`` | of the event | ``AppEvent/Lifecycle`` | | |
+/// | 34 | to the app | ``AppEvent/connectScene(_:)`` | of the event | | session, role, configuration, delegate | ``AppContent``, `restored.` |
+/// | 35 | to the app | ``AppEvent/scene(_:session:cookie:)`` | of the event | ``AppEvent/SceneTransition`` | session | |
+/// | 36 | to the app | ``AppEvent/discardScenes(_:cookie:)`` | of the event | | sessions | |
+/// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
+/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
+/// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
+/// | 65 | to the daemon | ``AppReport/launchStep(_:at:session:)`` | time | ``AppReport/LaunchStep`` | session, or none | |
+/// | 66 | to the daemon | ``AppReport/callbackOverran(_:duration:)`` | nanoseconds | | callback | |
+/// | 67 | to the daemon | ``AppReport/didDrawFirstFrame(at:session:)`` | time | | session, or none | |
+/// | 68 | to the daemon | ``AppReport/requestScene(_:cookie:)`` | of the request | kind | session, or none | ``AppContent`` |
+/// | 69 | to the daemon | ``AppReport/openURL(_:cookie:)`` | of the request | | URL | |
+/// | 48–63, 80–95 | | reserved: restoration 48/80, background tasks 51/83, scheduled work 53/85, metrics 56/88, launch screens 59/91 | | | | |
+///
+/// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
+/// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an
+/// unknown type with ERROR(`ENOSYS`), the daemon ignores one.
+enum AppMessageType: UInt16, CaseIterable {
+    case launch = 32
+    case lifecycle = 33
+    case connectScene = 34
+    case scene = 35
+    case discardScenes = 36
+    case deliver = 37
+    case answer = 38
+
+    case acknowledged = 64
+    case launchStep = 65
+    case callbackOverran = 66
+    case didDrawFirstFrame = 67
+    case requestScene = 68
+    case openURL = 69
+}
+
+/// A message of the table above before its meaning: the header's fields and the strings.
+struct AppFrame: Equatable {
+    var type: AppMessageType
+    var flags: UInt32 = 0
+    var status: Int32 = 0
+    var cookie: UInt64 = 0
+    /// The strings that are counted as arguments.
+    var words: [String] = []
+    /// The strings that are counted as environment.
+    var fields = AppFields()
+    var roles: [Int32] = []
+
+    init(_ type: AppMessageType, cookie: UInt64 = 0, status: Int32 = 0, words: [String] = []) {
+        self.type = type
+        self.cookie = cookie
+        self.status = status
+        self.words = words
+    }
+
+    /// Its first string, unless that is missing or empty.
+    func word(_ index: Int) -> String? {
+        words.count > index && !words[index].isEmpty ? words[index] : nil
+    }
+}
+
+extension AppFrame {
+    /// Most strings in one message; the size of a datagram bounds them too.
+    static let stringCountLimit = 4096
+
+    init(_ header: Header, in datagram: RawSpan) throws(WireError) {
+        guard let type = AppMessageType(rawValue: header.type) else {
+            throw .unknownType(header.type)
+        }
+        guard header.umask == 0, header.threads == 0 else {
+            throw .unusedFieldSet(type: header.type)
+        }
+        let byteCount = datagram.byteCount - WireFormat.headerByteCount
+        guard byteCount == Int(header.stringByteCount) else {
+            throw .wrongLength(announced: Int(header.stringByteCount), received: byteCount)
+        }
+        for role in header.roles where role != WireFormat.credentialsRole {
+            throw .unknownRole(role)
+        }
+        guard header.roles.count < 2 else { throw .duplicateRole(WireFormat.credentialsRole) }
+        let (wordCount, fieldCount) = (Int(header.argumentCount), Int(header.environmentCount))
+        guard wordCount <= Self.stringCountLimit, fieldCount <= Self.stringCountLimit else {
+            throw .malformedStrings
+        }
+        let bytes = unsafe datagram.withUnsafeBytes {
+            unsafe Array($0[WireFormat.headerByteCount...])
+        }
+        guard bytes.isEmpty || bytes.last == 0 else { throw .malformedStrings }
+        let strings = StringList(terminated: bytes, count: 0).strings
+        guard strings.count == wordCount + fieldCount else { throw .malformedStrings }
+
+        self.init(type)
+        flags = header.flags
+        status = header.status
+        cookie = header.cookie
+        words = Array(strings.prefix(wordCount))
+        fields = AppFields(entries: Array(strings.dropFirst(wordCount)))
+        roles = header.roles
+    }
+
+    func encoded() throws(WireError) -> [UInt8] {
+        let strings = try StringList(words + fields.entries)
+        guard strings.bytes.count <= WireFormat.inlineStringLimit else {
+            throw .tooManyStringBytes(strings.bytes.count)
+        }
+        guard words.count <= Self.stringCountLimit, fields.entries.count <= Self.stringCountLimit
+        else { throw .malformedStrings }
+        let header = Header(
+            type: type.rawValue, flags: flags, argumentCount: UInt32(words.count),
+            environmentCount: UInt32(fields.entries.count),
+            stringByteCount: UInt32(strings.bytes.count), descriptorCount: UInt32(roles.count),
+            cookie: cookie, status: status, roles: roles)
+        var datagram = header.datagram(reserving: strings.bytes.count)
+        datagram.append(contentsOf: strings.bytes)
+        return datagram
+    }
+}
+
+/// Named strings, in order; a name may come several times.
+struct AppFields: Equatable {
+    var entries: [String] = []
+
+    mutating func add(_ name: String, _ value: String?) {
+        if let value { entries.append("\(name)=\(value)") }
+    }
+
+    mutating func add(_ name: String, _ values: [String]) {
+        for value in values { add(name, value) }
+    }
+
+    /// Sorted, so that equal messages have equal bytes.
+    mutating func add(_ prefix: String, _ values: [String: String]) {
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) { add(prefix + key, value) }
+    }
+
+    /// Each entry's name and value, in order; an entry without `=` is left out.
+    var pairs: [(name: Substring, value: String)] {
+        entries.compactMap { entry in
+            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            return (entry[..<equals], String(entry[entry.utf8.index(after: equals)...]))
+        }
+    }
+}

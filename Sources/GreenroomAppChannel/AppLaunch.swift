@@ -1,0 +1,87 @@
+/// Why, when and into what an app is launched. A paused app gets it just before its GO; an app that is
+/// launched cold gets it instead of one, and has its arguments and environment from exec.
+public struct AppLaunch: Equatable, Sendable {
+    /// Comes back in the acknowledgement, when `didFinishLaunchingNotification` has been posted.
+    public var cookie: UInt64
+    public var reason: Reason
+    public var flags: Flags
+    /// When the client asked: `CLOCK_MONOTONIC`, nanoseconds.
+    public var requestInstant: UInt64
+    /// The manifest's default interface, for an app without scenes.
+    public var interface: String?
+    /// The launch options. An app with scenes finds them in its scene's connection instead, and they
+    /// are empty here.
+    public var content: AppContent
+
+    public init(
+        cookie: UInt64, reason: Reason = .user, flags: Flags = [.foreground],
+        requestInstant: UInt64 = 0, interface: String? = nil, content: AppContent = AppContent()
+    ) {
+        self.cookie = cookie
+        self.reason = reason
+        self.flags = flags
+        self.requestInstant = requestInstant
+        self.interface = interface
+        self.content = content
+    }
+
+    public struct Flags: OptionSet, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// Into the foreground: the app is *inactive* until it becomes active. Otherwise *background*.
+        public static let foreground = Flags(rawValue: 1)
+        /// The app uses scenes: launch options are nil, and scene connections follow.
+        public static let scenes = Flags(rawValue: 2)
+        /// The device is unlocked.
+        public static let protectedDataAvailable = Flags(rawValue: 4)
+        /// A directory with credentials, one file each as in systemd's `CREDENTIALS_DIRECTORY`, is the
+        /// message's only descriptor.
+        public static let credentials = Flags(rawValue: 8)
+    }
+
+    /// Who or what wanted the app to run.
+    public enum Reason: Int32, CaseIterable, Sendable {
+        /// Somebody started it.
+        case user = 0
+        case url = 1
+        case quickAction = 2
+        case userActivity = 3
+        case remoteNotification = 4
+        case location = 5
+        /// Its manifest's timer, socket or path.
+        case timer = 6
+        case socket = 7
+        case path = 8
+        /// Something else that the system does in the background.
+        case system = 9
+    }
+}
+
+extension AppLaunch {
+    var frame: AppFrame {
+        var frame = AppFrame(
+            .launch, cookie: cookie, status: reason.rawValue, words: [interface ?? ""])
+        frame.flags = flags.rawValue
+        frame.fields.add("requested", String(requestInstant))
+        content.add(to: &frame.fields)
+        if flags.contains(.credentials) { frame.roles = [WireFormat.credentialsRole] }
+        return frame
+    }
+
+    init(_ frame: AppFrame) throws(WireError) {
+        guard let reason = Reason(rawValue: frame.status) else {
+            throw .unknownValue(frame.status, type: frame.type.rawValue)
+        }
+        let flags = Flags(rawValue: frame.flags)
+        let expected = flags.contains(.credentials) ? 1 : 0
+        guard frame.roles.count == expected else {
+            throw .wrongDescriptorCount(announced: expected, received: frame.roles.count)
+        }
+        let requested = frame.fields.pairs.first { $0.name == "requested" }?.value
+        self.init(
+            cookie: frame.cookie, reason: reason, flags: flags,
+            requestInstant: requested.flatMap { UInt64($0) } ?? 0, interface: frame.word(0),
+            content: AppContent(frame.fields))
+    }
+}

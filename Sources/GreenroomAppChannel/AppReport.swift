@@ -1,0 +1,124 @@
+/// What an app that is built with an SDK tells the daemon, after it has started.
+public enum AppReport: Equatable, Sendable {
+    /// The callbacks of the event with that cookie have returned. `handled` is false when the app said
+    /// that it could not open, do or continue what it was given.
+    case acknowledged(cookie: UInt64, handled: Bool)
+    /// A step of the launch sequence is done. `session`: the scene's, for steps of a scene.
+    case launchStep(LaunchStep, at: UInt64, session: String?)
+    /// A callback kept the main thread longer than it should.
+    case callbackOverran(String, duration: Duration)
+    /// The user sees the app. Once per launch or return to the foreground.
+    case didDrawFirstFrame(at: UInt64, session: String?)
+    /// The app wants a scene to appear, to be refreshed or to go. Answered.
+    case requestScene(SceneRequest, cookie: UInt64)
+    /// `Application.open(_:)`: let the app in charge open it. Answered.
+    case openURL(String, cookie: UInt64)
+
+    /// In the order of the sequence.
+    public enum LaunchStep: Int32, CaseIterable, Sendable {
+        /// `ApplicationMain` goes on: of a prewarmed app, after its pause.
+        case main = 0
+        /// The application object and its delegate exist.
+        case objects = 1
+        case eventLoop = 2
+        /// The default interface was handed over (apps without scenes).
+        case interface = 3
+        case willFinishLaunching = 4
+        case stateRestoration = 5
+        case didFinishLaunching = 6
+        case didFinishLaunchingNotification = 7
+        case sceneConfiguration = 8
+        case sceneConnection = 9
+        /// The first didBecomeActive returned.
+        case active = 10
+        /// The first didEnterBackground returned.
+        case background = 11
+        /// What the app had deferred with `afterLaunch` is done.
+        case afterLaunch = 12
+    }
+
+    public enum SceneRequest: Equatable, Sendable {
+        /// Bring that scene to the front; nil asks for a new one.
+        case activate(session: String?, AppContent)
+        /// Let it update what it shows, though it is in the background.
+        case refresh(session: String)
+        /// Close it for good.
+        case destroy(session: String)
+    }
+}
+
+extension AppReport {
+    func encoded() throws(WireError) -> [UInt8] { try frame.encoded() }
+
+    private var frame: AppFrame {
+        switch self {
+        case .acknowledged(let cookie, let handled):
+            return AppFrame(.acknowledged, cookie: cookie, status: handled ? 0 : 1)
+        case .launchStep(let step, let instant, let session):
+            return AppFrame(
+                .launchStep, cookie: instant, status: step.rawValue, words: Self.words(session))
+        case .callbackOverran(let name, let duration):
+            return AppFrame(.callbackOverran, cookie: duration.wholeNanoseconds, words: [name])
+        case .didDrawFirstFrame(let instant, let session):
+            return AppFrame(.didDrawFirstFrame, cookie: instant, words: Self.words(session))
+        case .requestScene(.activate(let session, let content), let cookie):
+            var frame = AppFrame(.requestScene, cookie: cookie, words: Self.words(session))
+            content.add(to: &frame.fields)
+            return frame
+        case .requestScene(.refresh(let session), let cookie):
+            return AppFrame(.requestScene, cookie: cookie, status: 1, words: [session])
+        case .requestScene(.destroy(let session), let cookie):
+            return AppFrame(.requestScene, cookie: cookie, status: 2, words: [session])
+        case .openURL(let url, let cookie):
+            return AppFrame(.openURL, cookie: cookie, words: [url])
+        }
+    }
+
+    private static func words(_ session: String?) -> [String] { session.map { [$0] } ?? [] }
+
+    init(_ frame: AppFrame) throws(WireError) {
+        switch frame.type {
+        case .acknowledged: self = .acknowledged(cookie: frame.cookie, handled: frame.status == 0)
+        case .launchStep:
+            guard let step = LaunchStep(rawValue: frame.status) else {
+                throw .unknownValue(frame.status, type: frame.type.rawValue)
+            }
+            self = .launchStep(step, at: frame.cookie, session: frame.word(0))
+        case .callbackOverran:
+            guard let name = frame.word(0) else { throw .malformedStrings }
+            self = .callbackOverran(
+                name, duration: .nanoseconds(Int64(clamping: frame.cookie)))
+        case .didDrawFirstFrame:
+            self = .didDrawFirstFrame(at: frame.cookie, session: frame.word(0))
+        case .requestScene:
+            self = .requestScene(try SceneRequest(frame), cookie: frame.cookie)
+        case .openURL:
+            guard let url = frame.word(0) else { throw .malformedStrings }
+            self = .openURL(url, cookie: frame.cookie)
+        case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer:
+            throw .unknownType(frame.type.rawValue)
+        }
+    }
+}
+
+extension AppReport.SceneRequest {
+    fileprivate init(_ frame: AppFrame) throws(WireError) {
+        switch (frame.status, frame.word(0)) {
+        case (0, let session): self = .activate(session: session, AppContent(frame.fields))
+        case (1, let session?): self = .refresh(session: session)
+        case (2, let session?): self = .destroy(session: session)
+        case (1, nil), (2, nil): throw .malformedStrings
+        default: throw .unknownValue(frame.status, type: frame.type.rawValue)
+        }
+    }
+}
+
+extension Duration {
+    /// Never negative.
+    fileprivate var wholeNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : product &+ UInt64(attoseconds / 1_000_000_000)
+    }
+}
