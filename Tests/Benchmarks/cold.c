@@ -111,6 +111,7 @@ static void __attribute__((noreturn)) spawn_for_others(int orders, int base, cha
         await_readable(orders, "an order");
         size_t size = receive_with_descriptors(orders, order, sizeof order, fds, DESCRIPTORS, &count);
         if (size == 0) exit(0);
+        if (count != DESCRIPTORS) complain("the spawner", "four descriptors were expected");
         int cgroup = make_cgroup(base);
         struct launch launch = spawn_app(program, fds[1], cgroup);
         if (send(orders, order, 80, MSG_NOSIGNAL) < 0) die("the spawner's answer");
