@@ -22,7 +22,7 @@ public struct Greenroomctl: ParsableCommand {
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
             Explain.self, Logs.self, Verify.self, Reload.self,
             Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
-            Doctor.self, Completion.self,
+            ResetFailed.self, Doctor.self, Completion.self,
         ])
 
     public init() {}

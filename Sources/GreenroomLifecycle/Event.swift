@@ -99,4 +99,10 @@ public enum Event: Hashable, Sendable {
     case restored
     /// End every instance, with its grace.
     case shutdownRequested
+
+    // Supervision
+    /// Forget that the app failed, and its latest starts, crashes and failures.
+    case resetFailedRequested(RequestIdentifier, AppIdentifier)
+    /// Somebody connects to a socket that is watched (`Effect.awaitConnection`), or sends to it.
+    case connectionArrived(AppIdentifier)
 }

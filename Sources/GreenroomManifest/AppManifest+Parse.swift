@@ -90,6 +90,8 @@ extension AppManifest {
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
         let resources = Resources.read(&reader)
+        let supervision = readSupervision(&reader)
+        let dependencies = readDependencies(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -107,7 +109,8 @@ extension AppManifest {
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
-            wantedBy: wantedBy, sandbox: sandbox, resources: resources)
+            supervision: supervision, dependencies: dependencies, wantedBy: wantedBy,
+            sandbox: sandbox, resources: resources)
     }
 
     private enum Instances: String, CaseIterable {

@@ -47,6 +47,9 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
+    /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
+    public var supervision: SupervisionSettings?
+    public var dependencies: DependencySettings?
 
     // MARK: [Install]
 
@@ -71,6 +74,8 @@ public struct AppManifest: Hashable, Sendable {
         case notify
         /// Its first byte on standard output or standard error.
         case firstOutput = "first-output"
+        /// It listens on a socket.
+        case listening
     }
 
     /// Apps of one group displace each other in the foreground.

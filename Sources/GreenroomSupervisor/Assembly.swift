@@ -99,6 +99,7 @@ public final class Daemon {
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
+        supervisor.sockets = ListeningSockets(supervisor: supervisor)
         instances.onRelease = { instance in
             inspector.forget(instance)
             readiness?.forget(instance)

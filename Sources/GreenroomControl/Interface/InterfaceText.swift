@@ -90,7 +90,9 @@ extension Control {
           resume_failed,
           shutdown,
           spawn_failed,
-          unknown
+          unknown,
+          conflict,
+          dependency_ended
         )
 
         # How an instance ended. Without status and signal nobody could see it.
@@ -161,7 +163,9 @@ extension Control {
           # Memory, as last measured.
           byteCount: ?int,
           # Once it has ended.
-          exit: ?ExitRecord
+          exit: ?ExitRecord,
+          # Of its app, by the daemon, since a client last launched it.
+          restartCount: ?int
         )
 
         # Something to know, with a code for programs and a text for people.
@@ -189,6 +193,18 @@ extension Control {
           timestampUSec: int
         )
 
+        # Whether the daemon keeps an app running.
+        type SupervisionStatus (
+          # Restart= of its manifest.
+          restart: string,
+          # Restarts since a client last launched it.
+          restartCount: int,
+          # From now to its next start by the daemon.
+          nextStartUSec: ?int,
+          # Why the daemon does not start it any more.
+          failed: ?Note
+        )
+
         type EventKind (
           state_changed,
           launched,
@@ -196,7 +212,9 @@ extension Control {
           reclaimed,
           prewarm_failed,
           crash_looped,
-          apps_changed
+          apps_changed,
+          restart_scheduled,
+          failed
         )
 
         type Event (
@@ -218,7 +236,7 @@ extension Control {
           exit: ?ExitRecord,
           # reclaimed
           byteCount: ?int,
-          # prewarm_failed, crash_looped
+          # prewarm_failed, crash_looped, restart_scheduled
           retryAfterUSec: ?int,
           # For people.
           text: string
@@ -331,8 +349,12 @@ extension Control {
           prewarmByteCount: ?int,
           retryAfterUSec: ?int,
           lastLaunch: ?LaunchSummary,
-          confinement: ?[]string
+          confinement: ?[]string,
+          supervision: ?SupervisionStatus
         )
+
+        # Forgets that an app failed, with its latest starts, crashes and failures.
+        method ResetFailed(app: string) -> ()
 
         # No app of that name is installed. The suggestion is similar and is.
         error NoSuchApp (app: string, suggestion: ?string)

@@ -51,6 +51,8 @@ extension Control {
         case shutdown
         case spawnFailed = "spawn_failed"
         case unknown
+        case conflict
+        case dependencyEnded = "dependency_ended"
     }
 
     /// What an event reports; which of its members are there depends on it.
@@ -62,6 +64,8 @@ extension Control {
         case prewarmFailed = "prewarm_failed"
         case crashLooped = "crash_looped"
         case appsChanged = "apps_changed"
+        case restartScheduled = "restart_scheduled"
+        case failed
     }
 
     /// What a client can ask of an instance; each is a method.

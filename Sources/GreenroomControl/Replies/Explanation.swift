@@ -23,6 +23,7 @@ extension Control {
         public var lastLaunch: LaunchSummary?
         /// What confines and limits it, `Key=value` as in its manifest; nil: nothing does.
         public var confinement: [String]?
+        public var supervision: SupervisionStatus?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
@@ -103,6 +104,7 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("lastLaunch", ifPresent: lastLaunch)
         writer.member("confinement", ifPresent: confinement)
+        writer.member("supervision", ifPresent: supervision)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -125,6 +127,10 @@ extension Control.Explanation: ParametersEncodable {
                     ? nil : try Control.LaunchSummary(try member.object())
             case "confinement":
                 confinement = member.value == .null ? nil : try member.texts()
+            case "supervision":
+                supervision =
+                    member.value == .null
+                    ? nil : try Control.SupervisionStatus(try member.object())
             case _: break
             }
         }

@@ -39,6 +39,7 @@ extension Control {
         public var isAttached = false
         public var byteCount: UInt64?
         public var exit: ExitRecord?
+        public var restartCount: Int64?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -121,6 +122,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("attached", isAttached)
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("exit", ifPresent: exit)
+        writer.member("restartCount", ifPresent: restartCount)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -140,6 +142,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "byteCount": byteCount = try member.optionalInteger()
             case "exit":
                 exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "restartCount": restartCount = try member.optionalInteger()
             case _: break
             }
         }

@@ -120,7 +120,9 @@ final class AppLoader {
         let entryManifests = desktopApps(
             Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
             known, shared, &result)
-        manifests = unique(manifests, isTaken, reporter, &result) + entryManifests
+        manifests = withoutCircles(
+            unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
+            &result) + entryManifests
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
                 guard var app = try install(manifest, file.isEntry, shared) else { continue }
@@ -203,6 +205,23 @@ final class AppLoader {
         if let program = manifest.command.first, program.hasPrefix("/") {
             result.missingPrograms.append(program)
         }
+    }
+
+    /// Those that do not wait for themselves by way of others, the unchanged ones included.
+    private func withoutCircles(
+        _ manifests: [(AppManifest, AppFile)], former: [InstalledApp], _ reporter: Reporter,
+        _ result: inout Result
+    ) -> [(AppManifest, AppFile)] {
+        guard manifests.contains(where: { $0.0.dependencies != nil }) else { return manifests }
+        let others = former.map { app in
+            let dependencies = app.description.dependencies.value
+            let names = (dependencies?.requires ?? []) + (dependencies?.after ?? [])
+            return (app.identifier.rawValue, names.map(\.rawValue))
+        }
+        let (kept, diagnostics) = AppManifest.withoutCircles(manifests.map(\.0), beside: others)
+        report(diagnostics, reporter, &result)
+        let names = Set(kept.map(\.identifier))
+        return manifests.filter { names.contains($0.0.identifier) }
     }
 
     /// The first of each identifier; those that are installed already come before.
@@ -534,7 +553,9 @@ final class AppLoader {
             readyCondition: ReadyCondition(manifest.readyCondition),
             launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
             terminateGrace: manifest.terminateGrace,
-            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key)
+            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
+            supervision: manifest.supervision.map(Supervision.init),
+            dependencies: manifest.dependencies.map(Dependencies.init))
     }
 }
 
@@ -576,6 +597,7 @@ extension ReadyCondition {
         case .exec: self = .exec
         case .notify: self = .notify
         case .firstOutput: self = .firstOutput
+        case .listening: self = .listening
         }
     }
 }

@@ -15,11 +15,12 @@ final class ControlHandler {
         case transition(ControlConnection)
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
+        case reset(ControlConnection)
 
         var connection: ControlConnection {
             switch self {
             case .launch(let connection, _, _, _), .transition(let connection),
-                .exit(let connection):
+                .exit(let connection), .reset(let connection):
                 connection
             case .prewarm(let call): call.connection
             }
@@ -108,6 +109,10 @@ final class ControlHandler {
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
+            case .resetFailed(let app):
+                let installed = try find(app, .control, connection.peer)
+                supervisor.handle(
+                    .resetFailedRequested(register(.reset(connection)), installed.identifier))
             }
         } catch {
             connection.fail(error)
@@ -239,7 +244,7 @@ final class ControlHandler {
     private func abandon(_ connection: ControlConnection) {
         for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
             switch waiting[request] {
-            case .launch?, nil: break
+            case .launch?, .reset?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
                 supervisor.handle(.requestAbandoned(request))

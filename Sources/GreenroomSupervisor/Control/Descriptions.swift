@@ -70,6 +70,8 @@ extension ControlHandler {
         status.kind = record.launchKind.map(Control.LaunchKind.init)
         status.coldReason = record.coldReason.map(Control.ColdReason.init)
         status.isAttached = record.isAttached
+        let restarts = supervisor.lifecycle.app(record.app)?.restartCount ?? 0
+        status.restartCount = restarts > 0 ? Int64(restarts) : nil
         status.byteCount = record.byteCount > 0 ? record.byteCount : nil
         status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
         return status
@@ -125,6 +127,7 @@ extension ControlHandler {
                         + "from the session's"))
         }
         explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
+        explanation.supervision = supervisionStatus(of: app.identifier)
         explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
         return explanation
     }

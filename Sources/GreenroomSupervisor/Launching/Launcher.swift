@@ -52,10 +52,7 @@ final class Launcher {
             environments.remember(pool)
             key = pool.key
         }
-        if app.readyCondition == .notify, let notifySocketPath {
-            context.environment =
-                (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
-        }
+        addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.
         if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
@@ -65,6 +62,20 @@ final class Launcher {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         return (context, key)
+    }
+
+    private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
+        guard app.readyCondition == .notify, let notifySocketPath else { return }
+        context.environment =
+            (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
+    }
+
+    /// What a launch brings: of the daemon's own, what the manifest says.
+    private func context(of request: RequestIdentifier, for app: InstalledApp) -> LaunchContext? {
+        guard request == .automatic else { return contexts[request] }
+        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        addNotifySocket(to: &context, of: app)
+        return context
     }
 
     private func workingDirectory(
@@ -109,7 +120,7 @@ final class Launcher {
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
     func resume(_ identifier: InstanceIdentifier, for request: RequestIdentifier) {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel,
-            let context = contexts[request], let app = catalog[instance.app]
+            let app = catalog[instance.app], let context = context(of: request, for: app)
         else { return supervisor.handle(.channelLost(identifier)) }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
@@ -185,7 +196,7 @@ final class Launcher {
         switch purpose {
         case .prewarm(let key): prewarm(instance, app, key)
         case .launch(let request):
-            guard let context = contexts[request] else {
+            guard let context = context(of: request, for: app) else {
                 return fail(instance, "finding the request", ECANCELED)
             }
             launch(instance, app, context)

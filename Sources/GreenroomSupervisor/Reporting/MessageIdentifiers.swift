@@ -30,6 +30,8 @@ extension MessageIdentifier {
         case .shutdown: "fb030061b7d249588dc6a6aae46ab9f1"
         case .spawnFailed: "a0353c1a35ea40339a2041d6140038a9"
         case .unknown: "11b96594216548c9bb0b782d9fc49c97"
+        case .dependencyEnded: "ef56e7ea8c0744d18333be13b9cac78e"
+        case .conflict: "0933a28d2bd84630bd7d52eee5c77ea9"
         }
     }
 

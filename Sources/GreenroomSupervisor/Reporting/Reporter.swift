@@ -66,6 +66,16 @@ final class Reporter {
                 .error, "\(app) crashes in a loop: no prewarming and no background launches",
                 ["app": app.rawValue], as: .crashLooped)
             publish(.crashLooped, app, nil) { $0.retryAfterUSec = Self.microseconds(to: until) }
+        case .restartScheduled(let app, let at):
+            journal.log(.notice, "\(app) is started again", ["app": app.rawValue])
+            publish(.restartScheduled, app, nil) {
+                $0.retryAfterUSec = Self.microseconds(to: at)
+            }
+        case .failed(let app, let failure):
+            journal.log(
+                .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
+                ["app": app.rawValue, "failure": failure.code])
+            publish(.failed, app, nil) { $0.text = failure.words }
         }
     }
 
@@ -75,6 +85,7 @@ final class Reporter {
         let level: LogLevel
         switch record.endReason {
         case .crashed?, .launchWatchdog?, .terminateTimeout?, .unknown?: level = .warning
+        case .conflict?, .dependencyEnded?: level = .info
         case .exitedSelf?, .terminated?, .forceQuit?, .prewarmFailed?, .prewarmExpired?, .stale?,
             .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?, nil:
             level = .info
