@@ -75,6 +75,7 @@ extension AppManifest {
         let prewarm = readPrewarm(&reader, kind)
         let supervision = readSupervision(&reader)
         let dependencies = readDependencies(&reader)
+        let socket = readSocket(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -92,7 +93,7 @@ extension AppManifest {
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
-            supervision: supervision, dependencies: dependencies)
+            supervision: supervision, dependencies: dependencies, socket: socket)
     }
 
     private enum Instances: String, CaseIterable {

@@ -52,6 +52,7 @@ public struct AppManifest: Hashable, Sendable {
     /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
     public var supervision: SupervisionSettings?
     public var dependencies: DependencySettings?
+    public var socket: SocketSettings?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

@@ -47,6 +47,9 @@ struct InstanceStart {
             request.resourceLimits.append(openFiles)
         }
         request.oomScoreAdjustment = specification.oomScoreAdjustment
+        // Last, where no launch has to look for it.
+        request.tellsListenPid =
+            specification.environment.ends(with: SpawnRequest.listenPidPlaceholder)
         return request
     }
 

@@ -106,7 +106,9 @@ public final class Daemon {
         }
 
         use(spawner, greeting)
+        supervisor.sockets.inherit(greeting.kept)
         reload()
+        supervisor.sockets.dropUnclaimed()
         recovery.reconcile(contents.instances, with: greeting.instances)
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
@@ -179,6 +181,7 @@ public final class Daemon {
     private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
+        supervisor.sockets.spawner = link
         instances.spawner = link
         instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
         if let reason = greeting.welcome.degradation {
@@ -197,6 +200,7 @@ public final class Daemon {
     private func spawnerLost() {
         instances.spawner = nil
         launcher.spawner = nil
+        supervisor.sockets.spawner = nil
         // Not at once: an effect that is being performed may have found it out.
         retrySpawner(after: .zero)
     }
@@ -218,6 +222,7 @@ public final class Daemon {
                 memory: memory)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
+            if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
             recovery.reconnect(with: greeting.instances, repeating: orders)
             try link.activate()
             reporter.say(.notice, "the spawner is back")
@@ -248,8 +253,11 @@ public final class Daemon {
         for app in removed {
             staleness.forget(app)
             supervisor.handle(.appRemoved(app))
+            supervisor.sockets.forget(app)
         }
+        var faults = result.faults
         for app in changed {
+            faults += supervisor.sockets.update(app)
             staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
             supervisor.handle(.appInstalled(catalog[app.identifier]!.description))
         }
@@ -260,7 +268,7 @@ public final class Daemon {
         }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.table.count) }
         return Control.ReloadReport(
-            loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
+            loaded: catalog.apps.map(\.identifier.rawValue), failed: faults)
     }
 
     private var statusText: String {

@@ -111,7 +111,7 @@ import UnitFile
         ),
         (
             "[Unit]",
-            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Supervision] and [Dependencies]"
+            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Supervision] and [Dependencies] and [Socket]"
         ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])

@@ -53,6 +53,7 @@ struct gr_spawn_request {
     int umask;                               /* -1: inherit */
     int oom_score_adjust;
     bool has_identity, has_oom_score, new_session, no_new_privileges;
+    bool tells_listen_pid;                   /* the environment has room for LISTEN_PID */
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
@@ -60,6 +61,11 @@ struct gr_spawned { int32_t pid; int pidfd; int error; int stage; };
 
 /* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
 struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
+
+/* ---- listen_pid.c: between clone and exec ---- */
+
+/* Writes the caller's pid into each "LISTEN_PID=0000000000" of an environment. */
+void gr_tell_listen_pid(char *_Nullable const *_Nonnull environment);
 
 /* ---- message.c: CMSG_* macros ---- */
 

@@ -65,7 +65,7 @@ extension InstalledApp {
         let scalars = [
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
             "\(account)", "\(groups)",
-            "\(noNewPrivileges)", "\(limits)",
+            "\(noNewPrivileges)", "\(limits)", "\(sockets)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

@@ -89,6 +89,12 @@ struct AppLoader {
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
         let pool = PoolEnvironment(of: environment, extraNames: extraKeys)
+        let sockets: [SocketSpecification]
+        do throws(SystemError) {
+            sockets = try manifest.socketSpecifications()
+        } catch {
+            throw LoadFailure(message: "\(error)")
+        }
         return InstalledApp(
             identifier: AppIdentifier(manifest.identifier), name: manifest.name,
             manifestPath: manifest.file,
@@ -107,7 +113,7 @@ struct AppLoader {
             description: description(
                 of: manifest, account: owner.account, key: pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            poolEnvironment: pool)
+            sockets: sockets, poolEnvironment: pool)
     }
 
     private func ineligibility(
@@ -210,7 +216,8 @@ struct AppLoader {
             terminateGrace: manifest.terminateGrace,
             prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
             supervision: manifest.supervision.map(Supervision.init),
-            dependencies: manifest.dependencies.map(Dependencies.init))
+            dependencies: manifest.dependencies.map(Dependencies.init),
+            hasSockets: manifest.socket != nil)
     }
 }
 
