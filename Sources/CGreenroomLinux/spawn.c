@@ -157,6 +157,7 @@ static int child(void *argument) {
     struct job *job = argument;
     const struct gr_spawn_request *r = job->request;
     if (job->join_cgroup) join_cgroup(job);
+    if (r->tells_listen_pid) gr_tell_listen_pid(r->envp);
     reset_dispositions(job);
     if (r->new_session) TRY(GR_STAGE_SESSION, setsid());
     if (r->umask >= 0) umask((mode_t)r->umask);

@@ -85,7 +85,8 @@ extension SpawnRequest {
                         has_identity: identity != nil, has_oom_score: oomScoreAdjustment != nil,
                         new_session: startsSession, no_new_privileges: givesUpPrivileges,
                         controlling_terminal: takesControllingTerminal,
-                        confinement: confinement, without_clone3: avoidsClone3)
+                        confinement: confinement, tells_listen_pid: tellsListenPid,
+                        without_clone3: avoidsClone3)
                     return withExtendedLifetime((cgroup, workingDirectoryDescriptor)) {
                         unsafe gr_spawn(&request)
                     }

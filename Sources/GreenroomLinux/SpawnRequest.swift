@@ -47,6 +47,10 @@ public struct SpawnRequest: Sendable {
     public var noNewPrivileges = false
     /// Namespaces, mounts, capabilities and filters; nil: as the parent.
     public var confinement: Confinement?
+    /// The child replaces ``listenPidPlaceholder`` in ``environment`` by its own
+    /// (sd_listen_fds(3)).
+    public var tellsListenPid = false
+    public static let listenPidPlaceholder = "LISTEN_PID=0000000000"
     public var resourceLimits: [ResourceLimit] = []
     /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
     public var oomScoreAdjustment: Int?

@@ -15,5 +15,7 @@ extension AppManifest {
         public static let startLimitBurst = 16
         /// Apps of each kind that one app may depend on.
         public static let dependencies = 32
+        /// Sockets of one app: they go in one message, whose limit is 28 descriptors.
+        public static let sockets = 16
     }
 }

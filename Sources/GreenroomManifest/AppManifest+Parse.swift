@@ -92,6 +92,7 @@ extension AppManifest {
         let resources = Resources.read(&reader)
         let supervision = readSupervision(&reader)
         let dependencies = readDependencies(&reader)
+        let socket = readSocket(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -109,8 +110,8 @@ extension AppManifest {
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
-            supervision: supervision, dependencies: dependencies, wantedBy: wantedBy,
-            sandbox: sandbox, resources: resources)
+            supervision: supervision, dependencies: dependencies, socket: socket,
+            wantedBy: wantedBy, sandbox: sandbox, resources: resources)
     }
 
     private enum Instances: String, CaseIterable {

@@ -50,6 +50,7 @@ public struct AppManifest: Hashable, Sendable {
     /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
     public var supervision: SupervisionSettings?
     public var dependencies: DependencySettings?
+    public var socket: SocketSettings?
 
     // MARK: [Install]
 

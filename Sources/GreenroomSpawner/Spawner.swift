@@ -21,6 +21,7 @@ public final class Spawner {
     var numbersByWatch: [CInt: UInt64] = [:]
     var supervisor: Supervisor?
     var state: SharedMemory?
+    var kept: [String: FileDescriptor] = [:]
     var graceMilliseconds = SpawnerLimits.graceMilliseconds
     var ending: Ending = .no
     /// Since when no supervisor is connected (``MonotonicClock``, nanoseconds).

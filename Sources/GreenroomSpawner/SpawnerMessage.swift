@@ -16,6 +16,8 @@ public enum SpawnerMessage: Sendable {
     case emptied(instance: UInt64)
     /// A kill, freeze or thaw was refused with this errno.
     case failed(instance: UInt64, code: CInt)
+    /// What an earlier supervisor had kept; comes before `welcome`.
+    case kept(name: String, FileDescriptor)
 }
 
 /// What the spawner answers the first message of a supervisor with.
@@ -51,7 +53,7 @@ public struct InstanceRecord: Sendable {
 extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
-        case instance, spawned, spawnFailed, exited, emptied, failed
+        case instance, spawned, spawnFailed, exited, emptied, failed, kept
     }
 
     func packet() -> Packet {
@@ -85,6 +87,10 @@ extension SpawnerMessage {
             kind = .failed
             writer.put(instance)
             writer.put(code)
+        case .kept(let name, let descriptor):
+            kind = .kept
+            writer.put(name)
+            descriptors = [descriptor]
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -108,6 +114,10 @@ extension SpawnerMessage {
         case .exited: self = .exited(instance: try reader.take(), try reader.takeStatus())
         case .emptied: self = .emptied(instance: try reader.take())
         case .failed: self = .failed(instance: try reader.take(), code: try reader.take())
+        case .kept:
+            let name = try reader.takeString()
+            guard let descriptor = descriptors.popFirst() else { throw .badDescriptors }
+            self = .kept(name: name, descriptor)
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }

@@ -18,6 +18,8 @@ extension Spawner {
         case .thaw(let number): act(on: number) { group throws(SystemError) in try group.thaw() }
         case .release(let number): release(number)
         case .shutDown(let graceMilliseconds): end(graceMilliseconds: graceMilliseconds)
+        case .keep(let name, let descriptor): keep(descriptor, as: name)
+        case .drop(let name): kept[name] = nil
         }
     }
 
@@ -31,6 +33,8 @@ extension Spawner {
             self.state = state
         }
         supervisor?.saidHello = true
+        // Before the welcome: who has read that has read them all.
+        for (name, descriptor) in kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
         tell(
             .welcome(

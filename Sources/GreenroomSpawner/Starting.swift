@@ -51,6 +51,9 @@ struct InstanceStart {
         }
         request.oomScoreAdjustment = specification.oomScoreAdjustment
         request.takesControllingTerminal = specification.takesControllingTerminal
+        // Last, where no launch has to look for it.
+        request.tellsListenPid =
+            specification.environment.ends(with: SpawnRequest.listenPidPlaceholder)
         return request
     }
 

@@ -113,7 +113,9 @@ public final class Daemon {
         }
 
         use(spawner, greeting)
+        supervisor.sockets.inherit(greeting.kept)
         installer.reload()
+        supervisor.sockets.dropUnclaimed()
         recovery.reconcile(contents.instances, with: greeting.instances)
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
@@ -195,6 +197,7 @@ public final class Daemon {
     private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
+        supervisor.sockets.spawner = link
         instances.spawner = link
         instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
         if let reason = greeting.welcome.degradation {
@@ -213,6 +216,7 @@ public final class Daemon {
     private func spawnerLost() {
         instances.spawner = nil
         launcher.spawner = nil
+        supervisor.sockets.spawner = nil
         // Not at once: an effect that is being performed may have found it out.
         retrySpawner(after: .zero)
     }
@@ -234,6 +238,7 @@ public final class Daemon {
                 memory: memory)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
+            if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
             recovery.reconnect(with: greeting.instances, repeating: orders)
             try link.activate()
             reporter.say(.notice, "the spawner is back")

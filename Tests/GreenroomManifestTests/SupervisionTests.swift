@@ -77,4 +77,42 @@ import UnitFile
                 "/a.a.app:3:2: warning: no app x.y is installed; ignoring it until it is"
             ])
     }
+
+    @Test func `sockets are read in the order of the file`() throws {
+        let socket = try #require(
+            parse(
+                """
+                [Socket]
+                ListenStream=/run/x
+                ListenDatagram=@y
+                ListenStream=[::1]:80
+                ListenSequentialPacket=/run/z
+                FileDescriptorName=front
+                SocketMode=0600
+                Backlog=7
+                Accept=no
+                RemoveOnStop=yes
+                """
+            ).manifest?.socket)
+        #expect(
+            socket.listeners.map { "\($0.kind.rawValue)=\($0.address)" } == [
+                "ListenStream=/run/x", "ListenDatagram=@y", "ListenStream=[::1]:80",
+                "ListenSequentialPacket=/run/z",
+            ])
+        #expect(socket.name == "front" && socket.mode == 0o600 && socket.backlog == 7)
+        #expect(socket.removesOnStop)
+    }
+
+    @Test(arguments: [
+        ("Accept=yes", "4:8: Accept=: only no is supported: the app accepts by itself"),
+        ("KeepAlive=yes", "4:11: KeepAlive=: is not supported; remove it"),
+        ("ListenStream=relative", "4:14: ListenStream=: 'relative' is no socket address: /path"),
+        ("ListenSequentialPacket=80", "4:24: ListenSequentialPacket=: '80' must be a path"),
+        ("FileDescriptorName=a:b", "4:20: FileDescriptorName=: 'a:b' is no name of a descriptor"),
+    ])
+    func `a socket that cannot be had is refused`(line: String, complaint: String) {
+        let diagnostics = parse("[Socket]\n" + line).diagnostics
+        #expect(diagnostics.count == 1)
+        #expect(diagnostics[0].description.hasPrefix("/a.b.app:" + complaint))
+    }
 }

@@ -62,6 +62,20 @@ import Testing
         #expect(read.workingDirectoryDescriptor != nil)
     }
 
+    @Test func `a descriptor to be kept goes there and back`() throws {
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        guard
+            case .keep(let name, let read) = try SpawnerRequest(
+                SpawnerRequest.keep(name: "a b", file).packet())
+        else {
+            Issue.record("another request")
+            return
+        }
+        #expect(name == "a b" && read.rawValue == file.rawValue)
+        let message = SpawnerMessage.kept(name: "a b", file)
+        #expect(describe(try SpawnerMessage(message.packet())) == describe(message))
+    }
+
     @Test func `a specification too large for the spawner is known to be`() throws {
         func isRead(_ value: SpawnSpecification) -> Bool {
             (try? SpawnerRequest(SpawnerRequest.spawn(value).packet())) != nil
@@ -196,6 +210,7 @@ import Testing
         case .exited(let instance, let status): "exited \(instance) \(status)"
         case .emptied(let instance): "emptied \(instance)"
         case .failed(let instance, let code): "failed \(instance) \(code)"
+        case .kept(let name, let descriptor): "kept \(name) \(descriptor.rawValue)"
         }
     }
 }

@@ -100,6 +100,7 @@ struct gr_spawn_request {
     bool has_identity, has_oom_score, new_session, no_new_privileges;
     bool controlling_terminal;               /* of the new session: the first terminal of 0, 1, 2 */
     const struct gr_confinement *_Nullable confinement;
+    bool tells_listen_pid;                   /* the environment has room for LISTEN_PID */
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
@@ -108,6 +109,11 @@ struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; };
 
 /* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
 struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
+
+/* ---- listen_pid.c: between clone and exec ---- */
+
+/* Writes the caller's pid into each "LISTEN_PID=0000000000" of an environment. */
+void gr_tell_listen_pid(char *_Nullable const *_Nonnull environment);
 
 /* ---- message.c: CMSG_* macros ---- */
 

@@ -93,7 +93,7 @@ extension InstalledApp {
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
             "\(account)", "\(groups)",
             "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
-            "\(cgroupSettings)",
+            "\(cgroupSettings)", "\(sockets)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

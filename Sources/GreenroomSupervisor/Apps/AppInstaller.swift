@@ -35,9 +35,16 @@ final class AppInstaller {
         forgetUnused()
         let result = loader.load(former: catalog.apps, reporter: reporter)
         let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
-        for app in removed { supervisor.handle(.appRemoved(app)) }
+        for app in removed {
+            supervisor.handle(.appRemoved(app))
+            supervisor.sockets.forget(app)
+        }
         staleness.watchPrograms(loader.programFiles)
-        for app in changed { supervisor.handle(.appInstalled(app.description)) }
+        var faults = result.faults
+        for app in changed {
+            faults += supervisor.sockets.update(app)
+            supervisor.handle(.appInstalled(app.description))
+        }
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
@@ -45,7 +52,7 @@ final class AppInstaller {
         }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
-            loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
+            loaded: catalog.apps.map(\.identifier.rawValue), failed: faults)
     }
 
     /// Installs an instance of a template (`name@x`), which there is no file of.
@@ -60,6 +67,7 @@ final class AppInstaller {
         guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
         catalog.add(app)
         staleness.watchPrograms(loader.programFiles)
+        for fault in supervisor.sockets.update(app) { reporter.say(.error, fault.message) }
         supervisor.handle(.appInstalled(app.description))
         return app
     }
@@ -70,6 +78,7 @@ final class AppInstaller {
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
             supervisor.handle(.appRemoved(app.identifier))
+            supervisor.sockets.forget(app.identifier)
         }
     }
 

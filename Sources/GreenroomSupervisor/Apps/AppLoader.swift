@@ -420,6 +420,12 @@ final class AppLoader {
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
+        let sockets: [SocketSpecification]
+        do throws(SystemError) {
+            sockets = try manifest.socketSpecifications()
+        } catch {
+            throw LoadFailure(message: "\(error)")
+        }
         var app = InstalledApp(
             identifier: AppIdentifier(manifest.identifier),
             name: manifest.name == manifest.identifier
@@ -443,7 +449,7 @@ final class AppLoader {
             description: description(
                 of: manifest, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            poolEnvironment: environment.pool)
+            sockets: sockets, poolEnvironment: environment.pool)
         // A generation is a promise that paused instances are still what they should be, also to
         // the next supervisor, which knows no former app to count from: hence a digest.
         app.desktop = desktop
@@ -555,7 +561,8 @@ final class AppLoader {
             terminateGrace: manifest.terminateGrace,
             prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
             supervision: manifest.supervision.map(Supervision.init),
-            dependencies: manifest.dependencies.map(Dependencies.init))
+            dependencies: manifest.dependencies.map(Dependencies.init),
+            hasSockets: manifest.socket != nil)
     }
 }
 

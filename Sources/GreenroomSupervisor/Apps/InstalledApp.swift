@@ -63,6 +63,8 @@ struct InstalledApp: Sendable {
     var fingerprint: [InspectedFile]
     /// What the core knows of it.
     var description: AppDescription
+    /// What the daemon listens on for it.
+    var sockets: [SocketSpecification]
 
     var readyCondition: ReadyCondition { description.readyCondition }
 

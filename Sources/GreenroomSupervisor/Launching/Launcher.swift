@@ -162,7 +162,16 @@ final class Launcher {
             instance.argumentPrefix.count > 1
             ? instance.argumentPrefix + context.arguments.dropFirst() : context.arguments
         let environment =
-            if let own = context.environment { try StringList(own) } else { app.encodedEnvironment }
+            if app.description.hasSockets {
+                try StringList(
+                    supervisor.sockets.environment(
+                        context.environment ?? app.environment, of: app.identifier,
+                        pid: instance.pid))
+            } else if let own = context.environment {
+                try StringList(own)
+            } else {
+                app.encodedEnvironment
+            }
         let message = DaemonMessage.go(
             GoMessage(
                 arguments: try StringList(arguments),
@@ -241,7 +250,13 @@ final class Launcher {
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
         let environment =
-            if let own = context.environment { StringBlock(own) } else {
+            if app.description.hasSockets {
+                StringBlock(
+                    supervisor.sockets.environment(
+                        context.environment ?? app.environment, of: app.identifier, pid: nil))
+            } else if let own = context.environment {
+                StringBlock(own)
+            } else {
                 StringBlock(
                     terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
             }
@@ -290,6 +305,9 @@ final class Launcher {
         specification.resourceLimits = app.limits
         if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
+        }
+        if app.description.hasSockets {
+            specification.descriptors += supervisor.sockets.passed(to: app.identifier)
         }
         return specification
     }

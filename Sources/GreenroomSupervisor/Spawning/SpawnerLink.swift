@@ -26,6 +26,8 @@ final class SpawnerLink {
     struct Greeting {
         var welcome: Welcome
         var instances: [InstanceRecord]
+        /// What an earlier supervisor had kept there, by name.
+        var kept: [String: FileDescriptor] = [:]
     }
 
     var onMessage: ((SpawnerMessage) -> Void)?
@@ -115,6 +117,7 @@ final class SpawnerLink {
                 stateByteCount: UInt32(RuntimeState.byteCount),
                 graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
         var greeting: Greeting?
+        var kept: [String: FileDescriptor] = [:]
         var expected = 0
         while greeting == nil || greeting!.instances.count < expected {
             var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
@@ -124,9 +127,10 @@ final class SpawnerLink {
             for message in try connection.receive() {
                 switch message {
                 case .welcome(let welcome):
-                    greeting = Greeting(welcome: welcome, instances: [])
+                    greeting = Greeting(welcome: welcome, instances: [], kept: kept)
                     expected = Int(welcome.instanceCount)
                 case .instance(let record): greeting?.instances.append(record)
+                case .kept(let name, let descriptor): kept[name] = descriptor
                 case .spawned, .spawnFailed, .exited, .emptied, .failed: early.append(message)
                 }
             }
@@ -193,7 +197,7 @@ final class SpawnerLink {
         switch message {
         case .spawned(let record): openOrders[record.instance] = nil
         case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed: break
+        case .welcome, .instance, .exited, .emptied, .failed, .kept: break
         }
         onMessage?(message)
     }
