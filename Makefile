@@ -6,6 +6,7 @@
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
+#   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
@@ -25,6 +26,8 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+# (SECONDS itself is also the shell's clock.)
+FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
 SWIFT      ?= swift
 CLANG      ?= clang
@@ -39,8 +42,8 @@ export SWIFT_BACKTRACE := enable=no
 -include Sources/CPrewarm/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots docs bench simulate install uninstall test-asan test-tsan \
-    setup setup-demo build release clean units deb test-deb
+.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
+    test-tsan setup setup-demo build release clean units deb test-deb
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -103,11 +106,14 @@ docs: setup
 	    --fallback-bundle-identifier io.greenroom --transform-for-static-hosting \
 	    >.build/symbols/docc.log 2>&1 || { cat .build/symbols/docc.log >&2; exit 1; }
 	@echo "docs: any web server over .build/Greenroom.doccarchive, for one python3 -m http.server"
+fuzz: setup
+	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])

@@ -21,6 +21,7 @@ public struct Greenroomctl: ParsableCommand {
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
             Explain.self, Logs.self, Verify.self, Reload.self,
+            Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
             Doctor.self, Completion.self,
         ])
 
@@ -28,6 +29,9 @@ public struct Greenroomctl: ParsableCommand {
 
     /// Performs the command line and ends the process.
     public static func start() -> Never {
+        if let linked = LinkedRun(CommandLine.arguments) {
+            Glibc.exit(linked.execute(StandardConsole()))
+        }
         if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
         }

@@ -16,7 +16,7 @@ public struct AppManifest: Hashable, Sendable {
     /// `Type=`
     public var kind: Kind
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
-    /// name if nobody looked it up.
+    /// name if nobody looked it up. Empty if the desktop entry of the same identifier has it.
     public var command: [String]
     /// `Environment=`, in order; of one name the last assignment alone.
     public var environment: [EnvironmentVariable]
@@ -50,7 +50,11 @@ public struct AppManifest: Hashable, Sendable {
 
     public var prewarm: Prewarm
 
-    /// What an app is to Greenroom.
+    // MARK: [Install]
+
+    /// `WantedBy=`: when it starts by itself once it is enabled.
+    public var wantedBy: [StartOccasion]
+
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program

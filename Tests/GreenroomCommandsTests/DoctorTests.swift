@@ -57,16 +57,16 @@ private struct FakePatient: Patient {
             .map { String($0.dropFirst(directory.count + 1).prefix { $0 != "/" }) }
         return names.isEmpty ? nil : Set(names).sorted()
     }
-    func status(of path: String) -> FileStatus? {
-        if path == socketPath { return socketMode.map { FileStatus(kind: .socket, mode: $0) } }
+    func status(of path: String) -> PathStatus? {
+        if path == socketPath { return socketMode.map { PathStatus(kind: .socket, mode: $0) } }
         if path == "/run/systemd/system", !isWithSystemd { return nil }
         let mode: UInt32 = closedFiles.contains(path) ? 0o700 : 0o755
-        if files[path] != nil { return FileStatus(kind: .file, mode: mode) }
+        if files[path] != nil { return PathStatus(kind: .file, mode: mode) }
         let isDirectory = [
             "/run/systemd/system", "/run/greenroom", "/usr/lib/greenroom", "/usr/lib", "/usr",
         ]
         .contains(path)
-        return isDirectory ? FileStatus(kind: .directory, mode: mode) : nil
+        return isDirectory ? PathStatus(kind: .directory, mode: mode) : nil
     }
     func link(at path: String) -> String? { links[path] }
     func hasGroup(_ name: String) -> Bool { name == "adm" }

@@ -44,7 +44,8 @@ final class ControlClient {
         do throws(SystemError) {
             while let sent = try sendNext(descriptors) { connection.sent(byteCount: sent) }
         } catch {
-            throw error.isDisconnection ? .disconnected : .system(error)
+            // A daemon that hangs up says why, if it can: that is read where the reply would be.
+            if !error.isDisconnection { throw .system(error) }
         }
     }
 

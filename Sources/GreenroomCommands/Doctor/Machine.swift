@@ -74,17 +74,17 @@ struct Machine: Patient {
         return names.sorted()
     }
 
-    func status(of path: String) -> FileStatus? {
+    func status(of path: String) -> PathStatus? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
-        let kind: FileStatus.Kind =
+        let kind: PathStatus.Kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .file
             case S_IFDIR: .directory
             case S_IFSOCK: .socket
             case _: .other
             }
-        return FileStatus(
+        return PathStatus(
             kind: kind, mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid)
     }
 

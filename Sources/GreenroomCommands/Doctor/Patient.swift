@@ -18,7 +18,7 @@ protocol Patient {
     /// Names of a directory, sorted.
     func names(in directory: String) -> [String]?
     /// Of what a path leads to.
-    func status(of path: String) -> FileStatus?
+    func status(of path: String) -> PathStatus?
     func link(at path: String) -> String?
     func hasGroup(_ name: String) -> Bool
     /// Whether the kernel has it, and lets us use it.
@@ -27,7 +27,7 @@ protocol Patient {
     func run(_ words: [String]) -> (status: Int32, output: String)?
 }
 
-struct FileStatus: Equatable {
+struct PathStatus: Equatable {
     enum Kind { case file, directory, socket, other }
     var kind: Kind
     /// Of chmod(2), 0 to 0o7777.

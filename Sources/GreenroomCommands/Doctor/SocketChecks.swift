@@ -50,7 +50,7 @@ extension Patient {
     }
 
     /// Anybody may connect: what a client may do is decided for each call.
-    private func permissionFinding(_ status: FileStatus) -> Finding {
+    private func permissionFinding(_ status: PathStatus) -> Finding {
         let code = "socket"
         let mode = String(status.mode, radix: 8)
         guard status.kind == .socket else {

@@ -106,11 +106,29 @@ extension Control {
           timestampUSec: int
         )
 
+        # One of the further ways to start an app that its desktop entry has.
+        type DesktopAction (identifier: string, name: string)
+
+        # What a desktop entry says of an app, beside how it is started.
+        type DesktopFacts (
+          file: string,
+          # Whether menus show it.
+          shown: bool,
+          # It runs in a terminal.
+          terminal: bool,
+          dbusActivatable: bool,
+          icon: ?string,
+          startupWMClass: ?string,
+          actions: []DesktopAction
+        )
+
         type AppSummary (
           # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
@@ -119,7 +137,10 @@ extension Control {
           # Instances that were launched and have not ended.
           runningCount: int,
           # Of its most recently used running instance.
-          state: ExecutionState
+          state: ExecutionState,
+          # Absent where only a desktop entry makes the app.
+          manifestFile: ?string,
+          desktop: ?DesktopFacts
         )
 
         type InstanceStatus (
@@ -209,7 +230,9 @@ extension Control {
           processId: int,
           features: []string,
           degraded: []Note,
-          surroundings: ?Surroundings
+          surroundings: ?Surroundings,
+          # Where it reads manifests, in order of precedence.
+          appDirectories: ?[]string
         )
 
         # The installed apps, by identifier.
@@ -243,7 +266,12 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool,
+          # One of the actions of its desktop entry instead of the app itself.
+          action: ?string
         ) -> (
           instance: int,
           processId: ?int,

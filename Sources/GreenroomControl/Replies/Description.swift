@@ -10,6 +10,8 @@ extension Control {
         public var degraded: [Note]
         /// Nil from a daemon that does not say.
         public var surroundings: Surroundings?
+        /// Where it reads manifests, in order of precedence.
+        public var appDirectories: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
         ) {
@@ -80,6 +82,7 @@ extension Control.Description: ParametersEncodable {
         writer.member("features", features)
         writer.member("degraded", objects: degraded)
         writer.member("surroundings", ifPresent: surroundings)
+        if !appDirectories.isEmpty { writer.member("appDirectories", appDirectories) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -89,6 +92,7 @@ extension Control.Description: ParametersEncodable {
             case "version": version = try member.text()
             case "processId": processId = try member.integer()
             case "features": features = try member.texts()
+            case "appDirectories": appDirectories = try member.optionalTexts() ?? []
             case "degraded":
                 degraded = try member.objects { (object) throws(ServiceError) in
                     try Control.Note(object)

@@ -11,6 +11,7 @@ extension ControlHandler {
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
         description.surroundings = surroundings()
+        description.appDirectories = installer.loader.directories
         return description
     }
 
@@ -19,7 +20,7 @@ extension ControlHandler {
         catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }.map { app in
             let records = supervisor.lifecycle.instances(of: app.identifier)
             let running = records.filter(\.isRunning)
-            return Control.AppSummary(
+            var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
                 isEligible: app.ineligibility == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
@@ -28,6 +29,10 @@ extension ControlHandler {
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
+            summary.program = app.executablePath
+            summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
+            summary.desktop = app.desktop?.facts
+            return summary
         }
     }
 
