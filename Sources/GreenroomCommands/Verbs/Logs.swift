@@ -21,10 +21,15 @@ struct Logs: ParsableCommand {
         help: ArgumentHelp("Only the last lines, so many of them.", valueName: "number"))
     var lines: UInt?
 
-    @Option(help: ArgumentHelp("Not before this time, as in systemd.time(7).", valueName: "time"))
+    // What begins with a hyphen is a value too: "--since -1h", "--boot -1".
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Not before this time, as in systemd.time(7).", valueName: "time"))
     var since: String?
 
-    @Option(help: ArgumentHelp("Not after this time.", valueName: "time"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Not after this time.", valueName: "time"))
     var until: String?
 
     @Option(
@@ -33,7 +38,7 @@ struct Logs: ParsableCommand {
     var priority: String?
 
     @Option(
-        name: .shortAndLong,
+        name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp(
             "Of this boot: 0 is the current one, -1 the one before.", valueName: "id"))
     var boot: String?
