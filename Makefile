@@ -8,6 +8,7 @@
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
+#   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 
@@ -41,7 +42,7 @@ export SWIFT_BACKTRACE := enable=no
 include Tests/Benchmarks/build.mk
 
 .PHONY: help demo test check snapshots bench fuzz simulate install uninstall test-asan test-tsan \
-    setup setup-demo build release clean units
+    setup setup-demo build release clean units deb test-deb
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -85,6 +86,8 @@ snapshots: build
 	@UPDATE_SNAPSHOTS=1 $(SWIFT) test --skip-build --disable-xctest \
 	    --filter '^(GreenroomCommandsTests|ManualTests)' | grep -E '^✘' || true
 	@git --no-pager diff --stat -- Tests Sources/Documentation
+test-deb: deb
+	@Tests/packages/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -101,7 +104,9 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-UNITS := greenroomd.service greenroomd.socket greenroom-apps.service
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom.slice
+VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
+    Sources/GreenroomCommands/Greenroomctl.swift)
 units:
 	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
 	    mkdir -p .build/units/$$(dirname $$unit); \
@@ -115,6 +120,9 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
+	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
+	@install -D -m 644 systemd/greenroom.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/greenroom.conf
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog systemd/greenroom.catalog
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
 	@for page in $(MANUAL); do \
 	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
@@ -133,9 +141,16 @@ uninstall:
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
+	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 	@rm -f $(foreach page,$(MANUAL),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
+
+# The Debian packages, in .build/packages. VERSION= for one that is to replace another.
+deb: release
+	@mkdir -p .build/packages
+	@config/debian/build $(VERSION) $(abspath .build/packages)
 
 clean:
 	@rm -rf .build

@@ -146,7 +146,8 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            swiftSettings: relaxed),
 
         .testTarget(
             name: "ManualTests",

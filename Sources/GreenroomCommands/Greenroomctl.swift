@@ -20,7 +20,7 @@ public struct Greenroomctl: ParsableCommand {
         subcommands: [
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
-            Explain.self, Verify.self, Reload.self,
+            Explain.self, Logs.self, Verify.self, Reload.self,
             Completion.self,
         ])
 
