@@ -46,6 +46,7 @@ let package = Package(
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
+                "AppFolders", "DesktopEntry",
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
@@ -53,10 +54,16 @@ let package = Package(
             name: "GreenroomCommands",
             dependencies: [
                 "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
+                "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .target(
             name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
+            swiftSettings: strict),
+
+        .target(
+            name: "AppFolders",
+            dependencies: ["DesktopEntry", "GreenroomLinux", "GreenroomManifest", "UnitFile"],
             swiftSettings: strict),
 
         // One interface each.
@@ -68,6 +75,7 @@ let package = Package(
         .target(name: "GreenroomLifecycle", swiftSettings: strict),
         .target(name: "GreenroomAppChannel", swiftSettings: strict),
         .target(name: "UnitFile", swiftSettings: strict),
+        .target(name: "DesktopEntry", swiftSettings: strict),
         .target(name: "GreenroomManifest", dependencies: ["UnitFile"], swiftSettings: strict),
         .target(name: "Varlink", swiftSettings: strict),
         .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
@@ -106,10 +114,13 @@ let package = Package(
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
         .testTarget(
+            name: "DesktopEntryTests", dependencies: ["DesktopEntry"], swiftSettings: relaxed),
+        .testTarget(
             name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],
+            name: "VarlinkTests",
+            dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomControlTests",
@@ -145,7 +156,8 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            swiftSettings: relaxed),
 
         .testTarget(
             name: "ManualTests",
@@ -153,7 +165,7 @@ let package = Package(
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
 
         // The whole daemon, as real processes.
         .testTarget(

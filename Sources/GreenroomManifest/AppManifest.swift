@@ -16,7 +16,7 @@ public struct AppManifest: Hashable, Sendable {
     /// `Type=`
     public var kind: Kind
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
-    /// name if nobody looked it up.
+    /// name if nobody looked it up. Empty if the desktop entry of the same identifier has it.
     public var command: [String]
     /// `Environment=`, in order; of one name the last assignment alone.
     public var environment: [EnvironmentVariable]
@@ -50,6 +50,11 @@ public struct AppManifest: Hashable, Sendable {
 
     public var prewarm: Prewarm
 
+    // MARK: [Install]
+
+    /// `WantedBy=`: when it starts by itself once it is enabled.
+    public var wantedBy: [StartOccasion]
+
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program
@@ -75,6 +80,7 @@ public struct AppManifest: Hashable, Sendable {
         case named(String)
     }
 
+    /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
         /// `Depth=`: `main` for a program, `application-main` for an SDK app unless set.
         public var depth: Depth

@@ -143,4 +143,10 @@ int gr_notify(const char *address, const char *text);
  * read anew from the page cache where they are. Nothing is lost if it fails. */
 void gr_drop_text(void);
 
+/* Whether the kernel has these and lets us make them (probe.c). */
+bool gr_has_clone3(void);
+bool gr_has_pidfd(void);
+bool gr_has_close_range(void);
+bool gr_has_memfd(void);
+
 #pragma clang assume_nonnull end

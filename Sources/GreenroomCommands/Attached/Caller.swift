@@ -61,7 +61,7 @@ enum Caller {
     }
 
     /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
-    private static func environment() -> [String] {
+    static func environment() -> [String] {
         var variables: [String] = []
         var next = unsafe environ
         while let text = unsafe next.pointee {
@@ -71,7 +71,7 @@ enum Caller {
         return variables
     }
 
-    private static func currentPath() -> String? {
+    static func currentPath() -> String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(cString: path)

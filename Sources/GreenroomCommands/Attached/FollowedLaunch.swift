@@ -90,7 +90,7 @@ final class FollowedLaunch {
                     }
                     tries += 1
                     isConnected = false
-                case .control, .service, .unknown, .system, .ambiguous: throw error
+                case .control, .service, .unknown, .system, .ambiguous, .manifest: throw error
                 }
             }
         }
@@ -185,7 +185,8 @@ final class FollowedLaunch {
         } catch {
             switch error {
             case .control(.notRunning): break
-            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous:
+            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous,
+                .manifest:
                 StandardConsole().complain(
                     "\(Phrase.signalName(signal)) was not forwarded: \(error)")
             }

@@ -30,7 +30,7 @@ struct LinkedRun: Equatable {
             let client = try ControlClient(path: SocketPath.find(option: nil))
             guard case .listed(let apps) = try client.call(.list) else { throw .unknown("oddly") }
             let app = try Self.app(called: name, among: apps)
-            if let program = app.program, SearchPath.isOurselves(program) {
+            if let program = app.program, ProgramSearch.isOurselves(program) {
                 return executeElsewhere(
                     because:
                         "\(app.identifier) has this link as its program; its Exec= should name "
@@ -42,7 +42,7 @@ struct LinkedRun: Equatable {
         } catch {
             switch error {
             case .unreachable: return executeElsewhere(because: error.description, console)
-            case .disconnected, .control, .service, .unknown, .system, .ambiguous:
+            case .disconnected, .control, .service, .unknown, .system, .ambiguous, .manifest:
                 console.complain(error.description)
                 return error.attachedExitCode
             }
@@ -70,7 +70,7 @@ struct LinkedRun: Equatable {
     }
 
     private func executeElsewhere(because reason: String, _ console: any Console) -> Int32 {
-        guard let program = SearchPath(call).next else {
+        guard let program = ProgramSearch(call).next else {
             console.complain(reason)
             console.complain("and no other program called \(name) comes later in PATH")
             return 127
@@ -87,7 +87,7 @@ struct LinkedRun: Equatable {
 }
 
 /// PATH (execvp(3)) behind the place at which we were found.
-struct SearchPath {
+struct ProgramSearch {
     private let directories: ArraySlice<String>
     private let name: String
 

@@ -37,6 +37,8 @@ extension Control {
         public var workingDirectoryDescriptor: Int?
         /// The first terminal among its standard descriptors becomes its controlling terminal.
         public var takesTerminal = false
+        /// One of the actions of its desktop entry instead of the app itself.
+        public var action: String?
 
         public init(app: String) { self.app = app }
 
@@ -61,6 +63,7 @@ extension Control.LaunchCall: ParametersEncodable {
             case "background": isBackground = try member.optionalBool()
             case "attached": isAttached = try member.optionalBool()
             case "launchIdentifier": launchIdentifier = try Self.identifier(member)
+            case "action": action = try member.optionalText()
             case "standardInputDescriptor": standardInput = try Self.index(member, call)
             case "standardOutputDescriptor": standardOutput = try Self.index(member, call)
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
@@ -124,5 +127,6 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("standardErrorDescriptor", ifPresent: standardError)
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
         if takesTerminal { writer.member("terminal", true) }
+        writer.member("action", ifPresent: action)
     }
 }

@@ -106,6 +106,22 @@ extension Control {
           timestampUSec: int
         )
 
+        # One of the further ways to start an app that its desktop entry has.
+        type DesktopAction (identifier: string, name: string)
+
+        # What a desktop entry says of an app, beside how it is started.
+        type DesktopFacts (
+          file: string,
+          # Whether menus show it.
+          shown: bool,
+          # It runs in a terminal.
+          terminal: bool,
+          dbusActivatable: bool,
+          icon: ?string,
+          startupWMClass: ?string,
+          actions: []DesktopAction
+        )
+
         type AppSummary (
           # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
           identifier: string,
@@ -121,7 +137,10 @@ extension Control {
           # Instances that were launched and have not ended.
           runningCount: int,
           # Of its most recently used running instance.
-          state: ExecutionState
+          state: ExecutionState,
+          # Absent where only a desktop entry makes the app.
+          manifestFile: ?string,
+          desktop: ?DesktopFacts
         )
 
         type InstanceStatus (
@@ -147,6 +166,18 @@ extension Control {
 
         # Something to know, with a code for programs and a text for people.
         type Note (code: string, text: string)
+
+        # The files and processes that the daemon works with.
+        type Surroundings (
+          runtimeDirectory: string,
+          configurationFile: string,
+          # In order of precedence.
+          appDirectories: []string,
+          shimFile: string,
+          spawnerFile: string,
+          # Absent while there is none.
+          spawnerProcessId: ?int
+        )
 
         type ManifestFault (file: string, line: int, column: int, message: string)
 
@@ -198,7 +229,10 @@ extension Control {
           version: string,
           processId: int,
           features: []string,
-          degraded: []Note
+          degraded: []Note,
+          surroundings: ?Surroundings,
+          # Where it reads manifests, in order of precedence.
+          appDirectories: ?[]string
         )
 
         # The installed apps, by identifier.
@@ -235,7 +269,9 @@ extension Control {
           workingDirectoryDescriptor: ?int,
           # The first terminal among the standard descriptors becomes its controlling terminal,
           # with job control as in a shell. It must not be that of another session: a pty is meant.
-          terminal: ?bool
+          terminal: ?bool,
+          # One of the actions of its desktop entry instead of the app itself.
+          action: ?string
         ) -> (
           instance: int,
           processId: ?int,

@@ -24,6 +24,7 @@ extension Control {
         }
     }
 
+    /// What `Status` returns of an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -49,6 +50,7 @@ extension Control {
         }
     }
 
+    /// What `List` returns of an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?
@@ -59,6 +61,9 @@ extension Control {
         public var prewarmTarget: Int
         public var runningCount: Int
         public var state: ExecutionState
+        /// Nil where only a desktop entry makes the app.
+        public var manifestFile: String?
+        public var desktop: DesktopFacts?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -151,6 +156,8 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("prewarmTarget", prewarmTarget)
         writer.member("runningCount", runningCount)
         writer.member("state", state)
+        writer.member("manifestFile", ifPresent: manifestFile)
+        writer.member("desktop", ifPresent: desktop)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -165,6 +172,9 @@ extension Control.AppSummary: ParametersEncodable {
             case "prewarmTarget": prewarmTarget = try member.integer()
             case "runningCount": runningCount = try member.integer()
             case "state": state = try member.word()
+            case "manifestFile": manifestFile = try member.optionalText()
+            case "desktop" where member.value != .null:
+                desktop = try Control.DesktopFacts(try member.object())
             case _: break
             }
         }

@@ -1,6 +1,7 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
@@ -57,6 +58,19 @@ struct InstalledApp: Sendable {
     var description: AppDescription
 
     var readyCondition: ReadyCondition { description.readyCondition }
+
+    /// Of its manifest's file, or that of an instance if its template's was read.
+    var fileName = ""
+    /// Of the files that its manifest was read from.
+    var sourceDigest: UInt64 = 0
+    /// When it starts by itself.
+    var startOccasions: Set<StartOccasion> = []
+    /// Of its desktop entry, if it has one.
+    var desktop: DesktopApp?
+    /// No manifest adds to its desktop entry.
+    var isDesktopOnly = false
+    /// A template's instance that somebody asked for: forgotten when nothing of it is left.
+    var isMadeOnDemand = false
 
     /// Of `environment`; computed once because the launch path compares it.
     var poolEnvironment: PoolEnvironment

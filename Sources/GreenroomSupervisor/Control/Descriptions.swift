@@ -7,9 +7,12 @@ internal import GreenroomLinux
 
 extension ControlHandler {
     var description: Control.Description {
-        Control.Description(
+        var description = Control.Description(
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
+        description.surroundings = surroundings()
+        description.appDirectories = installer.loader.directories
+        return description
     }
 
     /// The apps that the client may observe, by identifier.
@@ -27,6 +30,8 @@ extension ControlHandler {
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
             summary.program = app.executablePath
+            summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
+            summary.desktop = app.desktop?.facts
             return summary
         }
     }

@@ -16,6 +16,8 @@ struct LaunchContext {
     var requestedAt: Instant
     /// One of its standard streams is to be its controlling terminal.
     var takesTerminal = false
+    /// Another file than the app's.
+    var executablePath: String?
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }

@@ -41,9 +41,9 @@ final class Launcher {
         for call: Control.LaunchCall, of app: InstalledApp, descriptors: [FileDescriptor],
         requestedAt: Instant
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var context = LaunchContext(
-            arguments: call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments,
-            requestedAt: requestedAt)
+        let command = try DesktopLaunch(call, of: app)
+        var context = LaunchContext(arguments: command.arguments, requestedAt: requestedAt)
+        context.executablePath = command.executablePath
         var key = app.poolEnvironment.key
         if call.callerEnvironment != nil || !call.environment.isEmpty {
             let environment = Self.environment(of: call, base: app.environment)
@@ -244,6 +244,7 @@ final class Launcher {
         }
         if let umask = context.umask { specification.fileModeMask = umask }
         specification.takesControllingTerminal = context.takesTerminal
+        if let path = context.executablePath { specification.path = path }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
             for: isInBackground ? .background : .foreground)
