@@ -225,4 +225,40 @@ import Testing
         try desk.shell.await("ready> ")
         #expect(!desk.shell.isRaw)
     }
+
+    @Test func `a client that is ended while the daemon is away gives the terminal back`() throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
+        _ = try desk.instance(Self.cold)
+        try desk.daemon.kill()
+        try desk.shell.enter("alone", until: "got alone\r\n")
+        kill(desk.shell.foregroundGroup, SIGTERM)
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+        try desk.daemon.start()
+    }
+
+    @Test(arguments: all)
+    func `without cgroups it stops and goes on all the same`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"), [], .asNobody)
+        try desk.shell.enter("greenroomctl run \(app) -- raw", until: "waiting\r\n")
+        desk.shell.type("\u{1A}")
+        try desk.shell.await("stopping\r\n")
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+        try desk.shell.enter("fg", until: "going on\r\n")
+        desk.shell.type("q")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 3"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `the program's children are its own alone`(_ app: String) throws {
+        let desk = try Self.desk("/bin/bash")
+        let shown = try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'wait -n; echo wait $?; sleep 0 & wait -n; echo wait $?'"
+        )
+        #expect(shown.contains("wait 127\r\nwait 0\r\n"))
+    }
 }

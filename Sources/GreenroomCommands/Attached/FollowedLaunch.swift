@@ -11,6 +11,9 @@ final class FollowedLaunch {
     /// How long the daemon may be away. systemd restarts it at once; a reboot ends us anyway.
     /// 600 tries are 30 s.
     static let reconnectLimit = 600
+    /// For the status of an app that has ended meanwhile, which a daemon that was stopped takes along:
+    /// 5 s.
+    static let statusLimit = 100
     /// Before each try, in milliseconds.
     static let reconnectPause: CInt = 50
 
@@ -58,6 +61,12 @@ final class FollowedLaunch {
         return exited
     }
 
+    /// The app's main process is gone. Asked only while there is nobody else to ask.
+    private var hasEnded: Bool {
+        guard let process = job.process else { return false }
+        return ProcessTable.entry(of: process).map(\.isZombie) ?? true
+    }
+
     /// Calls until there is an answer, on new connections if need be.
     private func insist(
         _ call: ControlCall, descriptors: [CInt]
@@ -76,7 +85,9 @@ final class FollowedLaunch {
             } catch {
                 switch error {
                 case .disconnected, .unreachable, .control(.shuttingDown):
-                    guard tries < Self.reconnectLimit else { throw error }
+                    guard tries < (hasEnded ? Self.statusLimit : Self.reconnectLimit) else {
+                        throw error
+                    }
                     tries += 1
                     isConnected = false
                 case .control, .service, .unknown, .system, .ambiguous, .manifest: throw error
