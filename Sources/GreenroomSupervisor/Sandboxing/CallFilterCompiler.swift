@@ -23,15 +23,16 @@ struct CallFilterCompiler {
         let architectures = try architectures()
         let restrictions = CallRestrictions(sandbox).rules
         var programs: [[UInt8]] = []
+        // First what leaves all other calls alone: the last may forbid installing another.
+        if !restrictions.isEmpty || rules.architectures != nil {
+            programs.append(try compile(Self.allow, architectures, restrictions))
+        }
         if let filter = rules.filter {
             let otherwise = rules.errorNumber.map(Self.fail) ?? Self.kill
             programs.append(
                 try compile(
                     filter.isAllowList ? otherwise : Self.allow, architectures,
                     listed(filter, otherwise)))
-        }
-        if !restrictions.isEmpty || rules.architectures != nil {
-            programs.append(try compile(Self.allow, architectures, restrictions))
         }
         return programs
     }

@@ -107,6 +107,32 @@ import Testing
         }
     }
 
+    @Test(arguments: users)
+    func `keys of every kind hold together`(user: Int32) throws {
+        let prison = try Prison(
+            [
+                "ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes", "PrivateNetwork=yes",
+                "PrivateDevices=yes", "BindReadOnlyPaths=SCRATCH", "ProtectKernelTunables=yes",
+                "ProtectKernelModules=yes", "ProtectKernelLogs=yes", "ProtectControlGroups=yes",
+                "ProtectClock=yes", "ProtectHostname=yes", "CapabilityBoundingSet=",
+                "SystemCallFilter=@system-service", "SystemCallErrorNumber=EPERM",
+                "SystemCallArchitectures=native", "RestrictAddressFamilies=AF_UNIX",
+                "RestrictNamespaces=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
+                "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "NoNewPrivileges=yes",
+            ], user: user)
+        let acts = [
+            "write=/tmp/file", "write=SCRATCH/file", "socket=2", "unshare=268435456", "wx",
+            "chroot", "capability=21", "privileges", "hostname", "socketpair",
+        ]
+        for result in try attempt(acts, in: prison) {
+            #expect(
+                result == [
+                    "done", "EROFS", "EAFNOSUPPORT", "EPERM", "EPERM", "EPERM", "EPERM", "EPERM",
+                    "EPERM", "done",
+                ])
+        }
+    }
+
     @Test func `a call that kills says so in the exit status`() throws {
         let prison = try Prison(["SystemCallFilter=~chroot"])
         try prison.daemon.awaitPaused(Self.app)
