@@ -69,6 +69,8 @@ struct App: Hashable, Sendable {
     var lastLaunched = Instant(nanoseconds: 0)
     /// Its pool was discarded as stale and has not been filled since.
     var poolIsStale = false
+    /// Its sockets are being watched.
+    var isListening = false
 
     init(record: AppRecord) { self.record = record }
 
@@ -142,4 +144,5 @@ enum WaitingPlace: Hashable, Sendable {
     case prewarm(AppIdentifier)
     case end(InstanceIdentifier)
     case freeze(InstanceIdentifier)
+    case held(AppIdentifier)
 }

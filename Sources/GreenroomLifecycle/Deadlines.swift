@@ -5,6 +5,7 @@ extension Lifecycle {
             case .instance(let id): instanceDeadlineReached(id)
             case .app(let app): wantRefill(of: app)
             case .pressure: reclaim()
+            case .start(let app): startDue(app)
             }
         }
     }

@@ -33,14 +33,24 @@ public enum Refusal: Hashable, Sendable {
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
+    /// The daemon does not start it by itself any more.
+    case failed(AppIdentifier, SupervisionFailure)
+    /// Another app that it requires cannot be had.
+    indirect case dependencyFailed(AppIdentifier, on: AppIdentifier, Refusal)
+    /// It ended before it was ready.
+    case requiredEnded(AppIdentifier, ExitReason)
+    /// Another app was launched that it conflicts with.
+    case conflict(AppIdentifier, with: AppIdentifier)
 }
 
+/// What a request is told, once.
 public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
     case prewarmed(InstanceIdentifier)
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
+    case reset(AppIdentifier)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -68,6 +78,8 @@ public enum Record: Hashable, Sendable {
     case reclaimed(InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     case crashLooped(AppIdentifier, until: Instant)
+    case restartScheduled(AppIdentifier, at: Instant)
+    case failed(AppIdentifier, SupervisionFailure)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -93,4 +105,8 @@ public enum Effect: Hashable, Sendable {
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
     case record(Record)
+
+    /// Watch the app's listening sockets until one is readable (`Event.connectionArrived`, once).
+    case awaitConnection(AppIdentifier)
+    case ignoreConnections(AppIdentifier)
 }

@@ -139,6 +139,8 @@ extension Lifecycle {
         note(.exited(record))
         effects.append(.release(id))
         ended.append(id)
+        supervise(record)
+        standingChanged(of: record.app, because: record.endReason)
         forgetOldEnds()
     }
 
@@ -163,6 +165,8 @@ extension Lifecycle {
     mutating func shutdownRequested() {
         isShuttingDown = true
         for app in directory.keys.sorted() { refusePrewarms(of: app, .shuttingDown) }
+        for app in held.keys.sorted() { refuseHeld(app, .shuttingDown) }
+        for (app, entry) in directory where entry.isListening { reviewSocket(of: app) }
         for id in table.keys.sorted() { end(id, .shutdown, gently: true) }
     }
 }

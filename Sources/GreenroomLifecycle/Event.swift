@@ -39,6 +39,7 @@ public enum Transition: Hashable, Sendable {
     case forceQuit
 }
 
+/// How short memory is.
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
     /// Give back what nobody waits for: every prewarmed instance, then suspended ones.
@@ -98,4 +99,10 @@ public enum Event: Hashable, Sendable {
     case restored
     /// End every instance, with its grace.
     case shutdownRequested
+
+    // Supervision
+    /// Forget that the app failed, and its latest starts, crashes and failures.
+    case resetFailedRequested(RequestIdentifier, AppIdentifier)
+    /// Somebody connects to a socket that is watched (`Effect.awaitConnection`), or sends to it.
+    case connectionArrived(AppIdentifier)
 }

@@ -82,6 +82,10 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case spawnFailed = 13
     /// The spawner died, so nobody saw how it ended.
     case unknown = 14
+    /// Another app was launched that it conflicts with.
+    case conflict = 15
+    /// A client ended an app that it requires.
+    case dependencyEnded = 16
 }
 
 /// How the main process of an instance ended (wait(2)).

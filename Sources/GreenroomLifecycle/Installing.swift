@@ -7,6 +7,7 @@ extension Lifecycle {
         let old = directory[app]!.description
         for id in directory[app]!.running { leaveFront(table[id]!.record) }
         directory[app]!.description = description
+        indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
         if let old, old.environmentKey != description.environmentKey {
@@ -15,6 +16,8 @@ extension Lifecycle {
         discardUnwanted(description)
         reviseSuspension(description)
         wantRefill(of: app)
+        if isRestored { considerAutostart(CollectionOfOne(app), mayStart: false) }
+        reviewSocket(of: app)
     }
 
     private mutating func adopt(_ app: AppIdentifier) {
@@ -26,7 +29,7 @@ extension Lifecycle {
     }
 
     /// A new build may have mended what failed.
-    private mutating func giveNewChance(_ app: AppIdentifier) {
+    mutating func giveNewChance(_ app: AppIdentifier) {
         updateApp(app) {
             $0.prewarmFailures = 0
             $0.prewarmRetryAt = nil
@@ -34,7 +37,12 @@ extension Lifecycle {
             $0.launchRetryAt = nil
             $0.crashes = []
             $0.crashLoopUntil = nil
+            $0.failure = nil
+            $0.starts = []
+            $0.restartCount = 0
+            $0.restartStreak = 0
         }
+        reviewSocket(of: app)
     }
 
     /// Paused instances of another generation, or beyond the count. One that a client asked for
@@ -70,7 +78,13 @@ extension Lifecycle {
         for id in entry.running { leaveFront(table[id]!.record) }
         directory[app]!.description = nil
         directory[app]!.isRemoved = true
+        indexDependencies(of: app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
+        clearStart(app)
+        refuseHeld(app, .noSuchApp(app))
+        standingChanged(of: app)
+        if entry.isListening { effects.append(.ignoreConnections(app)) }
+        directory[app]!.isListening = false
         refusePrewarms(of: app, .noSuchApp(app))
         for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
         for id in entry.running.sorted() where table[id]!.record.state == .background {
@@ -86,6 +100,9 @@ extension Lifecycle {
             $0.description?.foregroundGroup == group && $0.description?.prewarmOccasion == .login
         }
         for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
+        guard isRestored else { return }
+        let logging = directory.values.filter { $0.description?.autostart.value?.session == group }
+        considerAutostart(logging.map(\.record.app).sorted(), mayStart: true)
     }
 
     mutating func policyChanged(_ policy: Policy) {

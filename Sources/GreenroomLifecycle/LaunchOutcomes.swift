@@ -83,11 +83,11 @@ extension Lifecycle {
             $0.launchKind = nil
         }
         prewarmFailed(record.app, .resumeFailed)
-        guard var pending, let first = pending.waiters.first else {
+        guard var pending, !pending.waiters.isEmpty || pending.request == .automatic else {
             return wantRefill(of: record.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
-        pending.request = first.request
+        if pending.request != .automatic { pending.request = pending.waiters[0].request }
         begin(pending, after: .resumeFailed)
     }
 

@@ -25,11 +25,13 @@ extension Lifecycle {
             return refuse(request, refusal)
         }
         directory[launch.app]!.lastLaunched = now
+        if !launch.isAttached { beginAnew(launch.app) }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
-        begin(PendingLaunch(request: request, launch: launch, waiters: [waiter]), after: nil)
+        admit(PendingLaunch(request: request, launch: launch, waiters: [waiter]))
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {
+        if let failure = app.failure { return .failed(app.app, failure) }
         if let until = app.crashLoopUntil, until > now { return .crashLoop(app.app, until: until) }
         if let until = app.launchRetryAt, until > now { return .backOff(app.app, until: until) }
         return nil
@@ -71,10 +73,10 @@ extension Lifecycle {
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
         let launch = pending.launch
         guard let description = directory[launch.app]?.description else {
-            return refuseAll(pending, .noSuchApp(launch.app))
+            return giveUp(pending, .noSuchApp(launch.app))
         }
         guard liveCount < policy.instanceLimit else {
-            return refuseAll(pending, .tooManyInstances(limit: policy.instanceLimit))
+            return giveUp(pending, .tooManyInstances(limit: policy.instanceLimit))
         }
         let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
         let id = create(
@@ -91,6 +93,7 @@ extension Lifecycle {
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
         update(id) { [now] in
+            $0.isAutomatic = pending.request == .automatic
             $0.launchIdentifier = pending.launch.launchIdentifier
             $0.inBackground = pending.launch.inBackground
             $0.isAttached = pending.launch.isAttached
@@ -131,9 +134,14 @@ extension Lifecycle {
         settle(id)
         wantRefill(of: record.app)
         let description = directory[record.app]!.description
+        if let supervision = description?.supervision.value, !record.isAttached,
+            !record.isAutomatic
+        {
+            countStart(record.app, supervision)
+        }
         switch description?.readyCondition ?? .exec {
         case .exec: becameReady(id)
-        case .notify, .firstOutput:
+        case .notify, .firstOutput, .listening:
             let deadline = description?.launchDeadline ?? policy.launchDeadline
             update(id) { $0.deadline = $0.since.advanced(by: deadline) }
         }
@@ -171,5 +179,6 @@ extension Lifecycle {
             }
         }
         if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
+        standingChanged(of: app)
     }
 }

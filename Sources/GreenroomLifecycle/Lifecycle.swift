@@ -46,6 +46,14 @@ public struct Lifecycle: Hashable, Sendable {
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
     var jitter: Jitter
+    /// Launches that others stand before, by app (`Depending`).
+    var held: [AppIdentifier: HeldLaunches] = [:]
+    /// Who conflicts with an app, and who requires it, by its own word.
+    var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
+    var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
+    /// `Event.restored` has come: what starts by itself may.
+    var isRestored = false
+    var socketReviews: Set<AppIdentifier> = []
 
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
@@ -68,6 +76,7 @@ public struct Lifecycle: Hashable, Sendable {
         self.now = max(now, self.now)
         decide(event)
         refill(looking: event.refillEffort)
+        reviewSockets()
         return takeEffects()
     }
 
@@ -99,6 +108,8 @@ public struct Lifecycle: Hashable, Sendable {
         case .deadlineReached: deadlineReached()
         case .restored: reapply()
         case .shutdownRequested: shutdownRequested()
+        case .resetFailedRequested(let request, let app): resetFailedRequested(request, app)
+        case .connectionArrived(let app): connectionArrived(app)
         }
     }
 
@@ -141,7 +152,7 @@ extension Event {
             .transitionRequested, .exitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
-            .restored, .shutdownRequested:
+            .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived:
             .full
         }
     }

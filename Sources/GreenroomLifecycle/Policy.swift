@@ -17,6 +17,8 @@ public enum ReadyCondition: UInt8, Sendable {
     case notify
     /// Its first byte on standard output or standard error.
     case firstOutput
+    /// It listens on a socket.
+    case listening
 }
 
 /// What the core knows about an installed app. The shell makes it from the manifest.
@@ -42,6 +44,11 @@ public struct AppDescription: Hashable, Sendable {
     /// The environment of its user's session: what its pool is filled with until a launch or a
     /// prewarm brings another.
     public var environmentKey: EnvironmentKey
+    /// `[Supervision]`, `[Install]`, `[Dependencies]` and `[Socket]`, where the manifest has them.
+    public var supervision: Rare<Supervision>
+    public var autostart: Rare<Autostart>
+    public var dependencies: Rare<Dependencies>
+    public var hasSockets: Bool
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -50,7 +57,8 @@ public struct AppDescription: Hashable, Sendable {
         suspendsInBackground: Bool = false, readyCondition: ReadyCondition = .exec,
         launchDeadline: Duration? = nil, backgroundGrace: Duration? = nil,
         terminateGrace: Duration? = nil, prewarmTimeToLive: Duration? = nil,
-        environmentKey: EnvironmentKey = EnvironmentKey(0)
+        environmentKey: EnvironmentKey = EnvironmentKey(0), supervision: Supervision? = nil,
+        autostart: Autostart? = nil, dependencies: Dependencies? = nil, hasSockets: Bool = false
     ) {
         self.identifier = identifier
         self.generation = generation
@@ -66,6 +74,10 @@ public struct AppDescription: Hashable, Sendable {
         self.terminateGrace = terminateGrace
         self.prewarmTimeToLive = prewarmTimeToLive
         self.environmentKey = environmentKey
+        self.supervision = Rare(supervision)
+        self.autostart = Rare(autostart)
+        self.dependencies = Rare(dependencies)
+        self.hasSockets = hasSockets
     }
 }
 

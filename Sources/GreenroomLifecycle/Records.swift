@@ -34,6 +34,10 @@ public struct InstanceRecord: Hashable, Sendable {
     public var endedAt: Instant?
     /// False while processes of it may remain.
     public var isEmpty: Bool
+    /// The daemon launched it for its own reasons.
+    public var isAutomatic: Bool
+    /// A client wants its end: it is not restarted, whatever ends it.
+    public var isEndOrdered: Bool
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -51,6 +55,8 @@ public struct InstanceRecord: Hashable, Sendable {
         self.lastUsed = since
         self.byteCount = 0
         self.isEmpty = false
+        self.isAutomatic = false
+        self.isEndOrdered = false
     }
 }
 
@@ -71,6 +77,20 @@ public struct AppRecord: Hashable, Sendable {
     public var poolKey: EnvironmentKey?
     /// A client asked for it (`PrewarmOccasion.demand`), so the pool is kept filled.
     public var isPoolWanted: Bool
+    /// When the daemon starts it by itself.
+    public var startAt: Instant?
+    /// That start is a restart; otherwise boot or login asks for it.
+    public var isRestart: Bool
+    /// Restarts since a client last launched it, and those in a row, for the back-off.
+    public var restartCount: UInt32
+    public var restartStreak: UInt32
+    /// Its latest starts, oldest first, at most `startLimitBurst`.
+    public var starts: [Instant]
+    /// Why it is not started by the daemon any more.
+    public var failure: SupervisionFailure?
+    /// It was looked at for autostart since the boot, and since its user logged in.
+    public var hasSeenBoot: Bool
+    public var hasSeenLogin: Bool
 
     public init(app: AppIdentifier) {
         self.app = app
@@ -79,5 +99,11 @@ public struct AppRecord: Hashable, Sendable {
         self.crashes = []
         self.measuredByteCount = 0
         self.isPoolWanted = false
+        self.isRestart = false
+        self.restartCount = 0
+        self.restartStreak = 0
+        self.starts = []
+        self.hasSeenBoot = false
+        self.hasSeenLogin = false
     }
 }

@@ -17,6 +17,10 @@ extension Lifecycle {
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
         case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
+        case .held(let app):
+            for index in held[app]?.launches.indices ?? 0..<0 {
+                held[app]!.launches[index].waiters.removeAll { $0.request == request }
+            }
         case nil: break
         }
     }
@@ -25,11 +29,14 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
         guard let id = resolve(target), table[id]!.record.state != .notRunning else {
-            return refuse(request, .notRunning(target))
+            return refuseOrCancel(request, target, transition)
         }
         let state = table[id]!.record.state
         switch transition {
         case .terminate, .forceQuit:
+            update(id) { $0.isEndOrdered = true }
+            cancelStart(table[id]!.record.app)
+            endRequiring(table[id]!.record.app)
             wait(request, forEndOf: id, orderedIt: true)
             let isForced = transition == .forceQuit
             end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
@@ -39,6 +46,20 @@ extension Lifecycle {
             }
             apply(transition, to: id, request)
         }
+    }
+
+    /// Nothing of it runs; but where it was about to be restarted, its end is a fact from now on.
+    private mutating func refuseOrCancel(
+        _ request: RequestIdentifier, _ target: Target, _ transition: Transition
+    ) {
+        guard transition == .terminate || transition == .forceQuit, case .app(let app) = target,
+            directory[app]?.record.startAt != nil
+        else { return refuse(request, .notRunning(target)) }
+        cancelStart(app)
+        guard let id = latestEnd(target), table[id]!.record.state == .notRunning else {
+            return refuse(request, .notRunning(target))
+        }
+        answer(request, .done(id, .notRunning))
     }
 
     private mutating func apply(

@@ -14,7 +14,10 @@ extension Lifecycle {
         self.now = now
         let highest = instances.map(\.instance.rawValue).max() ?? 0
         self.nextInstance = max(nextInstance, InstanceIdentifier(highest + 1))
-        for app in apps { directory[app.app] = App(record: app) }
+        for app in apps {
+            directory[app.app] = App(record: app)
+            deadlines.set(.start(app.app), at: app.startAt)
+        }
         // In the order of entering their states, which is the order of the pools.
         for record in instances.sorted(by: { ($0.since, $0.instance) < ($1.since, $1.instance) }) {
             restore(record)
@@ -60,6 +63,9 @@ extension Lifecycle {
         }
         holdBudget()
         forgetOldEnds()
+        isRestored = true
+        considerAutostart(directory.keys.sorted(), mayStart: true)
+        for app in directory.keys { reviewSocket(of: app) }
     }
 
     /// A grace that still runs belongs to a gentle end, where SIGTERM may not have been sent.
@@ -68,6 +74,7 @@ extension Lifecycle {
             switch record.endReason {
             case .terminated, .shutdown: record.launchedAt != nil
             case .reclaimed: record.lastState == .background
+            case .conflict, .dependencyEnded: record.launchedAt != nil
             case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
                 .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
                 .spawnFailed, .unknown, nil:

@@ -55,6 +55,7 @@ extension Lifecycle {
         precondition(
             old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
         withdraw(old)
+        reviewSocket(of: old.app)
         update(id) { [now] in
             $0.state = state
             $0.since = now
@@ -98,6 +99,7 @@ extension Lifecycle {
         table[id] = Instance(record: record)
         update(id) { $0.deadline = deadline }
         enrol(record)
+        reviewSocket(of: app)
         note(.stateChanged(id, app, from: .notRunning, to: state))
         return id
     }

@@ -41,6 +41,13 @@ public struct StringBlock: Hashable, Sendable {
         return true
     }
 
+    /// Whether this is the last of the strings.
+    public func ends(with string: String) -> Bool {
+        let suffix = Array(string.utf8) + [0]
+        return bytes.count >= suffix.count && bytes.suffix(suffix.count) == suffix[...]
+            && (bytes.count == suffix.count || bytes[bytes.count - suffix.count - 1] == 0)
+    }
+
     public static func += (block: inout StringBlock, other: StringBlock) {
         block.bytes += other.bytes
         block.count += other.count

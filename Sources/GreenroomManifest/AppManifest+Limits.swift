@@ -11,5 +11,11 @@ extension AppManifest {
         public static let environmentKeys = 64
         /// The kernel's NGROUPS_MAX is 65536; no person lists more than these.
         public static let supplementaryGroups = 64
+        /// Starts that the runtime state remembers of an app.
+        public static let startLimitBurst = 16
+        /// Apps of each kind that one app may depend on.
+        public static let dependencies = 32
+        /// Sockets of one app: they go in one message, whose limit is 28 descriptors.
+        public static let sockets = 16
     }
 }

@@ -69,7 +69,6 @@ extension AppManifest {
         let supplementaryGroups = reader.list(
             app, "SupplementaryGroups", atMost: Limit.supplementaryGroups
         ) { word throws(ValueError) in try Names.account(word.text) }
-        let noNewPrivileges = reader.last(app, "NoNewPrivileges", boolean)
         let limits = ResourceLimit.Resource.allCases.sorted { $0.number < $1.number }
             .compactMap { resource in
                 reader.last(app, "Limit" + resource.rawValue) { value throws(ValueError) in
@@ -89,6 +88,11 @@ extension AppManifest {
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
         let wantedBy = readWantedBy(&reader)
+        let sandbox = Sandbox.read(&reader)
+        let resources = Resources.read(&reader)
+        let supervision = readSupervision(&reader)
+        let dependencies = readDependencies(&reader)
+        let socket = readSocket(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -100,13 +104,14 @@ extension AppManifest {
             identifier: identifier, name: name ?? identifier, kind: kind, command: command,
             environment: lastOfEachName(environment), workingDirectory: workingDirectory,
             umask: umask, user: user, group: group, supplementaryGroups: supplementaryGroups,
-            noNewPrivileges: noNewPrivileges ?? false, limits: limits,
+            limits: limits,
             isSingleInstance: instances.map { $0 == .single } ?? (kind == .applicationKit),
             foregroundGroup: foregroundGroup ?? .session,
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
-            wantedBy: wantedBy)
+            supervision: supervision, dependencies: dependencies, socket: socket,
+            wantedBy: wantedBy, sandbox: sandbox, resources: resources)
     }
 
     private enum Instances: String, CaseIterable {

@@ -29,8 +29,6 @@ public struct AppManifest: Hashable, Sendable {
     public var group: String?
     /// `SupplementaryGroups=`, beside those of the user.
     public var supplementaryGroups: [String]
-    /// `NoNewPrivileges=`
-    public var noNewPrivileges: Bool
     /// `LimitNOFILE=` and so on, in order of their numbers.
     public var limits: [ResourceLimit]
     /// `Instances=`
@@ -49,12 +47,20 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
+    /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
+    public var supervision: SupervisionSettings?
+    public var dependencies: DependencySettings?
+    public var socket: SocketSettings?
 
     // MARK: [Install]
 
     /// `WantedBy=`: when it starts by itself once it is enabled.
     public var wantedBy: [StartOccasion]
 
+    // MARK: [Sandbox], [Resources]
+
+    public var sandbox: Sandbox
+    public var resources: Resources
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program
@@ -69,6 +75,8 @@ public struct AppManifest: Hashable, Sendable {
         case notify
         /// Its first byte on standard output or standard error.
         case firstOutput = "first-output"
+        /// It listens on a socket.
+        case listening
     }
 
     /// Apps of one group displace each other in the foreground.
@@ -80,6 +88,7 @@ public struct AppManifest: Hashable, Sendable {
         case named(String)
     }
 
+    /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
         /// `Depth=`: `main` for a program, `application-main` for an SDK app unless set.
         public var depth: Depth

@@ -106,6 +106,29 @@ struct SectionReader {
         return result
     }
 
+    /// Goes through every assignment of a key, empty ones included, in the order of the file.
+    mutating func fold<T>(
+        _ section: String, _ key: String, _ initial: T,
+        _ combine: (inout T, Value) throws(ValueError) -> Void
+    ) -> T {
+        remember(section, key)
+        var result = initial
+        for assignment in unit.assignments(section, key) {
+            do throws(ValueError) { try combine(&result, assignment.value) } catch {
+                report(error, of: key, in: assignment.value)
+            }
+        }
+        return result
+    }
+
+    /// Reports a key that must not stand there, as an error.
+    mutating func refuse(
+        _ assignment: UnitFile.Assignment, in section: String, _ message: String
+    ) {
+        remember(section, assignment.key)
+        error(assignment.position, message)
+    }
+
     private mutating func remember(_ section: String, _ key: String) {
         if let index = known.firstIndex(where: { $0.section == section }) {
             known[index].keys.append(key)
@@ -153,8 +176,15 @@ struct SectionReader {
     mutating func reportUnknown() {
         for section in unit.sections where !section.name.hasPrefix("X-") {
             guard let keys = known.first(where: { $0.section == section.name })?.keys else {
+                if let lost = section.assignments.first(where: { home(of: $0.key) != nil }) {
+                    error(
+                        section.position,
+                        "unknown section [\(section.name)]; \(lost.key)= belongs into "
+                            + "[\(home(of: lost.key)!)]")
+                    continue
+                }
                 let hint = suggestion(for: section.name, among: known.map(\.section))
-                let all = known.map { "[\($0.section)]" }.joined(separator: " and ")
+                let all = known.map { "[\($0.section)]" }.joined(separator: ", ")
                 warning(
                     section.position,
                     hint.isEmpty
@@ -166,12 +196,35 @@ struct SectionReader {
             where !keys.contains(assignment.key) && !assignment.key.hasPrefix("X-") {
                 // Not only to be brief: each suggestion costs time on the loop.
                 guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
+                if let fault = confinementFault(of: assignment, in: section.name, keys) {
+                    error(assignment.position, fault)
+                    continue
+                }
                 warning(
                     assignment.position,
                     "unknown key \(assignment.key)= in [\(section.name)], ignoring"
                         + hint(for: assignment.key, among: keys))
             }
         }
+    }
+
+    /// Sections whose keys are never passed over: the app would run less confined than was meant.
+    private static let confining = [Sandbox.section, Resources.section]
+
+    /// The confining section that a key is of, if it is of one.
+    private func home(of key: String) -> String? {
+        known.first { Self.confining.contains($0.section) && $0.keys.contains(key) }?.section
+    }
+
+    private func confinementFault(
+        of assignment: UnitFile.Assignment, in section: String, _ keys: [String]
+    ) -> String? {
+        if let home = home(of: assignment.key) {
+            return "\(assignment.key)= belongs into [\(home)], not into [\(section)]"
+        }
+        guard Self.confining.contains(section) else { return nil }
+        return "there is no key \(assignment.key)= in [\(section)]"
+            + suggestion(for: assignment.key, among: keys)
     }
 
     private func hint(for key: String, among keys: [String]) -> String {

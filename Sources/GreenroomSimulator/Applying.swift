@@ -37,6 +37,10 @@ extension Simulation {
         case .press(let level): try feed(.pressureChanged(level))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect): crashAt = effect
+        case .connect(let app):
+            if let event = world.connect(identifier(app)) { try feed(event) }
+        case .resetFailed(let app):
+            try feed(.resetFailedRequested(nextRequest(), identifier(app)))
         case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
@@ -59,7 +63,8 @@ extension Simulation {
             if let id = live(pick) { try happen(.channelLost(id)) }
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
-            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor:
+            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
+            .resetFailed:
             break
         }
     }
@@ -80,7 +85,7 @@ extension Simulation {
         var dice = Dice(seed: UInt64(variation))
         let index = pick % catalogue.count
         if dice.percent(70) {
-            Self.vary(&catalogue[index], &dice)
+            Self.vary(&catalogue[index], index, among: catalogue.count, &dice)
             catalogue[index].generation += 1
         }
         try feed(.appInstalled(catalogue[index]))

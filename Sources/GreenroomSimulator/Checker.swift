@@ -45,6 +45,12 @@ struct Checker: Sendable {
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
+    /// Starts of an app since it was last forgiven, and the launches that began already: one that
+    /// falls back to another instance is no further start.
+    var starts: [AppIdentifier: [Instant]] = [:]
+    var begun: Set<BegunLaunch> = []
+    /// Instances that a client ended.
+    var endedByClient: Set<InstanceIdentifier> = []
 
     init(policy: Policy) { self.policy = policy }
 
@@ -103,6 +109,9 @@ struct Checker: Sendable {
         retryAt = savedApps.compactMapValues(\.prewarmRetryAt)
         crashLoopUntil = savedApps.compactMapValues(\.crashLoopUntil)
         crashes = savedApps.mapValues(\.crashes)
+        starts = savedApps.mapValues(\.starts)
+        // An order that came to nothing with the supervisor binds nobody.
+        endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
         churn = [:]
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)

@@ -30,6 +30,7 @@ extension Checker {
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")
+            try checkBeginning(id, now)
         case .freeze(let id):
             // Its end may have been ordered in the same event.
             let state = saved[id]?.state
@@ -46,6 +47,8 @@ extension Checker {
         case .applyPriority: break
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
         case .record(let record): try checkRecord(record, event, now)
+        case .awaitConnection(let app): try checkListening(app)
+        case .ignoreConnections: break
         }
     }
 
@@ -58,12 +61,12 @@ extension Checker {
         try require(!isShuttingDown, "spawned \(id) while shutting down")
         try require(liveCount <= policy.instanceLimit, "more instances than allowed")
         guard case .prewarm = purpose else {
-            if case .launchRequested(_, let launch) = event, launch.inBackground,
+            if case .launchRequested(_, let launch) = event, launch.app == app, launch.inBackground,
                 !launch.isAttached, let until = crashLoopUntil[app]
             {
                 try require(until <= now, "background launch of \(app) in a crash loop")
             }
-            return
+            return try checkBeginning(id, now)
         }
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
         try require(pressure == .none, "prewarmed under pressure")
@@ -92,7 +95,7 @@ extension Checker {
         case .exited(let record):
             try require(
                 record.state == .notRunning && record.isEmpty, "said to have ended before it did")
-        case .refused: break
+        case .refused, .reset: break
         }
     }
 
@@ -131,7 +134,8 @@ extension Checker {
             try require(isBounded, "back-off of \(app) is unbounded")
             retryAt[app] = until
         case .exited(let record): tally.note(record)
-        case .launched, .crashLooped: break
+        case .restartScheduled(let app, let at): try checkRestart(of: app, at: at, event, now)
+        case .launched, .crashLooped, .failed: break
         }
     }
 

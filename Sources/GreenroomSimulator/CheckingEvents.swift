@@ -20,6 +20,10 @@ extension Checker {
             churn[app] = nil
         case .transitionRequested(let request, _, _), .exitAwaited(let request, _):
             owed[request] = event
+            noteEnd(ordered: event)
+        case .resetFailedRequested(let request, let app):
+            owed[request] = event
+            forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
         case .exited(let id, let status): noteExit(id, status, now)
         case .pressureChanged(let level): pressure = level
@@ -27,7 +31,7 @@ extension Checker {
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured:
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
             break
         case .restored: isRestoring = false
         }
@@ -39,6 +43,7 @@ extension Checker {
             retryAt[app] = nil
             crashes[app] = nil
             crashLoopUntil[app] = nil
+            starts[app] = nil
         }
         installed[app] = description
         frontsMayDiffer = true
@@ -50,6 +55,7 @@ extension Checker {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
+        starts[app] = nil
     }
 
     /// One that lasted its whole time makes up for earlier failures.

@@ -14,6 +14,8 @@ struct Fate: Sendable {
     /// Signals that find it in an uninterruptible sleep.
     var deafKills: Int
     var freeze: Freeze
+    /// It takes what comes to its sockets.
+    var accepts: Bool
 
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
@@ -46,6 +48,7 @@ struct Fate: Sendable {
         case 1: freeze = .silent
         default: freeze = .after(dice.milliseconds(1...100))
         }
+        accepts = dice.percent(80)
     }
 }
 

@@ -31,21 +31,26 @@ struct Simulation: Sendable {
         policy.rememberedExits = 2 + dice.below(30)
         policy.instanceLimit = 6 + dice.below(40)
         policy.prewarmTimeToLive = .seconds(20 + dice.below(600))
-        self.catalogue = (0..<(1 + dice.below(7))).map { Self.app($0, &dice) }
+        let count = 1 + dice.below(7)
+        self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
     }
 
-    private static func app(_ number: Int, _ dice: inout Dice) -> AppDescription {
+    private static func app(
+        _ number: Int, among count: Int, _ dice: inout Dice
+    ) -> AppDescription {
         var app = AppDescription(identifier: AppIdentifier("org.example.app\(number)"))
         app.backgroundGrace = dice.percent(50) ? .seconds(1 + dice.below(15)) : nil
         app.terminateGrace = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
         app.launchDeadline = dice.percent(30) ? .seconds(1 + dice.below(8)) : nil
-        vary(&app, &dice)
+        vary(&app, number, among: count, &dice)
         return app
     }
 
-    static func vary(_ app: inout AppDescription, _ dice: inout Dice) {
+    static func vary(
+        _ app: inout AppDescription, _ number: Int, among count: Int, _ dice: inout Dice
+    ) {
         app.foregroundGroup = ["seat0", "seat1", nil][dice.below(3)]
         app.isSingleInstance = dice.percent(40)
         app.prewarmCount = dice.below(4)
@@ -53,13 +58,15 @@ struct Simulation: Sendable {
         app.prewarmOccasion = occasions[dice.below(5)]
         app.isEligible = dice.percent(90)
         app.suspendsInBackground = dice.percent(60)
-        let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput]
-        app.readyCondition = conditions[dice.below(4)]
+        let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput, .listening]
+        app.readyCondition = conditions[dice.below(5)]
+        varySupervision(&app, number, among: count, &dice)
     }
 
     /// Runs all of it, from installation to the end of every process.
     mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
         for app in catalogue { try feed(.appInstalled(app)) }
+        try feed(.restored)
         for stimulus in stimuli {
             if isTracing { trace.append(shortened("* \(stimulus)")) }
             try apply(stimulus)
@@ -105,6 +112,8 @@ struct Simulation: Sendable {
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
         case .release(let id): world.processes[id]?.isReleased = true
+        case .awaitConnection(let app): world.awaitConnection(app, at: now)
+        case .ignoreConnections(let app): world.listening.remove(app)
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
     }
@@ -128,7 +137,11 @@ struct Simulation: Sendable {
         now = end
         guard duration >= .seconds(60) else { return }
         for (request, event) in checker.owed {
-            guard case .launchRequested = event else { continue }
+            guard case .launchRequested(_, let launch) = event,
+                // A chain of apps, each with its own time to become ready.
+                checker.installed[launch.app]?.dependencies.value == nil,
+                !checker.isNamed(launch.app)
+            else { continue }
             throw Violation("launch \(request) is not answered after a minute")
         }
     }
@@ -138,6 +151,7 @@ struct Simulation: Sendable {
         crashAt = nil
         if isTracing { trace.append("  ! the supervisor dies") }
         let before = core
+        world.listening = []
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
         checker.restart()
         checker.tally.restarts += 1
@@ -185,7 +199,7 @@ extension Effect {
         switch self {
         case .save, .saveApp: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
-            .applyPriority, .answer, .record:
+            .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections:
             false
         }
     }

@@ -25,6 +25,8 @@ enum Stimulus: Sendable {
     case wait(Duration)
     /// The supervisor dies before the effect of this number of the next event, or after all.
     case crashSupervisor(effect: Int)
+    case connect(app: Int)
+    case resetFailed(app: Int)
 }
 
 extension Stimulus {
@@ -56,6 +58,8 @@ extension Stimulus {
         case 67: return .loseChannel(instance: pick)
         case 68..<70: return .repeatFact(instance: pick)
         case 70..<72: return .crashSupervisor(effect: dice.below(12))
+        case 72..<74: return .connect(app: pick)
+        case 74: return .resetFailed(app: pick)
         default: return .wait(randomWait(&dice))
         }
     }

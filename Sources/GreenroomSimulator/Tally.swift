@@ -6,6 +6,9 @@ public struct Tally: Sendable {
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
+    /// Apps started again, and given up.
+    public internal(set) var appRestarts = 0
+    public internal(set) var failures = 0
 
     mutating func note(_ outcome: LaunchOutcome) {
         guard !outcome.isRepeated else { return }
@@ -22,5 +25,7 @@ public struct Tally: Sendable {
         coldReasons.merge(other.coldReasons, uniquingKeysWith: +)
         exits.merge(other.exits, uniquingKeysWith: +)
         restarts += other.restarts
+        appRestarts += other.appRestarts
+        failures += other.failures
     }
 }

@@ -23,6 +23,9 @@ struct World: Sendable {
     let seed: UInt64
     var processes: [InstanceIdentifier: FakeProcess] = [:]
     var agenda = Agenda()
+    /// Apps whose sockets the supervisor watches, and those that somebody waits at.
+    var listening: Set<AppIdentifier> = []
+    var connected: Set<AppIdentifier> = []
 
     init(seed: UInt64) { self.seed = seed }
 
@@ -119,6 +122,8 @@ struct World: Sendable {
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id):
             guard processes[id]?.isAlive == true else { return nil }
+        case .connectionArrived(let app):
+            guard listening.remove(app) != nil else { return nil }
         default: break
         }
         return event
@@ -129,6 +134,7 @@ struct World: Sendable {
             return nil
         }
         processes[id]!.isSpawned = true
+        if process.fate.accepts { connected.remove(process.app) }
         guard process.isPrewarm else {
             expectReadiness(id, at: now)
             return .spawned(id)

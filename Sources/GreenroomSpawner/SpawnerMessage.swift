@@ -16,8 +16,11 @@ public enum SpawnerMessage: Sendable {
     case emptied(instance: UInt64)
     /// A kill, freeze or thaw was refused with this errno.
     case failed(instance: UInt64, code: CInt)
+    /// What an earlier supervisor had kept; comes before `welcome`.
+    case kept(name: String, FileDescriptor)
 }
 
+/// What the spawner answers the first message of a supervisor with.
 public struct Welcome: Sendable {
     /// systemd started the spawner; otherwise it ends when it has been alone for a minute.
     public var isManaged: Bool
@@ -50,7 +53,7 @@ public struct InstanceRecord: Sendable {
 extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
-        case instance, spawned, spawnFailed, exited, emptied, failed
+        case instance, spawned, spawnFailed, exited, emptied, failed, kept
     }
 
     func packet() -> Packet {
@@ -72,6 +75,7 @@ extension SpawnerMessage {
             writer.put(instance)
             writer.put(error.stage.rawValue)
             writer.put(error.code)
+            writer.put(error.subject)
         case .exited(let instance, let status):
             kind = .exited
             writer.put(instance)
@@ -83,6 +87,10 @@ extension SpawnerMessage {
             kind = .failed
             writer.put(instance)
             writer.put(code)
+        case .kept(let name, let descriptor):
+            kind = .kept
+            writer.put(name)
+            descriptors = [descriptor]
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -100,11 +108,16 @@ extension SpawnerMessage {
             guard let stage = SpawnError.Stage(rawValue: try reader.take()) else {
                 throw .badValue
             }
-            let error = SpawnError(stage: stage, code: try reader.take())
+            let error = SpawnError(
+                stage: stage, code: try reader.take(), subject: try reader.takeOptionalString())
             self = .spawnFailed(instance: instance, error)
         case .exited: self = .exited(instance: try reader.take(), try reader.takeStatus())
         case .emptied: self = .emptied(instance: try reader.take())
         case .failed: self = .failed(instance: try reader.take(), code: try reader.take())
+        case .kept:
+            let name = try reader.takeString()
+            guard let descriptor = descriptors.popFirst() else { throw .badDescriptors }
+            self = .kept(name: name, descriptor)
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }

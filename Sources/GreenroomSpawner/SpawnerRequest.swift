@@ -1,4 +1,4 @@
-internal import GreenroomLinux
+public import GreenroomLinux
 
 /// What a supervisor asks of the spawner.
 public enum SpawnerRequest: Sendable {
@@ -19,12 +19,15 @@ public enum SpawnerRequest: Sendable {
     case release(instance: UInt64)
     /// SIGTERM to all, SIGKILL after the grace, then the spawner ends.
     case shutDown(graceMilliseconds: UInt32)
+    /// Keeps a duplicate under this name, for the supervisors to come: they get it with the welcome.
+    case keep(name: String, FileDescriptor)
+    case drop(name: String)
 }
 
 extension SpawnerRequest {
     private enum Kind: UInt16 {
         case hello = 1
-        case spawn, kill, freeze, thaw, release, shutDown
+        case spawn, kill, freeze, thaw, release, shutDown, keep, drop
     }
 
     func packet() -> Packet {
@@ -55,13 +58,20 @@ extension SpawnerRequest {
         case .shutDown(let graceMilliseconds):
             kind = .shutDown
             writer.put(graceMilliseconds)
+        case .keep(let name, let descriptor):
+            kind = .keep
+            writer.put(name)
+            descriptors = [descriptor]
+        case .drop(let name):
+            kind = .drop
+            writer.put(name)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
 
     init(_ packet: Packet) throws(WireError) {
         guard let kind = Kind(rawValue: packet.type) else { throw .unknownType(packet.type) }
-        if kind != .spawn, !packet.descriptors.isEmpty { throw .badDescriptors }
+        if kind != .spawn, kind != .keep, !packet.descriptors.isEmpty { throw .badDescriptors }
         var reader = WireReader(packet.body[...])
         switch kind {
         case .hello:
@@ -72,6 +82,10 @@ extension SpawnerRequest {
         case .thaw: self = .thaw(instance: try reader.take())
         case .release: self = .release(instance: try reader.take())
         case .shutDown: self = .shutDown(graceMilliseconds: try reader.take())
+        case .keep:
+            guard packet.descriptors.count == 1 else { throw .badDescriptors }
+            self = .keep(name: try reader.takeString(), packet.descriptors[0])
+        case .drop: self = .drop(name: try reader.takeString())
         }
         try reader.finish()
     }

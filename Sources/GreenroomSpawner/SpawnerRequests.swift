@@ -18,6 +18,8 @@ extension Spawner {
         case .thaw(let number): act(on: number) { group throws(SystemError) in try group.thaw() }
         case .release(let number): release(number)
         case .shutDown(let graceMilliseconds): end(graceMilliseconds: graceMilliseconds)
+        case .keep(let name, let descriptor): keep(descriptor, as: name)
+        case .drop(let name): kept[name] = nil
         }
     }
 
@@ -31,6 +33,8 @@ extension Spawner {
             self.state = state
         }
         supervisor?.saidHello = true
+        // Before the welcome: who has read that has read them all.
+        for (name, descriptor) in kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
         tell(
             .welcome(
@@ -49,6 +53,7 @@ extension Spawner {
             if instances.count >= SpawnerLimits.instanceCount {
                 throw SpawnError(stage: .arguments, code: EAGAIN)
             }
+            if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
             let started = try InstanceStart(
                 specification: specification, subtree: subtree, openFiles: openFiles
             ).run()
@@ -63,6 +68,16 @@ extension Spawner {
         } catch {
             tell(.spawnFailed(instance: number, error))
         }
+    }
+
+    /// So many that the next packet can be received and its instance be started: descriptors that a
+    /// message loses for want of room cannot be told from a broken connection. The kernel gives the
+    /// lowest number that is free.
+    private var hasDescriptorsToSpare: Bool {
+        let limit = ResourceLimit.current(.openFiles).soft
+        let reserve = min(SpawnerLimits.descriptorReserve, limit / 2)
+        guard let next = try? signals.descriptor.duplicate() else { return false }
+        return UInt64(next.rawValue) < limit - reserve
     }
 
     /// An instance that is not there, or has no process left, needs nothing done: requests and

@@ -9,7 +9,7 @@ extension Spawner {
         let succession = Succession(
             listener: listener.descriptor, subtree: subtree, openFiles: openFiles,
             graceMilliseconds: graceMilliseconds, state: state,
-            instances: Array(instances.values))
+            instances: Array(instances.values), kept: kept)
         let bytes = succession.encoded()
         let file = unsafe try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
             unsafe try SealedFile.create(bytes, name: "greenroom-succession")
@@ -30,6 +30,7 @@ extension Spawner {
     func resume(_ succession: Succession) {
         graceMilliseconds = succession.graceMilliseconds
         state = succession.state
+        kept = succession.kept
         for var instance in succession.instances {
             if !instance.isEmptied { instance.watch = watchEmptiness(of: instance.group) }
             instances[instance.number] = instance

@@ -13,15 +13,18 @@ struct Succession {
     var graceMilliseconds: UInt32
     var state: SharedMemory?
     var instances: [Instance]
+    /// Descriptors kept for the supervisor; version 1 has none.
+    var kept: [String: FileDescriptor] = [:]
 
     /// Both executions must agree on the format. A newer spawner may add versions it still reads.
-    private static let version: UInt16 = 1
+    private static let version: UInt16 = 2
 
     /// Every descriptor that has to outlive the execution.
     private var descriptors: [FileDescriptor] {
         var all = [listener]
         if let directory = subtree.cgroup?.directory { all.append(directory) }
         if let descriptor = state?.descriptor { all.append(descriptor) }
+        all += kept.values
         for instance in instances {
             all.append(instance.process.descriptor)
             if let channel = instance.channel { all.append(channel.descriptor) }
@@ -45,6 +48,11 @@ struct Succession {
         writer.put(state?.descriptor.rawValue ?? -1)
         writer.put(UInt32(instances.count))
         for instance in instances { writer.put(instance) }
+        writer.put(UInt32(kept.count))
+        for (name, descriptor) in kept {
+            writer.put(name)
+            writer.put(descriptor.rawValue)
+        }
         return writer.bytes
     }
 
@@ -52,7 +60,7 @@ struct Succession {
     init(_ bytes: [UInt8]) throws {
         var reader = WireReader(bytes[...])
         let version = try reader.take(UInt16.self)
-        guard version == Self.version else { throw WireError.badVersion(version) }
+        guard 1...Self.version ~= version else { throw WireError.badVersion(version) }
         listener = try reader.takeDescriptor()
         subtree = try reader.takeSubtree()
         openFiles = ResourceLimit(.openFiles, soft: try reader.take(), hard: try reader.take())
@@ -61,13 +69,21 @@ struct Succession {
         instances = try reader.takeList(atMost: SpawnerLimits.instanceCount) {
             reader throws(WireError) in try reader.takeInstance()
         }
+        if version > 1 {
+            let pairs = try reader.takeList(atMost: SpawnerLimits.keptCount) {
+                reader throws(WireError) in
+                (try reader.takeString(), try reader.takeDescriptor())
+            }
+            kept = Dictionary(pairs) { first, _ in first }
+        }
         try reader.finish()
         try setInheritable(false)
     }
 
     init(
         listener: FileDescriptor, subtree: Subtree, openFiles: ResourceLimit,
-        graceMilliseconds: UInt32, state: SharedMemory?, instances: [Instance]
+        graceMilliseconds: UInt32, state: SharedMemory?, instances: [Instance],
+        kept: [String: FileDescriptor] = [:]
     ) {
         self.listener = listener
         self.subtree = subtree
@@ -75,6 +91,7 @@ struct Succession {
         self.graceMilliseconds = graceMilliseconds
         self.state = state
         self.instances = instances
+        self.kept = kept
     }
 }
 

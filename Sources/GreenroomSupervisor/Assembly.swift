@@ -45,6 +45,7 @@ public final class Daemon {
         let configuration = try ConfigurationFile(options: options).read(reporter)
         lock = try Self.takeRuntimeDirectory(options.runtimeDirectory)
 
+        _ = OpenFiles.initial
         let mayStart = !Self.isManaged(environment)
         let greeting: SpawnerLink.Greeting
         (spawner, greeting) = try SpawnerLink.open(
@@ -98,6 +99,7 @@ public final class Daemon {
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
+        supervisor.sockets = ListeningSockets(supervisor: supervisor)
         instances.onRelease = { instance in
             inspector.forget(instance)
             readiness?.forget(instance)
@@ -105,12 +107,15 @@ public final class Daemon {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reload() }
         control.installer = installer
+        control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
         }
 
         use(spawner, greeting)
+        supervisor.sockets.inherit(greeting.kept)
         installer.reload()
+        supervisor.sockets.dropUnclaimed()
         recovery.reconcile(contents.instances, with: greeting.instances)
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
@@ -174,6 +179,15 @@ public final class Daemon {
         environment.contains { $0.hasPrefix("JOURNAL_STREAM=") }
     }
 
+    private var surroundings: Control.Surroundings {
+        Control.Surroundings(
+            runtimeDirectory: options.runtimeDirectory,
+            configurationFile: options.configurationFile,
+            appDirectories: options.appDirectories, shimFile: options.shimPath,
+            spawnerFile: options.spawnerPath,
+            spawnerProcessId: launcher.spawner == nil ? nil : spawner.process)
+    }
+
     // MARK: The spawner
 
     private var recovery: Recovery {
@@ -183,6 +197,7 @@ public final class Daemon {
     private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
+        supervisor.sockets.spawner = link
         instances.spawner = link
         instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
         if let reason = greeting.welcome.degradation {
@@ -201,6 +216,7 @@ public final class Daemon {
     private func spawnerLost() {
         instances.spawner = nil
         launcher.spawner = nil
+        supervisor.sockets.spawner = nil
         // Not at once: an effect that is being performed may have found it out.
         retrySpawner(after: .zero)
     }
@@ -222,6 +238,7 @@ public final class Daemon {
                 memory: memory)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
+            if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
             recovery.reconnect(with: greeting.instances, repeating: orders)
             try link.activate()
             reporter.say(.notice, "the spawner is back")

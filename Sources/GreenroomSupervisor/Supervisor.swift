@@ -22,6 +22,7 @@ final class Supervisor {
     var launcher: Launcher!
     var instances: InstanceTable!
     var control: ControlHandler!
+    var sockets: ListeningSockets!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -90,6 +91,8 @@ final class Supervisor {
             control.answer(request, with: answer)
             launcher.forget(request)
         case .record(let record): reporter.note(record)
+        case .awaitConnection(let app): sockets.watch(app)
+        case .ignoreConnections(let app): sockets.ignore(app)
         }
     }
 

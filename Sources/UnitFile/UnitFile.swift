@@ -10,6 +10,7 @@ public struct UnitFile: Hashable, Sendable {
     public internal(set) var dropIns: [String] = []
     public var sections: [Section]
 
+    /// One `[Section]`, as often as it stands in the file.
     public struct Section: Hashable, Sendable {
         public var name: String
         /// Of the name, inside the bracket.
@@ -17,6 +18,7 @@ public struct UnitFile: Hashable, Sendable {
         public var assignments: [Assignment]
     }
 
+    /// One `Key=value`.
     public struct Assignment: Hashable, Sendable {
         public var key: String
         public var position: Position

@@ -26,6 +26,14 @@ extension Value {
     }
 }
 
+extension Word {
+    /// A signal by name or number, as ``Value/signal()`` reads it.
+    public func signal() throws(ValueError) -> Int32 {
+        let piece = Value.Piece(offset: 0, position: Position(line: 1, column: 1))
+        return try Value(text: text, pieces: [piece]).signal()
+    }
+}
+
 /// From 1.
 private let signalNames = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",

@@ -65,6 +65,13 @@ public enum Processes {
         }
     }
 
+    /// For messages.
+    public static func description(of pid: Int32) -> String {
+        let words = ((try? readFile("/proc/\(pid)/cmdline")) ?? []).split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }
+        return "\(pid) \(state(of: pid)) \(words.joined(separator: " "))"
+    }
+
     /// One line of /proc/PID/status, without its name.
     public static func line(_ name: String, of pid: Int32) -> String? {
         status(of: pid).split(separator: "\n").first { $0.hasPrefix(name + ":") }.map {

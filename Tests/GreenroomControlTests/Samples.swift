@@ -20,6 +20,7 @@ enum Samples {
         launch.standardOutput = 1
         launch.standardError = 1
         launch.workingDirectoryDescriptor = 2
+        launch.takesTerminal = true
         return launch
     }
 
@@ -29,6 +30,7 @@ enum Samples {
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
+            .resetFailed(app: "a.b"),
         ]
         + Control.Transition.allCases.flatMap {
             [.transition($0, .app("a.b")), .transition($0, .instance(1))]
@@ -45,6 +47,7 @@ enum Samples {
         status.isAttached = true
         status.byteCount = 1 << 30
         status.exit = exit
+        status.restartCount = 3
         return status
     }
 
@@ -72,6 +75,11 @@ enum Samples {
         explanation.retryAfterUSec = 4
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
+        explanation.confinement = ["ProtectSystem=strict"]
+        var supervision = Control.SupervisionStatus(restart: "always", restartCount: 8)
+        supervision.nextStartUSec = 9
+        supervision.failed = .init(code: "start_limit", text: "too often")
+        explanation.supervision = supervision
         return explanation
     }
 
@@ -125,6 +133,7 @@ enum Samples {
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
+        (.resetFailed, .resetFailed(app: "a.b")),
     ]
 
     static let errors: [ControlError] = [

@@ -54,7 +54,10 @@ import UnitFile
             "ForegroundGroup=a b",
             "3:17: ForegroundGroup=: 'a b' is no foreground group: none, or a word of at most 64 printable ASCII characters"
         ),
-        ("ReadyOn=exit", "3:9: ReadyOn=: 'exit' is not one of exec, notify, first-output"),
+        (
+            "ReadyOn=exit",
+            "3:9: ReadyOn=: 'exit' is not one of exec, notify, first-output, listening"
+        ),
         (
             "LaunchDeadlineSec=0",
             "3:19: LaunchDeadlineSec=: must be more than 0; infinity waits for ever"

@@ -38,6 +38,8 @@ struct RuntimeStateTests {
         full.lastState = .suspended
         full.endedAt = Instant(nanoseconds: 14)
         full.isEmpty = true
+        full.isAutomatic = true
+        full.isEndOrdered = true
         return full
     }
 
@@ -67,6 +69,14 @@ struct RuntimeStateTests {
         app.measuredByteCount = 4096
         app.poolKey = EnvironmentKey(77)
         app.isPoolWanted = true
+        app.startAt = Instant(nanoseconds: 8)
+        app.isRestart = true
+        app.restartCount = 9
+        app.restartStreak = 10
+        app.starts = [11, 12, 13].map { Instant(nanoseconds: $0 * 1_000_000) }
+        app.failure = .permanentStatus
+        app.hasSeenBoot = true
+        app.hasSeenLogin = true
         #expect(state.save(record(1)))
         #expect(state.save(fullRecord()))
         #expect(state.save(app))

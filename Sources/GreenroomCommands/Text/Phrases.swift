@@ -131,6 +131,8 @@ extension Control.ExitReason {
         case .shutdown: "shutdown"
         case .spawnFailed: "could not be executed"
         case .unknown: "ended"
+        case .conflict: "ended for another app"
+        case .dependencyEnded: "ended with an app it requires"
         }
     }
 }

@@ -108,6 +108,11 @@ enum Report {
         } else {
             text += "  last launch: none\n"
         }
+        if let confinement = explanation.confinement {
+            text += "  confined by:\n"
+            for key in confinement { text += "    \(key.harmless)\n" }
+        }
+        text += explanation.supervision.map(supervision) ?? ""
         for reason in explanation.reasons { text += "  - \(reason.text.harmless)\n" }
         return text
     }
@@ -125,6 +130,8 @@ extension Control.Event {
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
+        case .restartScheduled: "will be started" + again
+        case .failed: "failed"
         }
     }
 
@@ -133,8 +140,8 @@ extension Control.Event {
         case .stateChanged: to?.style
         case .launched, .appsChanged: nil
         case .exited: exit?.style
-        case .reclaimed: .notable
-        case .prewarmFailed, .crashLooped: .bad
+        case .reclaimed, .restartScheduled: .notable
+        case .prewarmFailed, .crashLooped, .failed: .bad
         }
     }
 
@@ -162,7 +169,7 @@ extension Control.ExitRecord {
             .bad
         case .exitedSelf where status != 0: .notable
         case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,
-            .poolTrimmed, .shutdown:
+            .poolTrimmed, .shutdown, .conflict, .dependencyEnded:
             .faint
         }
     }

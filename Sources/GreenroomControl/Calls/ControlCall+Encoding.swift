@@ -20,6 +20,7 @@ extension ControlCall: ParametersEncodable {
         case .watch: "Watch"
         case .reload: "Reload"
         case .explain: "Explain"
+        case .resetFailed: "ResetFailed"
         }
     }
 
@@ -40,7 +41,7 @@ extension ControlCall: ParametersEncodable {
         case .signal(let instance, let signal):
             writer.member("instance", instance)
             writer.member("signal", signal)
-        case .explain(let app): writer.member("app", app)
+        case .explain(let app), .resetFailed(let app): writer.member("app", app)
         }
     }
 }

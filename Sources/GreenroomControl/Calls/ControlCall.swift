@@ -16,6 +16,7 @@ public enum ControlCall: Hashable, Sendable {
     case watch
     case reload
     case explain(app: String)
+    case resetFailed(app: String)
 }
 
 extension Control {
@@ -48,6 +49,7 @@ extension ControlCall {
         case "Signal": self = try Self.signal(call)
         case "Prewarm": self = try Self.prewarm(call)
         case "Explain": self = .explain(app: try Self.app(call))
+        case "ResetFailed": self = .resetFailed(app: try Self.app(call))
         case "Describe": self = try Self.plain(.describe, call)
         case "List": self = try Self.plain(.list, call)
         case "Reload": self = try Self.plain(.reload, call)

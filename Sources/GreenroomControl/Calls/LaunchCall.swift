@@ -35,6 +35,8 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
+        /// The first terminal among its standard descriptors becomes its controlling terminal.
+        public var takesTerminal = false
         /// One of the actions of its desktop entry instead of the app itself.
         public var action: String?
 
@@ -67,6 +69,7 @@ extension Control.LaunchCall: ParametersEncodable {
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
             case "workingDirectoryDescriptor":
                 workingDirectoryDescriptor = try Self.index(member, call)
+            case "terminal": takesTerminal = try member.optionalBool()
             case _: throw member.invalid
             }
         }
@@ -123,6 +126,7 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("standardOutputDescriptor", ifPresent: standardOutput)
         writer.member("standardErrorDescriptor", ifPresent: standardError)
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
+        if takesTerminal { writer.member("terminal", true) }
         writer.member("action", ifPresent: action)
     }
 }

@@ -90,7 +90,9 @@ extension Control {
           resume_failed,
           shutdown,
           spawn_failed,
-          unknown
+          unknown,
+          conflict,
+          dependency_ended
         )
 
         # How an instance ended. Without status and signal nobody could see it.
@@ -127,6 +129,8 @@ extension Control {
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
@@ -159,11 +163,25 @@ extension Control {
           # Memory, as last measured.
           byteCount: ?int,
           # Once it has ended.
-          exit: ?ExitRecord
+          exit: ?ExitRecord,
+          # Of its app, by the daemon, since a client last launched it.
+          restartCount: ?int
         )
 
         # Something to know, with a code for programs and a text for people.
         type Note (code: string, text: string)
+
+        # The files and processes that the daemon works with.
+        type Surroundings (
+          runtimeDirectory: string,
+          configurationFile: string,
+          # In order of precedence.
+          appDirectories: []string,
+          shimFile: string,
+          spawnerFile: string,
+          # Absent while there is none.
+          spawnerProcessId: ?int
+        )
 
         type ManifestFault (file: string, line: int, column: int, message: string)
 
@@ -175,6 +193,18 @@ extension Control {
           timestampUSec: int
         )
 
+        # Whether the daemon keeps an app running.
+        type SupervisionStatus (
+          # Restart= of its manifest.
+          restart: string,
+          # Restarts since a client last launched it.
+          restartCount: int,
+          # From now to its next start by the daemon.
+          nextStartUSec: ?int,
+          # Why the daemon does not start it any more.
+          failed: ?Note
+        )
+
         type EventKind (
           state_changed,
           launched,
@@ -182,7 +212,9 @@ extension Control {
           reclaimed,
           prewarm_failed,
           crash_looped,
-          apps_changed
+          apps_changed,
+          restart_scheduled,
+          failed
         )
 
         type Event (
@@ -204,7 +236,7 @@ extension Control {
           exit: ?ExitRecord,
           # reclaimed
           byteCount: ?int,
-          # prewarm_failed, crash_looped
+          # prewarm_failed, crash_looped, restart_scheduled
           retryAfterUSec: ?int,
           # For people.
           text: string
@@ -216,6 +248,7 @@ extension Control {
           processId: int,
           features: []string,
           degraded: []Note,
+          surroundings: ?Surroundings,
           # Where it reads manifests, in order of precedence.
           appDirectories: ?[]string
         )
@@ -252,6 +285,9 @@ extension Control {
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
           workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool,
           # One of the actions of its desktop entry instead of the app itself.
           action: ?string
         ) -> (
@@ -312,8 +348,13 @@ extension Control {
           prewarmTarget: int,
           prewarmByteCount: ?int,
           retryAfterUSec: ?int,
-          lastLaunch: ?LaunchSummary
+          lastLaunch: ?LaunchSummary,
+          confinement: ?[]string,
+          supervision: ?SupervisionStatus
         )
+
+        # Forgets that an app failed, with its latest starts, crashes and failures.
+        method ResetFailed(app: string) -> ()
 
         # No app of that name is installed. The suggestion is similar and is.
         error NoSuchApp (app: string, suggestion: ?string)

@@ -15,6 +15,7 @@ public enum ControlReply: Hashable, Sendable {
     case watched(Control.Event?)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
+    case resetFailed
 }
 
 extension ControlReply: ParametersEncodable {
@@ -31,7 +32,7 @@ extension ControlReply: ParametersEncodable {
         case .launched(let launched): launched.encodeMembers(to: &writer)
         case .exited(let exited): exited.encodeMembers(to: &writer)
         case .changed(let changed): changed.encodeMembers(to: &writer)
-        case .signaled: break
+        case .signaled, .resetFailed: break
         case .watched(let event?): writer.member("event", object: event)
         case .watched(nil):
             writer.name("event")
@@ -73,6 +74,7 @@ extension ControlReply: ParametersEncodable {
             self = .watched(try Control.Event(try member.object()))
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
         case .explain: self = .explained(try Control.Explanation(parameters))
+        case .resetFailed: self = .resetFailed
         }
     }
 

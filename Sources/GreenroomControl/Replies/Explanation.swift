@@ -21,12 +21,16 @@ extension Control {
         public var prewarmByteCount: UInt64?
         public var retryAfterUSec: Int64?
         public var lastLaunch: LaunchSummary?
+        /// What confines and limits it, `Key=value` as in its manifest; nil: nothing does.
+        public var confinement: [String]?
+        public var supervision: SupervisionStatus?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
         }
     }
 
+    /// An app's latest launch, as `Explain` returns it.
     public struct LaunchSummary: Hashable, Sendable {
         public var instance: UInt64
         public var kind: LaunchKind
@@ -99,6 +103,8 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("prewarmByteCount", ifPresent: prewarmByteCount)
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("lastLaunch", ifPresent: lastLaunch)
+        writer.member("confinement", ifPresent: confinement)
+        writer.member("supervision", ifPresent: supervision)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -119,6 +125,12 @@ extension Control.Explanation: ParametersEncodable {
                 lastLaunch =
                     member.value == .null
                     ? nil : try Control.LaunchSummary(try member.object())
+            case "confinement":
+                confinement = member.value == .null ? nil : try member.texts()
+            case "supervision":
+                supervision =
+                    member.value == .null
+                    ? nil : try Control.SupervisionStatus(try member.object())
             case _: break
             }
         }

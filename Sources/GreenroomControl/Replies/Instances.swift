@@ -24,6 +24,7 @@ extension Control {
         }
     }
 
+    /// What `Status` returns of an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -38,6 +39,7 @@ extension Control {
         public var isAttached = false
         public var byteCount: UInt64?
         public var exit: ExitRecord?
+        public var restartCount: Int64?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -49,9 +51,12 @@ extension Control {
         }
     }
 
+    /// What `List` returns of an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?
+        /// The file that it executes.
+        public var program: String?
         public var isEligible: Bool
         public var prewarmedCount: Int
         public var prewarmTarget: Int
@@ -117,6 +122,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("attached", isAttached)
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("exit", ifPresent: exit)
+        writer.member("restartCount", ifPresent: restartCount)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -136,6 +142,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "byteCount": byteCount = try member.optionalInteger()
             case "exit":
                 exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "restartCount": restartCount = try member.optionalInteger()
             case _: break
             }
         }
@@ -146,6 +153,7 @@ extension Control.AppSummary: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("identifier", identifier)
         writer.member("name", ifPresent: name)
+        writer.member("program", ifPresent: program)
         writer.member("eligible", isEligible)
         writer.member("prewarmedCount", prewarmedCount)
         writer.member("prewarmTarget", prewarmTarget)
@@ -161,6 +169,7 @@ extension Control.AppSummary: ParametersEncodable {
             switch member.name {
             case "identifier": identifier = try member.text()
             case "name": name = try member.optionalText()
+            case "program": program = try member.optionalText()
             case "eligible": isEligible = try member.bool()
             case "prewarmedCount": prewarmedCount = try member.integer()
             case "prewarmTarget": prewarmTarget = try member.integer()

@@ -94,7 +94,8 @@ extension InstalledApp {
         let scalars = [
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
             "\(account)", "\(groups)",
-            "\(noNewPrivileges)", "\(limits)",
+            "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
+            "\(cgroupSettings)", "\(sockets)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

@@ -38,9 +38,16 @@ final class AppInstaller {
         forgetUnused()
         let result = loader.load(former: catalog.unsortedApps, reporter: reporter)
         let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
-        for app in removed { supervisor.handle(.appRemoved(app)) }
+        for app in removed {
+            supervisor.handle(.appRemoved(app))
+            supervisor.sockets.forget(app)
+        }
         staleness.watchPrograms(loader.programFiles)
-        for app in changed { supervisor.handle(.appInstalled(app.description)) }
+        var faults = result.faults
+        for app in changed {
+            faults += supervisor.sockets.update(app)
+            supervisor.handle(.appInstalled(app.description))
+        }
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
@@ -49,7 +56,7 @@ final class AppInstaller {
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
-            loaded: catalog.identifiers.sorted(), failed: result.faults)
+            loaded: catalog.identifiers.sorted(), failed: faults)
     }
 
     /// Installs an instance of a template (`name@x`), which there is no file of.
@@ -64,6 +71,7 @@ final class AppInstaller {
         guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
         catalog.add(app)
         staleness.watchPrograms(loader.programFiles)
+        for fault in supervisor.sockets.update(app) { reporter.say(.error, fault.message) }
         supervisor.handle(.appInstalled(app.description))
         return app
     }
@@ -74,6 +82,7 @@ final class AppInstaller {
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
             supervisor.handle(.appRemoved(app.identifier))
+            supervisor.sockets.forget(app.identifier)
         }
     }
 

@@ -120,7 +120,9 @@ final class AppLoader {
         let entryManifests = desktopApps(
             Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
             known, shared, &result)
-        manifests = unique(manifests, isTaken, reporter, &result) + entryManifests
+        manifests = withoutCircles(
+            unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
+            &result) + entryManifests
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
                 guard var app = try install(manifest, file.isEntry, shared) else { continue }
@@ -203,6 +205,23 @@ final class AppLoader {
         if let program = manifest.command.first, program.hasPrefix("/") {
             result.missingPrograms.append(program)
         }
+    }
+
+    /// Those that do not wait for themselves by way of others, the unchanged ones included.
+    private func withoutCircles(
+        _ manifests: [(AppManifest, AppFile)], former: [InstalledApp], _ reporter: Reporter,
+        _ result: inout Result
+    ) -> [(AppManifest, AppFile)] {
+        guard manifests.contains(where: { $0.0.dependencies != nil }) else { return manifests }
+        let others = former.map { app in
+            let dependencies = app.description.dependencies.value
+            let names = (dependencies?.requires ?? []) + (dependencies?.after ?? [])
+            return (app.identifier.rawValue, names.map(\.rawValue))
+        }
+        let (kept, diagnostics) = AppManifest.withoutCircles(manifests.map(\.0), beside: others)
+        report(diagnostics, reporter, &result)
+        let names = Set(kept.map(\.identifier))
+        return manifests.filter { names.contains($0.0.identifier) }
     }
 
     /// The first of each identifier; those that are installed already come before.
@@ -331,7 +350,7 @@ final class AppLoader {
     }
 
     /// What is wrong with the world that a manifest names.
-    private struct LoadFailure: Error { let message: String }
+    struct LoadFailure: Error { let message: String }
 
     private var searchPath: String {
         daemonEnvironment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
@@ -388,15 +407,25 @@ final class AppLoader {
         let environment = environment(of: manifest, owner.account, shared)
         let inspected = isDesktopOnly ? nil : try facts(program, shared)
         guard let path = inspected?.path ?? find(program, shared) else { return nil }
+        let sandbox = try inspected.map { facts throws(LoadFailure) in
+            try self.sandbox(of: manifest, facts)
+        }
         let ineligibility =
             if let inspected {
                 self.ineligibility(of: manifest, inspected, hasShim: shared.hasShim)
+                    ?? sandbox?.ineligibility
             } else {
                 InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
             }
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
+        let sockets: [SocketSpecification]
+        do throws(SystemError) {
+            sockets = try manifest.socketSpecifications()
+        } catch {
+            throw LoadFailure(message: "\(error)")
+        }
         var app = InstalledApp(
             identifier: AppIdentifier(manifest.identifier),
             name: manifest.name == manifest.identifier
@@ -411,14 +440,16 @@ final class AppLoader {
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
-            noNewPrivileges: manifest.noNewPrivileges,
+            noNewPrivileges: manifest.sandbox.noNewPrivileges,
+            confinement: sandbox?.confinement, cgroupSettings: cgroupSettings(of: manifest),
+            confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted,
             fingerprint: inspected?.files ?? [],
             description: description(
                 of: manifest, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            poolEnvironment: environment.pool)
+            sockets: sockets, poolEnvironment: environment.pool)
         // A generation is a promise that paused instances are still what they should be, also to
         // the next supervisor, which knows no former app to count from: hence a digest.
         app.desktop = desktop
@@ -528,7 +559,10 @@ final class AppLoader {
             readyCondition: ReadyCondition(manifest.readyCondition),
             launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
             terminateGrace: manifest.terminateGrace,
-            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key)
+            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
+            supervision: manifest.supervision.map(Supervision.init),
+            dependencies: manifest.dependencies.map(Dependencies.init),
+            hasSockets: manifest.socket != nil)
     }
 }
 
@@ -570,6 +604,7 @@ extension ReadyCondition {
         case .exec: self = .exec
         case .notify: self = .notify
         case .firstOutput: self = .firstOutput
+        case .listening: self = .listening
         }
     }
 }

@@ -2,6 +2,7 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import GreenroomSpawner
 
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
@@ -48,6 +49,12 @@ struct InstalledApp: Sendable {
     /// The manifest gives it groups beside its user's: not even that user may put code into it.
     var grantsGroups: Bool
     var noNewPrivileges: Bool
+    /// What its instances are kept from; nil: nothing.
+    var confinement: Confinement?
+    /// Limits of each instance's cgroup.
+    var cgroupSettings: [SpawnSpecification.CgroupSetting]
+    /// The keys of [Sandbox] and [Resources] that are set, for people.
+    var confinementKeys: [String]
     var limits: [ResourceLimit]
     var setsCommandLine: Bool
     var ineligibility: Ineligibility?
@@ -56,6 +63,8 @@ struct InstalledApp: Sendable {
     var fingerprint: [InspectedFile]
     /// What the core knows of it.
     var description: AppDescription
+    /// What the daemon listens on for it.
+    var sockets: [SocketSpecification]
 
     var readyCondition: ReadyCondition { description.readyCondition }
 

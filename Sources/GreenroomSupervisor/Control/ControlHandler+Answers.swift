@@ -35,6 +35,7 @@ extension ControlHandler {
                 ControlReply.changed(
                     Control.Changed(
                         instance: instance.rawValue, state: Control.ExecutionState(state))))
+        case (_, .reset): waiter.connection.reply(ControlReply.resetFailed)
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
@@ -45,7 +46,8 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited: preconditionFailure("the core answered another question")
+        case .launched, .done, .exited, .reset:
+            preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
         if let error = call.error {
@@ -89,6 +91,24 @@ extension ControlHandler {
         case .freezeFailed(let instance):
             .refused(
                 code: "freeze_failed", reason: "the kernel could not freeze instance \(instance)")
+        case .failed(let app, let failure):
+            .refused(
+                code: "failed",
+                reason: "\(app) \(failure.words); end that with "
+                    + "\"greenroomctl reset-failed \(app)\" or launch it in the foreground")
+        case .dependencyFailed(let app, let other, let refusal):
+            .refused(
+                code: "dependency",
+                reason: "\(app) requires \(other), which could not be started: "
+                    + error(for: refusal, peer).description)
+        case .requiredEnded(let app, let reason):
+            .refused(
+                code: "ended",
+                reason: "\(app) ended before it was ready: "
+                    + Control.ExitReason(reason).rawValue)
+        case .conflict(let app, let other):
+            .refused(
+                code: "conflict", reason: "\(other), which conflicts with \(app), was launched")
         }
     }
 

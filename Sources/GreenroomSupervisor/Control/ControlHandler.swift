@@ -15,11 +15,12 @@ final class ControlHandler {
         case transition(ControlConnection)
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
+        case reset(ControlConnection)
 
         var connection: ControlConnection {
             switch self {
             case .launch(let connection, _, _, _), .transition(let connection),
-                .exit(let connection):
+                .exit(let connection), .reset(let connection):
                 connection
             case .prewarm(let call): call.connection
             }
@@ -45,6 +46,7 @@ final class ControlHandler {
     var access: Access
     var installer: AppInstaller!
     var degraded: [Control.Note] = []
+    var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
@@ -107,6 +109,10 @@ final class ControlHandler {
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
+            case .resetFailed(let app):
+                let installed = try find(app, .control, connection.peer)
+                supervisor.handle(
+                    .resetFailedRequested(register(.reset(connection)), installed.identifier))
             }
         } catch {
             connection.fail(error)
@@ -159,7 +165,7 @@ final class ControlHandler {
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
             || call.workingDirectoryDescriptor != nil
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty
+            call.environment.isEmpty, !call.takesTerminal
         else {
             throw .permissionDenied(needed: needed + " may bring arguments only")
         }
@@ -238,7 +244,7 @@ final class ControlHandler {
     private func abandon(_ connection: ControlConnection) {
         for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
             switch waiting[request] {
-            case .launch?, nil: break
+            case .launch?, .reset?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
                 supervisor.handle(.requestAbandoned(request))

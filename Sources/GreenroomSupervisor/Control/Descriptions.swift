@@ -10,6 +10,7 @@ extension ControlHandler {
         var description = Control.Description(
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
+        description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories
         return description
     }
@@ -28,6 +29,7 @@ extension ControlHandler {
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
+            summary.program = app.executablePath
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
             summary.desktop = app.desktop?.facts
             return summary
@@ -68,6 +70,8 @@ extension ControlHandler {
         status.kind = record.launchKind.map(Control.LaunchKind.init)
         status.coldReason = record.coldReason.map(Control.ColdReason.init)
         status.isAttached = record.isAttached
+        let restarts = supervisor.lifecycle.app(record.app)?.restartCount ?? 0
+        status.restartCount = restarts > 0 ? Int64(restarts) : nil
         status.byteCount = record.byteCount > 0 ? record.byteCount : nil
         status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
         return status
@@ -122,6 +126,8 @@ extension ControlHandler {
                     text: "the pool follows the environment of the latest launch, which differs "
                         + "from the session's"))
         }
+        explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
+        explanation.supervision = supervisionStatus(of: app.identifier)
         explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
         return explanation
     }

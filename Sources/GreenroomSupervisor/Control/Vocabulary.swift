@@ -63,6 +63,8 @@ extension Control.ExitReason {
         case .shutdown: self = .shutdown
         case .spawnFailed: self = .spawnFailed
         case .unknown: self = .unknown
+        case .conflict: self = .conflict
+        case .dependencyEnded: self = .dependencyEnded
         }
     }
 }

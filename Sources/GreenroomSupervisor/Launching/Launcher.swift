@@ -52,18 +52,30 @@ final class Launcher {
             environments.remember(pool)
             key = pool.key
         }
-        if app.readyCondition == .notify, let notifySocketPath {
-            context.environment =
-                (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
-        }
+        addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.
         if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
+        context.takesTerminal = call.takesTerminal
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         return (context, key)
+    }
+
+    private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
+        guard app.readyCondition == .notify, let notifySocketPath else { return }
+        context.environment =
+            (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
+    }
+
+    /// What a launch brings: of the daemon's own, what the manifest says.
+    private func context(of request: RequestIdentifier, for app: InstalledApp) -> LaunchContext? {
+        guard request == .automatic else { return contexts[request] }
+        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        addNotifySocket(to: &context, of: app)
+        return context
     }
 
     private func workingDirectory(
@@ -108,7 +120,7 @@ final class Launcher {
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
     func resume(_ identifier: InstanceIdentifier, for request: RequestIdentifier) {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel,
-            let context = contexts[request], let app = catalog[instance.app]
+            let app = catalog[instance.app], let context = context(of: request, for: app)
         else { return supervisor.handle(.channelLost(identifier)) }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
@@ -117,9 +129,13 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
-            let (message, descriptors, strings) = try goMessage(context, app, instance)
+            // Ours, or how the instance would find it.
+            let directory = try context.workingDirectory.map {
+                app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+            }
+            let (message, descriptors, strings) = try goMessage(context, app, instance, directory)
             let sent = try channel.send(message, descriptors: descriptors)
-            withExtendedLifetime(strings) {}
+            withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
             supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
@@ -128,7 +144,8 @@ final class Launcher {
     }
 
     private func goMessage(
-        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance,
+        _ directory: FileDescriptor?
     ) throws -> (datagram: [UInt8], descriptors: [CInt], strings: FileDescriptor?) {
         var roles: [DescriptorRole] = []
         var descriptors: [CInt] = []
@@ -137,7 +154,7 @@ final class Launcher {
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
         }
-        if let directory = context.workingDirectory {
+        if let directory {
             roles.append(.workingDirectory)
             descriptors.append(directory.rawValue)
         }
@@ -145,12 +162,21 @@ final class Launcher {
             instance.argumentPrefix.count > 1
             ? instance.argumentPrefix + context.arguments.dropFirst() : context.arguments
         let environment =
-            if let own = context.environment { try StringList(own) } else { app.encodedEnvironment }
+            if app.description.hasSockets {
+                try StringList(
+                    supervisor.sockets.environment(
+                        context.environment ?? app.environment, of: app.identifier,
+                        pid: instance.pid))
+            } else if let own = context.environment {
+                try StringList(own)
+            } else {
+                app.encodedEnvironment
+            }
         let message = DaemonMessage.go(
             GoMessage(
                 arguments: try StringList(arguments),
                 environment: environment,
-                flags: app.setsCommandLine ? .setCommandLine : [], umask: context.umask,
+                flags: Self.flags(context, app), umask: context.umask,
                 roles: roles))
         let encoded = try message.encoded()
         guard let bytes = encoded.descriptorStrings else {
@@ -160,6 +186,12 @@ final class Launcher {
             unsafe try SealedFile.create($0, name: "greenroom-strings")
         }
         return (encoded.datagram, descriptors + [strings.rawValue], strings)
+    }
+
+    private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
+        var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
+        if context.takesTerminal { flags.formUnion([.newSession, .controllingTerminal]) }
+        return flags
     }
 
     // MARK: Spawn
@@ -173,7 +205,7 @@ final class Launcher {
         switch purpose {
         case .prewarm(let key): prewarm(instance, app, key)
         case .launch(let request):
-            guard let context = contexts[request] else {
+            guard let context = context(of: request, for: app) else {
                 return fail(instance, "finding the request", ECANCELED)
             }
             launch(instance, app, context)
@@ -218,7 +250,13 @@ final class Launcher {
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
         let environment =
-            if let own = context.environment { StringBlock(own) } else {
+            if app.description.hasSockets {
+                StringBlock(
+                    supervisor.sockets.environment(
+                        context.environment ?? app.environment, of: app.identifier, pid: nil))
+            } else if let own = context.environment {
+                StringBlock(own)
+            } else {
                 StringBlock(
                     terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
             }
@@ -236,6 +274,7 @@ final class Launcher {
             specification.workingDirectoryDescriptor = directory
         }
         if let umask = context.umask { specification.fileModeMask = umask }
+        specification.takesControllingTerminal = context.takesTerminal
         if let path = context.executablePath { specification.path = path }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
@@ -261,9 +300,14 @@ final class Launcher {
                 supplementaryGroups: app.groups)
         }
         specification.noNewPrivileges = app.noNewPrivileges
+        specification.confinement = app.confinement
+        specification.cgroupSettings = app.cgroupSettings
         specification.resourceLimits = app.limits
         if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
+        }
+        if app.description.hasSockets {
+            specification.descriptors += supervisor.sockets.passed(to: app.identifier)
         }
         return specification
     }

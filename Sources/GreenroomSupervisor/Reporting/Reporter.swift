@@ -42,7 +42,7 @@ final class Reporter {
                 [
                     "app": app.rawValue, "instance": outcome.instance.description,
                     "launch": launch.rawValue,
-                ])
+                ], as: .launched(Control.LaunchKind(outcome.kind)))
             publish(.launched, app, outcome.instance) {
                 $0.launchIdentifier = launch.rawValue
                 $0.launchKind = Control.LaunchKind(outcome.kind)
@@ -52,27 +52,40 @@ final class Reporter {
         case .reclaimed(let instance, let app, let bytes, let pressure):
             journal.log(
                 .notice, "reclaimed \(bytes >> 10) KiB from \(app): memory pressure \(pressure)",
-                ["app": app.rawValue, "instance": instance.description])
+                ["app": app.rawValue, "instance": instance.description], as: .reclaiming)
             publish(.reclaimed, app, instance) { $0.byteCount = bytes }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
                 .warning,
                 "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
-                    + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue])
+                    + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
+                as: .prewarmingFailed)
             publish(.prewarmFailed, app, nil) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
         case .crashLooped(let app, let until):
             journal.log(
                 .error, "\(app) crashes in a loop: no prewarming and no background launches",
-                ["app": app.rawValue])
+                ["app": app.rawValue], as: .crashLooped)
             publish(.crashLooped, app, nil) { $0.retryAfterUSec = Self.microseconds(to: until) }
+        case .restartScheduled(let app, let at):
+            journal.log(.notice, "\(app) is started again", ["app": app.rawValue])
+            publish(.restartScheduled, app, nil) {
+                $0.retryAfterUSec = Self.microseconds(to: at)
+            }
+        case .failed(let app, let failure):
+            journal.log(
+                .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
+                ["app": app.rawValue, "failure": failure.code])
+            publish(.failed, app, nil) { $0.text = failure.words }
         }
     }
 
     private func exited(_ record: InstanceRecord) {
-        let reason = record.endReason.map { Control.ExitReason($0).rawValue } ?? "unknown"
+        let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
+        let reason = end.rawValue
         let level: LogLevel
         switch record.endReason {
         case .crashed?, .launchWatchdog?, .terminateTimeout?, .unknown?: level = .warning
+        case .conflict?, .dependencyEnded?: level = .info
         case .exitedSelf?, .terminated?, .forceQuit?, .prewarmFailed?, .prewarmExpired?, .stale?,
             .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?, nil:
             level = .info
@@ -82,7 +95,7 @@ final class Reporter {
             [
                 "app": record.app.rawValue, "instance": record.instance.description,
                 "launch": record.launchIdentifier?.rawValue ?? "", "reason": reason,
-            ])
+            ], as: .ended(end))
         publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
     }
 
@@ -138,7 +151,7 @@ final class Reporter {
                 "app": record?.app.rawValue ?? "",
                 "instance": record?.instance.description ?? "",
                 "stage": failure.stage, "errno": SystemError.name(of: failure.errno),
-            ])
+            ], as: .spawnFault)
     }
 
     func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }

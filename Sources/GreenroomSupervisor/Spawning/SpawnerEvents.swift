@@ -37,17 +37,18 @@ final class SpawnerEvents {
             listen(to: instance)
             supervisor.handle(.spawned(instance.identifier))
             reportReadyIfUnobserved(instance)
+            awaitListening(instance)
         case .spawnFailed(let number, let error):
             supervisor.spawnFailed(
                 InstanceIdentifier(number),
-                SpawnFailure(stage: error.stage.deed, errno: error.code))
+                SpawnFailure(stage: error.deed, errno: error.code))
         case .exited(let number, let status):
             let identifier = InstanceIdentifier(number)
             drainChannel(of: identifier)
             supervisor.handle(.exited(identifier, ExitStatus(status)))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
-        case .welcome, .instance: break
+        case .welcome, .instance, .kept: break
         }
     }
 
@@ -68,6 +69,12 @@ final class SpawnerEvents {
             catalog[instance.app]?.readyCondition == .firstOutput
         else { return }
         supervisor.handle(.becameReady(instance.identifier))
+    }
+
+    /// A launched one that is ready once it listens: looked at from now on.
+    private func awaitListening(_ instance: Instance) {
+        guard catalog[instance.app]?.readyCondition == .listening else { return }
+        supervisor.sockets.awaitListening(instance)
     }
 
     private func awaitOutput(of instance: Instance) {
@@ -154,6 +161,7 @@ final class SpawnerEvents {
         // The client waits for its answer; the rest can wait for us.
         supervisor.handle(.started(instance.identifier))
         reportReadyIfUnobserved(instance)
+        awaitListening(instance)
         inspector.forget(instance.identifier)
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
         if catalog[instance.app]?.kind != .applicationKit {

@@ -3,6 +3,16 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
+/// The limit of open files that we were started with. The first to ask raises ours: a client and an
+/// instance take several each, and the customary 1024 are soon used up.
+enum OpenFiles {
+    static let initial: ResourceLimit = {
+        let limit = ResourceLimit.current(.openFiles)
+        limit.raiseSoft()
+        return limit
+    }()
+}
+
 /// The supervisor's way to the spawner: finds it or starts it, and carries messages. What they
 /// mean is the caller's business.
 @LoopActor
@@ -16,6 +26,8 @@ final class SpawnerLink {
     struct Greeting {
         var welcome: Welcome
         var instances: [InstanceRecord]
+        /// What an earlier supervisor had kept there, by name.
+        var kept: [String: FileDescriptor] = [:]
     }
 
     var onMessage: ((SpawnerMessage) -> Void)?
@@ -32,7 +44,7 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     private static let patience: Int32 = 10_000
 
-    private let process: pid_t?
+    let process: pid_t?
 
     private init(_ connection: SpawnerConnection) {
         self.connection = connection
@@ -77,6 +89,8 @@ final class SpawnerLink {
         var request = SpawnRequest(
             path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
+        // It passes on to apps what it was started with.
+        request.resourceLimits = [OpenFiles.initial]
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [
             .init(null.rawValue, at: 0), .init(null.rawValue, at: 1), .init(2, at: 2),
@@ -103,6 +117,7 @@ final class SpawnerLink {
                 stateByteCount: UInt32(RuntimeState.byteCount),
                 graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
         var greeting: Greeting?
+        var kept: [String: FileDescriptor] = [:]
         var expected = 0
         while greeting == nil || greeting!.instances.count < expected {
             var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
@@ -112,9 +127,10 @@ final class SpawnerLink {
             for message in try connection.receive() {
                 switch message {
                 case .welcome(let welcome):
-                    greeting = Greeting(welcome: welcome, instances: [])
+                    greeting = Greeting(welcome: welcome, instances: [], kept: kept)
                     expected = Int(welcome.instanceCount)
                 case .instance(let record): greeting?.instances.append(record)
+                case .kept(let name, let descriptor): kept[name] = descriptor
                 case .spawned, .spawnFailed, .exited, .emptied, .failed: early.append(message)
                 }
             }
@@ -181,7 +197,7 @@ final class SpawnerLink {
         switch message {
         case .spawned(let record): openOrders[record.instance] = nil
         case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed: break
+        case .welcome, .instance, .exited, .emptied, .failed, .kept: break
         }
         onMessage?(message)
     }

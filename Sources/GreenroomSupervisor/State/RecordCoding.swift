@@ -7,6 +7,8 @@ enum RecordCoding {
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
     static let version: UInt8 = 1
+    /// Of an app's; version 1 has no supervision.
+    static let appVersion: UInt8 = 2
 }
 
 extension InstanceRecord {
@@ -25,7 +27,7 @@ extension InstanceRecord {
         writer.put(optional: launchedAt?.nanoseconds)
         writer.put(
             (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
-                | (isEmpty ? 8 : 0) as UInt8)
+                | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
         writer.put(byteCount)
         writer.put(optional: endReason?.rawValue)
@@ -55,6 +57,8 @@ extension InstanceRecord {
         inBackground = flags & 2 != 0
         isAttached = flags & 4 != 0
         isEmpty = flags & 8 != 0
+        isAutomatic = flags & 16 != 0
+        isEndOrdered = flags & 32 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes
         endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }
@@ -67,7 +71,7 @@ extension InstanceRecord {
 
 extension AppRecord {
     func encode(into writer: inout RecordWriter) {
-        writer.put(RecordCoding.version)
+        writer.put(RecordCoding.appVersion)
         writer.put(app.rawValue)
         writer.put(UInt64(prewarmFailures))
         writer.put(optional: prewarmRetryAt?.nanoseconds)
@@ -79,11 +83,15 @@ extension AppRecord {
         writer.put(optional: crashLoopUntil?.nanoseconds)
         writer.put(measuredByteCount)
         writer.put(optional: poolKey?.rawValue)
-        writer.put(isPoolWanted ? 1 : 0 as UInt8)
+        writer.put(
+            (isPoolWanted ? 1 : 0) | (isRestart ? 2 : 0) | (hasSeenBoot ? 4 : 0)
+                | (hasSeenLogin ? 8 : 0) as UInt8)
+        encodeSupervision(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
-        guard reader.byte() == RecordCoding.version, let app = reader.string(),
+        guard let version = reader.byte(), 1...RecordCoding.appVersion ~= version,
+            let app = reader.string(),
             let prewarmFailures = reader.word()
         else { return nil }
         self.init(app: AppIdentifier(app))
@@ -99,7 +107,12 @@ extension AppRecord {
         crashLoopUntil = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         measuredByteCount = reader.word() ?? 0
         poolKey = reader.optional { $0.word().map(EnvironmentKey.init) }
-        isPoolWanted = reader.byte() == 1
+        let flags = reader.byte() ?? 0
+        isPoolWanted = flags & 1 != 0
+        isRestart = flags & 2 != 0
+        hasSeenBoot = flags & 4 != 0
+        hasSeenLogin = flags & 8 != 0
+        if version > 1 { decodeSupervision(from: &reader) }
         guard !reader.failed else { return nil }
     }
 }

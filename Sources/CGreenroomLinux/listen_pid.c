@@ -1,0 +1,23 @@
+/* LISTEN_PID (sd_listen_fds(3)) is known to the child alone: it is written between clone and exec,
+ * over the ten bytes that the parent has left room for. */
+#include "CGreenroomLinux.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void gr_tell_listen_pid(char *_Nullable const *environment) {
+    static const char name[] = "LISTEN_PID=";
+    enum { NAME = sizeof name - 1, ROOM = 10 };
+    for (; *environment; environment++) {
+        char *text = *environment;
+        if (strncmp(text, name, NAME) != 0) continue;
+        char digits[ROOM];
+        int count = 0;
+        /* Not libc's getpid: it may be cached, and this memory is our parent's. */
+        long pid = syscall(SYS_getpid);
+        do { digits[count++] = (char)('0' + pid % 10); } while ((pid /= 10) != 0 && count < ROOM);
+        for (int i = 0; i < count; i++) text[NAME + i] = digits[count - 1 - i];
+        text[NAME + count] = '\0';
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import GreenroomControl
+
+struct ResetFailed: Verb {
+    static let configuration = CommandConfiguration(
+        abstract: "Let the daemon start an app again that it has given up.",
+        discussion: "Forgets its latest starts, crashes and failures; starts nothing by itself.")
+
+    @Argument(help: "The app.")
+    var app: String
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let reply = try client.call(.resetFailed(app: try client.resolve(app)))
+        if output.json { console.write(Report.json(reply)) }
+        return 0
+    }
+}

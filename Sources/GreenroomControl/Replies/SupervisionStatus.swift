@@ -1,0 +1,43 @@
+public import Varlink
+
+extension Control {
+    /// Whether the daemon keeps an app running.
+    public struct SupervisionStatus: Hashable, Sendable {
+        /// `Restart=` of its manifest.
+        public var restart: String
+        /// Restarts since a client last launched it.
+        public var restartCount: Int64
+        /// Microseconds to its next start by the daemon.
+        public var nextStartUSec: Int64?
+        /// Why the daemon does not start it any more.
+        public var failed: Note?
+
+        public init(restart: String, restartCount: Int64 = 0) {
+            self.restart = restart
+            self.restartCount = restartCount
+        }
+    }
+}
+
+extension Control.SupervisionStatus: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("restart", restart)
+        writer.member("restartCount", restartCount)
+        writer.member("nextStartUSec", ifPresent: nextStartUSec)
+        writer.member("failed", ifPresent: failed)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(restart: "")
+        for member in object.members {
+            switch member.name {
+            case "restart": restart = try member.text()
+            case "restartCount": restartCount = try member.integer()
+            case "nextStartUSec": nextStartUSec = try member.optionalInteger()
+            case "failed":
+                failed = member.value == .null ? nil : try Control.Note(try member.object())
+            case _: break
+            }
+        }
+    }
+}

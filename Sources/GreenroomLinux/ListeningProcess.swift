@@ -1,0 +1,70 @@
+public import Glibc
+
+/// Whether a process listens on a socket, from what the kernel shows of it in /proc (proc(5)).
+public enum ListeningProcess {
+    /// Bytes read of one table, and descriptors looked at of one process: a look must not hold up
+    /// whoever makes it.
+    private static let tableByteLimit = 1 << 20
+    private static let descriptorLimit = 4096
+
+    /// True if one of the processes has a listening socket among its descriptors, or a bound one of
+    /// UDP. The tables are those of the first one's network namespace.
+    public static func isAmong(_ processes: [pid_t]) -> Bool {
+        guard let first = processes.first else { return false }
+        let sockets = processes.reduce(into: Set<String>()) { $0.formUnion(Self.sockets(of: $1)) }
+        guard !sockets.isEmpty else { return false }
+        let tables: [(file: String, state: String, stateColumn: Int, inodeColumn: Int)] = [
+            ("unix", "00010000", 3, 6),  // __SO_ACCEPTCON
+            ("tcp", "0A", 3, 9), ("tcp6", "0A", 3, 9),  // TCP_LISTEN
+            ("udp", "07", 3, 9), ("udp6", "07", 3, 9),  // bound, not connected
+        ]
+        return tables.contains { table in
+            lines(of: "/proc/\(first)/net/\(table.file)").contains { line in
+                let fields = line.split(separator: " ")
+                return fields.count > table.inodeColumn
+                    && fields[table.stateColumn] == table.state
+                    && sockets.contains(String(fields[table.inodeColumn]))
+            }
+        }
+    }
+
+    private static func lines(of path: String) -> [Substring] {
+        guard let file = try? FileDescriptor.open(path, O_RDONLY) else { return [] }
+        var text = ""
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while text.utf8.count < tableByteLimit {
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe try? file.read(into: $0) }
+            guard let read = count ?? nil, read > 0 else { break }
+            text += String(decoding: chunk[..<read], as: UTF8.self)
+        }
+        return text.split(separator: "\n")
+    }
+
+    /// The inodes of a process's sockets, as digits.
+    private static func sockets(of pid: pid_t) -> Set<String> {
+        var inodes: Set<String> = []
+        let path = "/proc/\(pid)/fd"
+        guard let directory = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(directory) }
+        var count = 0
+        while count < descriptorLimit, let entry = unsafe readdir(directory) {
+            count += 1
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let inode = socket(path + "/" + name) { inodes.insert(inode) }
+        }
+        return inodes
+    }
+
+    /// `socket:[123]`
+    private static func socket(_ link: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = unsafe readlink(link, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let text = String(
+            decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard text.hasPrefix("socket:["), text.hasSuffix("]") else { return nil }
+        return String(text.dropFirst(8).dropLast())
+    }
+}

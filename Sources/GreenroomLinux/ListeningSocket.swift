@@ -1,0 +1,220 @@
+internal import CGreenroomLinux
+public import Glibc
+
+/// Where a socket listens, in the words of systemd.socket(5), `ListenStream=`.
+public enum SocketAddress: Hashable, Sendable {
+    case path(String)
+    /// Without its `@` (unix(7), abstract).
+    case abstract(String)
+    /// 4 or 16 bytes, in network order.
+    case internet([UInt8], port: UInt16)
+    /// Every address of this machine, IPv4 and IPv6.
+    case port(UInt16)
+
+    /// `/path`, `@name`, `port`, `IPv4:port` or `[IPv6]:port`; nil for anything else.
+    public init?(_ text: String) {
+        if text.hasPrefix("/") || text.hasPrefix("@") {
+            let name = String(text.dropFirst(text.hasPrefix("@") ? 1 : 0))
+            // sun_path has 108 bytes, one of them the NUL behind a path or before a name.
+            guard !name.isEmpty, name != "/", name.utf8.count <= 107, !name.utf8.contains(0) else {
+                return nil
+            }
+            self = text.hasPrefix("@") ? .abstract(name) : .path(name)
+            return
+        }
+        if let port = Self.port(text[...]) {
+            self = .port(port)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"),
+            let port = Self.port(text[text.index(after: colon)...])
+        else { return nil }
+        let host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let bytes =
+            isBracketed
+            ? Self.bytes(String(host.dropFirst().dropLast()), AF_INET6, count: 16)
+            : Self.bytes(String(host), AF_INET, count: 4)
+        guard let bytes else { return nil }
+        self = .internet(bytes, port: port)
+    }
+
+    public var isUnix: Bool {
+        switch self {
+        case .path, .abstract: true
+        case .internet, .port: false
+        }
+    }
+
+    private static func port(_ text: Substring) -> UInt16? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
+            let port = UInt16(text), port > 0
+        else { return nil }
+        return port
+    }
+
+    /// inet_pton(3)
+    private static func bytes(_ host: String, _ family: CInt, count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe inet_pton(family, host, buffer.baseAddress!)
+        }
+        return result == 1 ? bytes : nil
+    }
+}
+
+/// A socket that is bound, and listens if it is of a kind that does (socket(2), bind(2), listen(2)).
+public struct ListeningSocket: Sendable {
+    public enum Kind: UInt8, Sendable {
+        case stream
+        case datagram
+        case sequentialPacket
+
+        fileprivate var rawType: CInt {
+            switch self {
+            case .stream: CInt(SOCK_STREAM.rawValue)
+            case .datagram: CInt(SOCK_DGRAM.rawValue)
+            case .sequentialPacket: CInt(SOCK_SEQPACKET.rawValue)
+            }
+        }
+    }
+
+    public let descriptor: FileDescriptor
+
+    /// - Parameters:
+    ///   - mode, user, group: of the socket file; -1 leaves the owner.
+    ///   - backlog: connections that may wait; the kernel bounds it.
+    public static func open(
+        _ kind: Kind, at address: SocketAddress, mode: mode_t, user: uid_t = .max,
+        group: gid_t = .max, backlog: CInt = .max
+    ) throws(SystemError) -> ListeningSocket {
+        let socket: FileDescriptor
+        switch address {
+        case .path(let path):
+            socket = try make(AF_UNIX, kind)
+            try bind(socket, toPath: path, kind)
+            // Nobody can connect before listen(2).
+            try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
+            if user != .max || group != .max {
+                try systemCall("chown", on: path) { unsafe chown(path, user, group) }
+            }
+        case .abstract(let name):
+            socket = try make(AF_UNIX, kind)
+            try bind(socket, to: unixAddress(abstract: name), "@" + name)
+        case .internet(let bytes, let port):
+            socket = try make(bytes.count == 4 ? AF_INET : AF_INET6, kind)
+            try prepareInternet(socket, isSixOnly: bytes.count == 16)
+            try bind(socket, to: internetAddress(bytes, port), "port \(port)")
+        case .port(let port): socket = try openAnywhere(port, kind)
+        }
+        if kind != .datagram {
+            try systemCall("listen") { listen(socket.rawValue, backlog) }
+        }
+        return ListeningSocket(descriptor: socket)
+    }
+
+    /// One socket for both families, or for IPv4 where the kernel has no IPv6.
+    private static func openAnywhere(
+        _ port: UInt16, _ kind: Kind
+    ) throws(SystemError) -> FileDescriptor {
+        do throws(SystemError) {
+            let socket = try make(AF_INET6, kind)
+            try prepareInternet(socket, isSixOnly: false)
+            try bind(socket, to: internetAddress([UInt8](repeating: 0, count: 16), port), "\(port)")
+            return socket
+        } catch {
+            guard error.code == EAFNOSUPPORT || error.code == EADDRNOTAVAIL else { throw error }
+            let socket = try make(AF_INET, kind)
+            try prepareInternet(socket, isSixOnly: nil)
+            try bind(socket, to: internetAddress([0, 0, 0, 0], port), "port \(port)")
+            return socket
+        }
+    }
+
+    private static func make(_ family: CInt, _ kind: Kind) throws(SystemError) -> FileDescriptor {
+        let closeOnExec: CInt = 0o2000000
+        return FileDescriptor(
+            owning: try systemCall("socket") { socket(family, kind.rawType | closeOnExec, 0) })
+    }
+
+    /// - Parameter isSixOnly: nil for a socket of IPv4.
+    private static func prepareInternet(
+        _ socket: FileDescriptor, isSixOnly: Bool?
+    ) throws(SystemError) {
+        try setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+        guard let isSixOnly else { return }
+        // EOPNOTSUPP of an IPv4 socket does not matter.
+        try? setOption(socket, CInt(IPPROTO_IPV6), IPV6_V6ONLY, isSixOnly ? 1 : 0)
+    }
+
+    private static func setOption(
+        _ socket: FileDescriptor, _ level: CInt, _ option: CInt, _ value: CInt
+    ) throws(SystemError) {
+        var value = value
+        try systemCall("setsockopt") {
+            unsafe setsockopt(
+                socket.rawValue, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+        }
+    }
+
+    // MARK: Binding
+
+    /// A file that nobody listens to any more is replaced.
+    private static func bind(
+        _ socket: FileDescriptor, toPath path: String, _ kind: Kind
+    ) throws(SystemError) {
+        makeParents(of: path)
+        do throws(SystemError) {
+            try systemCall("bind", on: path) { unsafe gr_bind(socket.rawValue, path) }
+        } catch {
+            guard error.code == EADDRINUSE, isAbandoned(path, kind) else { throw error }
+            try systemCall("unlink", on: path) { unsafe unlink(path) }
+            try systemCall("bind", on: path) { unsafe gr_bind(socket.rawValue, path) }
+        }
+    }
+
+    private static func isAbandoned(_ path: String, _ kind: Kind) -> Bool {
+        guard let probe = try? make(AF_UNIX, kind) else { return false }
+        return unsafe gr_connect(probe.rawValue, path) < 0 && errno == ECONNREFUSED
+    }
+
+    /// DirectoryMode= of systemd.socket(5) is 0755. What fails shows in bind(2).
+    private static func makeParents(of path: String) {
+        var index = path.startIndex
+        while let slash = path[path.index(after: index)...].firstIndex(of: "/") {
+            _ = unsafe mkdir(String(path[..<slash]), 0o755)
+            index = slash
+        }
+    }
+
+    private static func bind(
+        _ socket: FileDescriptor, to address: [UInt8], _ subject: String
+    ) throws(SystemError) {
+        try systemCall("bind", on: subject) {
+            unsafe address.withUnsafeBytes {
+                unsafe Glibc.bind(
+                    socket.rawValue, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+                    socklen_t($0.count))
+            }
+        }
+    }
+
+    /// struct sockaddr_un up to the end of the name: its length is part of an abstract name.
+    private static func unixAddress(abstract name: String) -> [UInt8] {
+        family(AF_UNIX) + [0] + Array(name.utf8)
+    }
+
+    /// struct sockaddr_in and sockaddr_in6 (ip(7), ipv6(7)).
+    private static func internetAddress(_ bytes: [UInt8], _ port: UInt16) -> [UInt8] {
+        let head =
+            family(bytes.count == 4 ? AF_INET : AF_INET6)
+            + [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
+        let zeros = [UInt8](repeating: 0, count: bytes.count == 4 ? 8 : 4)
+        return bytes.count == 4 ? head + bytes + zeros : head + zeros + bytes + zeros
+    }
+
+    private static func family(_ number: CInt) -> [UInt8] {
+        let value = UInt16(truncatingIfNeeded: number)
+        return unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+    }
+}

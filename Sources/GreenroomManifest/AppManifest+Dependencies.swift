@@ -1,0 +1,84 @@
+public import UnitFile
+
+extension AppManifest {
+    /// Apps that wait for each other in a circle could never start: each of them is refused, with the
+    /// circle by name. An app that nobody knows is a warning.
+    public static func withoutCircles(
+        _ manifests: [AppManifest], beside others: [(identifier: String, next: [String])] = []
+    ) -> (manifests: [AppManifest], diagnostics: [Diagnostic]) {
+        var search = CircleSearch(manifests, others)
+        search.run()
+        var diagnostics: [Diagnostic] = []
+        for manifest in manifests {
+            guard let dependencies = manifest.dependencies else { continue }
+            func report(_ severity: Diagnostic.Severity, _ message: String) {
+                diagnostics.append(
+                    Diagnostic(
+                        severity: severity, file: manifest.file, position: dependencies.position,
+                        message: message))
+            }
+            if let circle = search.circles[manifest.identifier] {
+                report(
+                    .error,
+                    "the apps wait for each other in a circle: "
+                        + (circle + [circle[0]]).joined(separator: " -> ")
+                        + "; take one of these out of After= or Requires=")
+            }
+            for other in dependencies.all where !search.isKnown(other) {
+                report(.warning, "no app \(other) is installed; ignoring it until it is")
+            }
+        }
+        return (manifests.filter { search.circles[$0.identifier] == nil }, diagnostics)
+    }
+}
+
+extension AppManifest.DependencySettings {
+    fileprivate var all: [String] { Array(Set(after + requires + conflicts)).sorted() }
+}
+
+/// A walk in depth through After= and Requires=: who is met again on the way to itself is in a circle.
+private struct CircleSearch {
+    private enum Mark { case onTheWay, done }
+    private let next: [String: [String]]
+    private let known: Set<String>
+    private var marks: [String: Mark] = [:]
+    private var way: [String] = []
+    /// By member, beginning with it.
+    private(set) var circles: [String: [String]] = [:]
+
+    init(_ manifests: [AppManifest], _ others: [(identifier: String, next: [String])]) {
+        known = Set(manifests.map(\.identifier)).union(others.map(\.identifier))
+        var next = Dictionary(
+            others.map { ($0.identifier, $0.next) }, uniquingKeysWith: { first, _ in first })
+        for manifest in manifests {
+            guard let dependencies = manifest.dependencies else { continue }
+            next[manifest.identifier] = dependencies.requires + dependencies.after
+        }
+        self.next = next
+    }
+
+    func isKnown(_ app: String) -> Bool { known.contains(app) }
+
+    mutating func run() {
+        for app in next.keys.sorted() { visit(app) }
+    }
+
+    private mutating func visit(_ app: String) {
+        switch marks[app] {
+        case .done: return
+        case .onTheWay: return note(way[way.firstIndex(of: app)!...])
+        case nil: break
+        }
+        marks[app] = .onTheWay
+        way.append(app)
+        for other in next[app] ?? [] { visit(other) }
+        way.removeLast()
+        marks[app] = .done
+    }
+
+    private mutating func note(_ circle: ArraySlice<String>) {
+        for index in circle.indices where circles[circle[index]] == nil {
+            circles[circle[index]] = Array(circle[index...] + circle[..<index])
+        }
+    }
+}

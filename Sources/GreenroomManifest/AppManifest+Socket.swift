@@ -1,0 +1,123 @@
+internal import UnitFile
+
+extension AppManifest {
+    /// `[Socket]` (systemd.socket(5)): what the daemon listens on for the app.
+    public struct SocketSettings: Hashable, Sendable {
+        public enum Kind: String, CaseIterable, Sendable {
+            case stream = "ListenStream"
+            case datagram = "ListenDatagram"
+            case sequentialPacket = "ListenSequentialPacket"
+        }
+
+        public struct Listener: Hashable, Sendable {
+            public var kind: Kind
+            public var address: String
+        }
+
+        /// In the order of the file.
+        public var listeners: [Listener]
+        /// `FileDescriptorName=`; the app's identifier unless set.
+        public var name: String?
+        /// `SocketMode=`, `SocketUser=`, `SocketGroup=`: of socket files.
+        public var mode: UInt32 = 0o666
+        public var user: String?
+        public var group: String?
+        /// `Backlog=`; nil is as many as the kernel allows.
+        public var backlog: Int?
+        /// `RemoveOnStop=`: socket files go with the app's manifest.
+        public var removesOnStop = false
+    }
+
+    /// Of systemd.socket(5), but not done here: refused rather than ignored.
+    private static let refusedSocketKeys = [
+        "ListenFIFO", "ListenSpecial", "ListenNetlink", "ListenMessageQueue", "ListenUSBFunction",
+        "SocketProtocol", "BindIPv6Only", "BindToDevice", "DirectoryMode", "Writable",
+        "FlushPending", "MaxConnections", "MaxConnectionsPerSource", "KeepAlive", "NoDelay",
+        "Priority", "ReceiveBuffer", "SendBuffer", "IPTOS", "IPTTL", "Mark", "ReusePort",
+        "FreeBind", "Transparent", "Broadcast", "PassCredentials", "PassSecurity",
+        "PassPacketInfo", "Timestamping", "ExecStartPre", "ExecStartPost", "Service", "Symlinks",
+        "TriggerLimitIntervalSec", "TriggerLimitBurst", "PollLimitIntervalSec", "PollLimitBurst",
+    ]
+
+    static func readSocket(_ reader: inout SectionReader) -> SocketSettings? {
+        let section = "Socket"
+        var settings = SocketSettings(listeners: readListeners(&reader))
+        settings.name = reader.last(section, "FileDescriptorName") { value throws(ValueError) in
+            try descriptorName(value.text)
+        }
+        let mode = reader.last(section, "SocketMode") { value throws(ValueError) in
+            try value.octalMode()
+        }
+        settings.mode = mode ?? settings.mode
+        settings.user = reader.last(section, "SocketUser", account)
+        settings.group = reader.last(section, "SocketGroup", account)
+        settings.backlog = reader.last(section, "Backlog") { value throws(ValueError) in
+            try value.integer(0...Int(UInt32.max))
+        }
+        settings.removesOnStop = reader.last(section, "RemoveOnStop", boolean) ?? false
+        _ = reader.last(section, "Accept") { value throws(ValueError) in
+            if try value.boolean() {
+                throw ValueError(message: "only no is supported: the app accepts by itself")
+            }
+        }
+        for key in refusedSocketKeys where reader.unit.last(section, key) != nil {
+            _ = reader.last(section, key) { _ throws(ValueError) in
+                throw ValueError(message: "is not supported; remove it")
+            }
+        }
+        return settings.listeners.isEmpty ? nil : settings
+    }
+
+    private static func readListeners(
+        _ reader: inout SectionReader
+    ) -> [SocketSettings.Listener] {
+        var found: [(Position, SocketSettings.Listener)] = []
+        for kind in SocketSettings.Kind.allCases {
+            let values = reader.unit.all("Socket", kind.rawValue)
+            let addresses = reader.list("Socket", kind.rawValue, atMost: Limit.sockets) {
+                word throws(ValueError) in try address(word.text, kind)
+            }
+            guard addresses.count == values.count else { continue }
+            for (value, address) in zip(values, addresses) {
+                found.append((value.position, .init(kind: kind, address: address)))
+            }
+        }
+        return found.sorted { $0.0 < $1.0 }.prefix(Limit.sockets).map(\.1)
+    }
+
+    /// What only the kernel can judge, a host's address, is judged when the socket is made.
+    private static func address(
+        _ text: String, _ kind: SocketSettings.Kind
+    ) throws(ValueError) -> String {
+        let isUnix = text.hasPrefix("/") || text.hasPrefix("@")
+        if isUnix {
+            guard text.utf8.count > 1, text.utf8.count <= 107 else {
+                throw ValueError(message: "'\(Names.cut(text))' is longer than 107 bytes, or empty")
+            }
+            return text
+        }
+        guard kind != .sequentialPacket else {
+            throw ValueError(message: "'\(Names.cut(text))' must be a path or an @name")
+        }
+        let port = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
+        guard UInt16(port).map({ $0 > 0 }) == true else {
+            throw ValueError(
+                message: "'\(Names.cut(text))' is no socket address: /path, @name, port, "
+                    + "IPv4:port or [IPv6]:port")
+        }
+        return text
+    }
+
+    /// sd_listen_fds_with_names(3)
+    private static func descriptorName(_ text: String) throws(ValueError) -> String {
+        let isName =
+            text.utf8.count <= 255
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
+        guard isName else {
+            throw ValueError(
+                message: "'\(Names.cut(text))' is no name of a descriptor: printable ASCII "
+                    + "without colons, at most 255 bytes")
+        }
+        return text
+    }
+}

@@ -1,0 +1,160 @@
+import GreenroomLifecycle
+
+/// A launch of an app, by its name.
+struct BegunLaunch: Hashable, Sendable {
+    var app: AppIdentifier
+    var name: LaunchIdentifier
+}
+
+extension Simulation {
+    /// Requires and After lead to lower numbers only: circles are refused when manifests are loaded.
+    static func varySupervision(
+        _ app: inout AppDescription, _ number: Int, among count: Int, _ dice: inout Dice
+    ) {
+        func name(_ number: Int) -> AppIdentifier { AppIdentifier("org.example.app\(number)") }
+        app.supervision = Rare(dice.percent(50) ? supervision(&dice) : nil)
+        let atBoot = dice.percent(50)
+        app.autostart = Rare(
+            dice.percent(20)
+                ? Autostart(atBoot: atBoot, atLogin: !atBoot, session: "seat\(dice.below(2))") : nil
+        )
+        app.hasSockets = dice.percent(30)
+        guard count > 1, dice.percent(30) else {
+            app.dependencies = .none
+            return
+        }
+        var dependencies = Dependencies()
+        if number > 0, dice.percent(60) { dependencies.requires = [name(dice.below(number))] }
+        if number > 0, dice.percent(60) { dependencies.after = [name(dice.below(number))] }
+        let other = dice.below(count)
+        if other != number, dice.percent(30), !dependencies.requires.contains(name(other)) {
+            dependencies.conflicts = [name(other)]
+        }
+        app.dependencies = .some(dependencies)
+    }
+
+    private static func supervision(_ dice: inout Dice) -> Supervision {
+        let policies: [RestartPolicy] = [.never, .onFailure, .onAbnormal, .always]
+        return Supervision(
+            restart: policies[dice.below(4)], restartDelay: dice.milliseconds(0...3000),
+            maximumDelay: dice.percent(50) ? .seconds(1 + dice.below(60)) : nil,
+            startLimitBurst: dice.below(7), startLimitInterval: .seconds(dice.below(90)),
+            success: ExitStatusSet(statuses: dice.percent(20) ? [1] : []),
+            preventing: ExitStatusSet(statuses: dice.percent(20) ? [2] : []))
+    }
+}
+
+extension World {
+    /// Somebody connects; nil if nobody watches.
+    mutating func connect(_ app: AppIdentifier) -> Event? {
+        connected.insert(app)
+        return listening.remove(app) == nil ? nil : .connectionArrived(app)
+    }
+
+    mutating func awaitConnection(_ app: AppIdentifier, at now: Instant) {
+        listening.insert(app)
+        if connected.contains(app) {
+            agenda.add(.connectionArrived(app), at: now.advanced(by: .milliseconds(1)))
+        }
+    }
+}
+
+extension Checker {
+    mutating func forgive(_ app: AppIdentifier) {
+        guard installed[app] != nil else { return }
+        starts[app] = nil
+        retryAt[app] = nil
+        crashes[app] = nil
+        crashLoopUntil[app] = nil
+    }
+
+    mutating func noteEnd(ordered event: Event) {
+        guard case .transitionRequested(_, .instance(let id), let transition) = event,
+            transition == .terminate || transition == .forceQuit,
+            let record = saved[id], record.state != .notRunning
+        else { return }
+        endedByClient.insert(id)
+    }
+
+    /// Somebody names it as a conflict: its launch may wait for their end.
+    func isNamed(_ app: AppIdentifier) -> Bool {
+        installed.values.contains { $0.dependencies.value?.conflicts.contains(app) == true }
+    }
+
+    /// An instance is about to run for a launch.
+    mutating func checkBeginning(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
+        guard let record = saved[id], let name = record.launchIdentifier,
+            begun.insert(BegunLaunch(app: record.app, name: name)).inserted,
+            let description = installed[record.app]
+        else { return }
+        let supervision = description.supervision.value
+        if record.isAutomatic {
+            let limit = supervision ?? Supervision()
+            let recent = (starts[record.app] ?? []).filter {
+                $0.duration(to: now) < limit.startLimitInterval
+            }
+            try require(
+                limit.startLimitBurst == 0 || recent.count < limit.startLimitBurst,
+                "started \(record.app) more often than its start limit")
+            try require(
+                !saved.values.contains {
+                    $0.app == record.app && $0.instance != id && !$0.isAttached && isUp($0.state)
+                }, "started \(record.app) though it runs")
+            starts[record.app, default: []].append(now)
+        }
+        try checkDependencies(of: description, id)
+    }
+
+    private func checkDependencies(
+        of description: AppDescription, _ id: InstanceIdentifier
+    ) throws(Violation) {
+        guard let dependencies = description.dependencies.value else { return }
+        // As announced so far: a later effect of the same event may end one of them again.
+        func states(of app: AppIdentifier) -> [ExecutionState] {
+            saved.values.filter { $0.app == app && $0.instance != id }.compactMap {
+                $0.isAttached ? nil : self.states[$0.instance]
+            }
+        }
+        for other in dependencies.requires {
+            let isReady = states(of: other).contains { isUp($0) && $0 != .launching }
+            try require(isReady, "started \(id) before \(other), which it requires, was ready")
+        }
+        for other in dependencies.after {
+            let states = states(of: other)
+            let isStarting =
+                states.contains(.launching) && !states.contains { isUp($0) && $0 != .launching }
+            try require(!isStarting, "started \(id) before \(other), which it comes after")
+        }
+        for other in dependencies.conflicts {
+            let isThere = states(of: other).contains(where: isUp)
+            try require(!isThere, "started \(id) beside \(other), which it conflicts with")
+        }
+    }
+
+    private func isUp(_ state: ExecutionState) -> Bool {
+        switch state {
+        case .launching, .inactive, .active, .background, .suspended: true
+        case .notRunning, .prewarming, .prewarmed, .terminating: false
+        }
+    }
+
+    mutating func checkRestart(
+        of app: AppIdentifier, at instant: Instant, _ event: Event, _ now: Instant
+    ) throws(Violation) {
+        tally.appRestarts += 1
+        try require(instant > now, "restarts \(app) without a pause")
+        try require(!isShuttingDown, "restarts \(app) while shutting down")
+        switch event {
+        case .exited(let id, _), .emptied(let id):
+            try require(!endedByClient.contains(id), "restarts \(app) though a client ended \(id)")
+        default: break
+        }
+    }
+
+    func checkListening(_ app: AppIdentifier) throws(Violation) {
+        try require(installed[app]?.hasSockets == true, "watches sockets that \(app) has not")
+        try require(savedApps[app]?.failure == nil, "watches the sockets of \(app), which failed")
+        let isServed = saved.values.contains { $0.app == app && isUp($0.state) }
+        try require(!isServed, "watches the sockets of \(app), which runs")
+    }
+}

@@ -1,0 +1,156 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// The listening sockets that the daemon holds for apps: made when a manifest is loaded, watched
+/// while nothing of the app runs, passed on at each launch from descriptor 3 (sd_listen_fds(3)).
+///
+/// The spawner keeps a duplicate of each, so that connections that wait in one are not lost while
+/// another supervisor takes over. All of an app's instances have the same sockets; a paused one has
+/// them from its birth, at the numbers where main will look for them.
+@LoopActor
+final class ListeningSockets {
+    unowned let supervisor: Supervisor
+    /// To keep one beyond our own end, and to keep it no longer.
+    var spawner: SpawnerLink?
+    private var table: [AppIdentifier: [Held]] = [:]
+    private var sources: [AppIdentifier: [EventSource]] = [:]
+    /// Of an earlier supervisor, until an app claims them.
+    private var inherited: [String: FileDescriptor] = [:]
+    private var readiness: [InstanceIdentifier: ListeningReadiness] = [:]
+
+    private struct Held {
+        var socket: SocketSpecification
+        var name: String
+        var descriptor: FileDescriptor
+    }
+
+    init(supervisor: Supervisor) { self.supervisor = supervisor }
+
+    // MARK: Coming and going
+
+    func inherit(_ kept: [String: FileDescriptor]) { inherited = kept }
+
+    /// Makes what an app's manifest asks for, and keeps what it had of that already. What cannot be
+    /// made is reported and missing; the app can be launched all the same.
+    func update(_ app: InstalledApp) -> [Control.ManifestFault] {
+        var old = Dictionary(
+            (table[app.identifier] ?? []).map { ($0.name, $0.descriptor) },
+            uniquingKeysWith: { first, _ in first })
+        guard !old.isEmpty || !app.sockets.isEmpty else { return [] }
+        let isWatched = sources.removeValue(forKey: app.identifier) != nil
+        var held: [Held] = []
+        var faults: [Control.ManifestFault] = []
+        for socket in app.sockets {
+            let name = "\(app.identifier) \(socket.kind) \(socket.address)"
+            do throws(SystemError) {
+                let descriptor: FileDescriptor
+                if let own = old.removeValue(forKey: name) {
+                    descriptor = own
+                } else if let kept = inherited.removeValue(forKey: name) {
+                    descriptor = kept
+                } else {
+                    descriptor = try socket.open()
+                    spawner?.send(.keep(name: name, descriptor))
+                }
+                held.append(Held(socket: socket, name: name, descriptor: descriptor))
+            } catch {
+                let message = "listening on \(socket.address): \(error)"
+                supervisor.reporter.say(.error, "\(app.manifestPath): \(message)")
+                faults.append(
+                    .init(file: app.manifestPath, line: 0, column: 0, message: message))
+            }
+        }
+        for former in table[app.identifier] ?? [] where old[former.name] != nil { close(former) }
+        table[app.identifier] = held.isEmpty ? nil : held
+        if isWatched { watch(app.identifier) }
+        return faults
+    }
+
+    func forget(_ app: AppIdentifier) {
+        ignore(app)
+        for held in table.removeValue(forKey: app) ?? [] { close(held) }
+    }
+
+    private func close(_ held: Held) {
+        spawner?.send(.drop(name: held.name))
+        if held.socket.removesOnStop { held.socket.remove() }
+    }
+
+    /// After the first load: nobody is left who would want them.
+    func dropUnclaimed() {
+        for name in inherited.keys { spawner?.send(.drop(name: name)) }
+        inherited = [:]
+    }
+
+    /// For a spawner that knows none of them.
+    func keepAll() {
+        for held in table.values.joined() {
+            spawner?.send(.keep(name: held.name, held.descriptor))
+        }
+    }
+
+    // MARK: Launches
+
+    /// What goes to an instance from descriptor 3 on.
+    func passed(to app: AppIdentifier) -> [SpawnSpecification.PassedDescriptor] {
+        (table[app] ?? []).enumerated().map { .init($1.descriptor, at: 3 + Int32($0)) }
+    }
+
+    /// The environment of an instance with sockets; LISTEN_PID is last.
+    func environment(_ environment: [String], of app: AppIdentifier, pid: Int32?) -> [String] {
+        guard let held = table[app] else { return environment }
+        let own = ["LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PID="]
+        let names = held.map(\.socket.name).joined(separator: ":")
+        return environment.filter { entry in !own.contains { entry.hasPrefix($0) } } + [
+            "LISTEN_FDS=\(held.count)", "LISTEN_FDNAMES=\(names)",
+            pid.map { "LISTEN_PID=\($0)" } ?? SpawnRequest.listenPidPlaceholder,
+        ]
+    }
+
+    func has(_ app: AppIdentifier) -> Bool { table[app] != nil }
+
+    // MARK: Connections
+
+    /// Until somebody connects, once.
+    func watch(_ app: AppIdentifier) {
+        do throws(SystemdError) {
+            var watching: [EventSource] = []
+            for held in table[app] ?? [] {
+                watching.append(
+                    try LoopActor.io(held.descriptor.rawValue, .readable) { [unowned self] _ in
+                        arrived(app)
+                    })
+            }
+            sources[app] = watching
+        } catch {
+            supervisor.reporter.failed("watching the sockets of \(app)", error)
+        }
+    }
+
+    func ignore(_ app: AppIdentifier) { sources[app] = nil }
+
+    private func arrived(_ app: AppIdentifier) {
+        guard sources.removeValue(forKey: app) != nil else { return }
+        supervisor.handle(.connectionArrived(app))
+    }
+
+    // MARK: Ready
+
+    /// A program whose sockets we hold listens already: who connects is served once it accepts.
+    func awaitListening(_ instance: Instance) {
+        let identifier = instance.identifier
+        guard supervisor.lifecycle.instance(identifier)?.state == .launching else { return }
+        if has(instance.app) { return supervisor.handle(.becameReady(identifier)) }
+        let looking = ListeningReadiness(instance) { [unowned self] isListening in
+            if isListening { supervisor.handle(.becameReady(identifier)) }
+            let isOver = supervisor.lifecycle.instance(identifier)?.state != .launching
+            if isOver { readiness[identifier] = nil }
+            return isOver
+        }
+        readiness[identifier] = looking
+        looking.look()
+    }
+}

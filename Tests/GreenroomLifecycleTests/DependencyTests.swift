@@ -1,0 +1,97 @@
+import GreenroomLifecycle
+import Testing
+
+/// Launches that other apps stand before.
+@Suite struct `Depending on other apps` {
+    private let main = AppIdentifier("org.example.main")
+    private let other = AppIdentifier("org.example.other")
+
+    private func stage(
+        _ dependencies: Dependencies, _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> Stage {
+        var stage = Stage(
+            .plain(main) { $0.dependencies = .some(dependencies) }, .plain(other, change))
+        stage.send(.restored)
+        return stage
+    }
+
+    @Test func `what it requires is started first and answered for when it is ready`() {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.launch(main)
+        let first = InstanceIdentifier(1)
+        #expect(stage.has(.spawn(first, other, .launch(.automatic))))
+        stage.send(.spawned(first))
+        #expect(stage.core.nextInstance == InstanceIdentifier(2))
+        stage.send(.becameReady(first))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last))))
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.map(\.instance) == [InstanceIdentifier(2)])
+    }
+
+    @Test func `it is refused with the one that failed and why`() {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.launch(main)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.die(InstanceIdentifier(1), .exited(1))
+        #expect(
+            stage.refusals == [
+                .dependencyFailed(main, on: other, .requiredEnded(other, .exitedSelf))
+            ])
+        #expect(stage.core.liveCount == 0)
+    }
+
+    @Test func `one that is not installed is named`() {
+        var stage = stage(Dependencies(requires: [AppIdentifier("a.b")]))
+        stage.launch(main)
+        let missing = AppIdentifier("a.b")
+        #expect(stage.refusals == [.dependencyFailed(main, on: missing, .noSuchApp(missing))])
+    }
+
+    @Test func `After waits for one that is being started and for no other`() {
+        var stage = stage(Dependencies(after: [other])) { $0.readyCondition = .notify }
+        let alone = stage.run(main)
+        stage.ask(.forceQuit, alone)
+        stage.die(alone)
+        let first = stage.run(other)
+        stage.launch(main)
+        #expect(stage.core.liveCount == 1)
+        stage.send(.becameReady(first))
+        #expect(stage.core.liveCount == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `a conflict ends the other first, whoever names it`(isNamedByIt: Bool) {
+        var stage = stage(Dependencies(conflicts: [other]))
+        let (old, new) = isNamedByIt ? (other, main) : (main, other)
+        let first = stage.run(old)
+        stage.launch(new)
+        #expect(stage.has(.terminate(first)))
+        #expect(stage.core.liveCount == 1)
+        stage.die(first)
+        #expect(stage.core.instance(first)?.endReason == .conflict)
+        #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.last))))
+    }
+
+    @Test func `what requires an app ends with it when a client ends it`() {
+        var stage = stage(Dependencies(requires: [other]))
+        let required = stage.run(other)
+        let dependent = stage.run(main)
+        stage.ask(.terminate, required)
+        #expect(stage.has(.terminate(dependent)))
+        #expect(stage.core.instance(dependent)?.endReason == .dependencyEnded)
+    }
+
+    @Test func `a name that waits is one launch, and its client may leave`() {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.launch(main, name: "same")
+        stage.launch(main, name: "same")
+        let second = stage.last
+        stage.send(.requestAbandoned(RequestIdentifier(1)))
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.becameReady(InstanceIdentifier(1)))
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.count == 1)
+        #expect(stage.core.liveCount == 2)
+        #expect(stage.has(.answer(second, .launched(stage.outcomes[0]))))
+    }
+}

@@ -1,0 +1,103 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Sockets that the daemon listens on for apps.
+@Suite struct SocketActivationTests {
+    private static let app = "org.example.app"
+
+    private func make(_ path: String, _ words: String, prewarm: Int = 0) throws -> TestApp {
+        TestApp(
+            Self.app, exec: "\(try compileProbe("accept.c")) \(words)", prewarm: prewarm,
+            prewarmLines: [
+                "[Socket]", "ListenStream=\(path)", "FileDescriptorName=front", "SocketMode=0600",
+            ])
+    }
+
+    /// Connects and returns the line that the app answers with.
+    private func ask(_ socket: UnixSocket) throws -> String {
+        guard try socket.descriptor.waitUntilReadable(milliseconds: Processes.deadline) else {
+            throw TestError("nobody answers")
+        }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = recv(socket.descriptor.rawValue, &buffer, buffer.count, 0)
+        return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    }
+
+    private func connect(_ path: String) throws -> UnixSocket {
+        try UnixSocket.connect(to: path, .stream, nonblocking: false)
+    }
+
+    @Test(arguments: [0, 1])
+    func `the first connection launches it, with the right LISTEN_PID`(prewarm: Int) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/deep/front"
+        let daemon = try TestDaemon(try make(path, "serve", prewarm: prewarm))
+        try daemon.awaitPaused(Self.app, count: prewarm)
+        let watcher = try daemon.watch()
+        let answer = try ask(try connect(path))
+        let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
+        #expect(launched.launchKind == (prewarm == 0 ? .cold : .prewarmed))
+        let pid = try #require(try daemon.client().instance(launched.instance!).processId)
+        #expect(answer == "\(pid) 1 front\n")
+        // It runs, so it accepts itself: no second instance.
+        #expect(try ask(try connect(path)) == answer)
+        let running = try daemon.client().instances(of: Self.app).filter { $0.state == .active }
+        #expect(running.count == 1)
+    }
+
+    @Test func `a queued connection survives the supervisor`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try make(path, "serve"))
+        try daemon.kill()
+        let waiting = try connect(path)
+        try daemon.start()
+        #expect(try ask(waiting).hasSuffix(" 1 front\n"))
+    }
+
+    @Test func `one that never accepts is given up`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try make(path, "leave"))
+        let watcher = try daemon.watch()
+        let waiting = try connect(path)
+        try watcher.next { $0.kind == .failed && $0.app == Self.app }
+        #expect(watcher.events.count { $0.kind == .launched } == 5)
+        #expect(try daemon.client().explain(Self.app).supervision?.failed?.code == "start_limit")
+        withExtendedLifetime(waiting) {}
+    }
+
+    @Test func `an address that is taken is told and leaves the app`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let other = try UnixSocket.listen(at: path, .stream, mode: 0o600)
+        let daemon = try TestDaemon(try make(path, "leave"))
+        let report = try daemon.client().reload()
+        #expect(report.loaded == [Self.app])
+        #expect(daemon.log.contains("listening on \(path): bind \(path): "))
+        withExtendedLifetime(other) {}
+    }
+
+    @Test(arguments: [0, 1])
+    func `listening makes it ready`(prewarm: Int) throws {
+        let directory = try TemporaryDirectory()
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: try compileProbe("accept.c"), prewarm: prewarm,
+                "ReadyOn=listening"))
+        try daemon.awaitPaused(Self.app, count: prewarm)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let input = try Pipe()
+        let launched = try client.launch(
+            Self.app, ["listen", directory.path + "/own"], input: input.readEnd)
+        #expect(launched.kind == (prewarm == 0 ? .cold : .prewarmed))
+        #expect(try client.instance(launched.instance).state == .launching)
+        input.closeWriteEnd()
+        try watcher.awaitState(.active, of: launched.instance)
+    }
+}

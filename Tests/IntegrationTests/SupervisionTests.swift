@@ -1,0 +1,123 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Apps that the daemon keeps running, through the real daemon.
+@Suite struct SupervisionTests {
+    private static let app = "org.example.app"
+
+    private func make(
+        _ words: String, _ lines: [String], named name: String = Self.app
+    ) throws -> TestApp {
+        TestApp(name, exec: "\(try compileProbe("behave.c")) \(words)", prewarmLines: lines)
+    }
+
+    @Test(arguments: [0, 1])
+    func `a crashed app comes back, and stays away when a client ends it`(prewarm: Int) throws {
+        var app = try make(
+            "wait-forever", ["[Supervision]", "Restart=on-failure", "RestartSec=10ms"])
+        app.prewarmCount = prewarm
+        let daemon = try TestDaemon(app)
+        try daemon.awaitPaused(Self.app, count: prewarm)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let first = try client.launch(Self.app)
+        kill(first.processId!, SIGSEGV)
+        try watcher.next { $0.kind == .restartScheduled && $0.app == Self.app }
+        let second = try watcher.next { $0.kind == .launched && $0.app == Self.app }.instance!
+        #expect(try client.instance(second).restartCount == 1)
+        let status = try #require(try client.explain(Self.app).supervision)
+        #expect(status.restart == "on-failure" && status.restartCount == 1)
+        try client.change(.terminate, second)
+        #expect(try client.explain(Self.app).supervision?.nextStartUSec == nil)
+        // Were it about to come back, an app launched now would hear of it first.
+        #expect(try client.instances(of: Self.app).allSatisfy { $0.exit != nil || $0.kind == nil })
+    }
+
+    @Test func `the start limit gives it up, and reset-failed forgives`() throws {
+        let daemon = try TestDaemon(
+            try make(
+                "exit 1",
+                ["[Supervision]", "Restart=always", "RestartSec=0", "StartLimitBurst=2"]))
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        _ = try client.launch(Self.app)
+        try watcher.next { $0.kind == .failed && $0.app == Self.app }
+        #expect(try client.explain(Self.app).supervision?.failed?.code == "start_limit")
+        #expect {
+            try client.launch(Self.app) { $0.isBackground = true }
+        } throws: {
+            if case ControlError.refused(code: "failed", _) = $0 { true } else { false }
+        }
+        try client.call(.resetFailed(app: Self.app))
+        #expect(try client.explain(Self.app).supervision?.failed == nil)
+    }
+
+    @Test func `a permanent failure is not tried again`() throws {
+        let daemon = try TestDaemon(
+            try make("exit 77", ["[Supervision]", "Restart=always", "RestartPreventExitStatus=77"]))
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        _ = try client.launch(Self.app)
+        try watcher.next { $0.kind == .failed && $0.app == Self.app }
+        #expect(try client.explain(Self.app).supervision?.failed?.code == "permanent_status")
+    }
+
+    @Test func `a restart that is due survives the supervisor`() throws {
+        let daemon = try TestDaemon(
+            try make("exit 1", ["[Supervision]", "Restart=on-failure", "RestartSec=100"]))
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        _ = try client.launch(Self.app)
+        try watcher.next { $0.kind == .restartScheduled }
+        let before = try #require(try client.explain(Self.app).supervision?.nextStartUSec)
+        try daemon.kill()
+        try daemon.start()
+        let after = try #require(try daemon.client().explain(Self.app).supervision?.nextStartUSec)
+        #expect(after <= before && after > 0)
+    }
+
+    @Test func `a required app is started first; its failure is told`() throws {
+        let daemon = try TestDaemon(
+            try make("wait-forever", ["[Dependencies]", "Requires=org.example.base"]),
+            try make("notify wait-forever", [], named: "org.example.base"),
+            try make(
+                "wait-forever", ["[Dependencies]", "Requires=org.example.bad"],
+                named: "org.example.sad"),
+            TestApp("org.example.bad", exec: "/bin/false", "ReadyOn=notify"))
+        let client = try daemon.client()
+        let launched = try client.launch(Self.app)
+        let base = try #require(try client.instances(of: "org.example.base").first)
+        #expect(base.instance < launched.instance)
+        do {
+            _ = try client.launch("org.example.sad")
+            Issue.record("it was launched")
+        } catch ControlError.refused(let code, let reason) {
+            #expect(code == "dependency")
+            #expect(
+                reason == "org.example.sad requires org.example.bad, which could not be started: "
+                    + "org.example.bad ended before it was ready: exited_self")
+        }
+    }
+
+    @Test func `a conflicting app is ended first`() throws {
+        let daemon = try TestDaemon(
+            try make("wait-forever", ["[Dependencies]", "Conflicts=org.example.rival"]),
+            try make("wait-forever", [], named: "org.example.rival"))
+        let client = try daemon.client()
+        let rival = try client.launch("org.example.rival")
+        _ = try client.launch(Self.app)
+        #expect(try client.instance(rival.instance).exit?.reason == .conflict)
+    }
+
+    @Test func `apps in a circle are refused by name`() throws {
+        let daemon = try TestDaemon(
+            try make("wait-forever", ["[Dependencies]", "Requires=org.example.b"]),
+            try make(
+                "wait-forever", ["[Dependencies]", "After=\(Self.app)"], named: "org.example.b"))
+        #expect(try daemon.client().list().isEmpty)
+        #expect(daemon.log.contains("in a circle: org.example.app -> org.example.b"))
+    }
+}

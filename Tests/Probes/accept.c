@@ -1,0 +1,36 @@
+// What an app with sockets does, by its first argument:
+//   serve        answers each connection with "PID LISTEN_FDS LISTEN_FDNAMES", if LISTEN_PID is its own
+//   leave        ends without accepting
+//   listen PATH  listens at the path, once its standard input has ended
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int serve(void) {
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+    const char *names = getenv("LISTEN_FDNAMES");
+    if (!pid || !count || !names || atoi(pid) != getpid()) return 3;
+    for (int number; (number = accept(3, NULL, NULL)) >= 0; close(number))
+        dprintf(number, "%s %s %s\n", pid, count, names);
+    return 4;
+}
+
+static int listen_at(const char *path) {
+    char byte;
+    while (read(0, &byte, 1) > 0) {}
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int number = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(number, (struct sockaddr *)&address, sizeof address) < 0) return 5;
+    if (listen(number, 1) < 0) return 6;
+    for (;;) pause();
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve();
+    if (argc > 2 && strcmp(argv[1], "listen") == 0) return listen_at(argv[2]);
+    return 0;
+}
