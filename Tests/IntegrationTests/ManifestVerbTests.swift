@@ -24,13 +24,14 @@ import Testing
     }
 
     private func run(
-        _ words: String..., environment: [String] = []
+        _ words: String..., environment: [String] = [], behind: [String] = []
     ) throws -> (text: String, error: String, exit: ChildProcess.Exit) {
         let program = try Programs.client
         let (output, error) = (try Output(), try Output())
         var request = ChildRequest(
-            program, arguments: [program] + words + ["--socket", daemon.socketPath],
+            program, arguments: [program] + words + ["--socket", daemon.socketPath] + behind,
             environment: ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + environment)
+        request.directory = daemon.directory.path
         request.descriptors[1] = output.number
         request.descriptors[2] = error.number
         let process = try ChildProcess(request)
@@ -122,6 +123,22 @@ import Testing
         #expect(edited.exit == .status(0) && edited.text == "written \(own)\n")
         #expect(try client.run(Self.app).exit.status == 1)
         #expect(try run("delta").text == "[OVERRIDDEN] \(own) -> \(vendor)\n")
+    }
+
+    @Test func `launch makes paths of files absolute and leaves arguments as they are`() throws {
+        let directory = daemon.directory.path
+        try daemon.directory.write(
+            "[App]\nExec=/bin/sh -c 'printf \"%%s\\\\n\" \"$@\" >\(directory)/out' sh\n",
+            to: "vendor/\(Self.app).app")
+        #expect(try client.reload().failed == [])
+        let watcher = try daemon.watch()
+        let launched = try run(
+            "launch", Self.app, "log", "none", "http://x/", behind: ["--", "log", "--", "-x"])
+        #expect(launched.exit == .status(0))
+        try watcher.next { $0.kind == .exited }
+        #expect(
+            String(decoding: try readFile(directory + "/out"), as: UTF8.self)
+                == "\(directory)/log\nnone\nhttp://x/\nlog\n--\n-x\n")
     }
 
     @Test func `without a daemon the files are changed all the same`() throws {

@@ -26,6 +26,8 @@ final class AppCatalog {
     subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier]?.app }
 
     var apps: [InstalledApp] { table.values.map(\.app).sorted { $0.identifier < $1.identifier } }
+    /// In no order: sorting is for people.
+    var unsortedApps: [InstalledApp] { table.values.map(\.app) }
     var identifiers: [String] { table.keys.map(\.rawValue) }
 
     /// The apps that start by themselves then, and the question about one: `greenroomctl enable`.

@@ -17,6 +17,9 @@ final class AppInstaller {
     /// Instances of templates that are known without being enabled: a client can make up names.
     private static let onDemandLimit = 1024
 
+    /// Reading so many leaves megabytes of freed memory behind.
+    private static let manyApps = 100
+
     init(
         supervisor: Supervisor, catalog: AppCatalog, loader: AppLoader, staleness: StalenessWatcher
     ) {
@@ -33,7 +36,7 @@ final class AppInstaller {
     @discardableResult
     func reload(isRetry: Bool = false) -> Control.ReloadReport {
         forgetUnused()
-        let result = loader.load(former: catalog.apps, reporter: reporter)
+        let result = loader.load(former: catalog.unsortedApps, reporter: reporter)
         let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
         for app in removed {
             supervisor.handle(.appRemoved(app))
@@ -50,9 +53,10 @@ final class AppInstaller {
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
             return reload(isRetry: true)
         }
+        if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
-            loaded: catalog.apps.map(\.identifier.rawValue), failed: faults)
+            loaded: catalog.identifiers.sorted(), failed: faults)
     }
 
     /// Installs an instance of a template (`name@x`), which there is no file of.

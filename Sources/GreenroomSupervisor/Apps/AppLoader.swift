@@ -126,7 +126,7 @@ final class AppLoader {
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
                 guard var app = try install(manifest, file.isEntry, shared) else { continue }
-                app.fileName = file.name.file
+                app.isInstance = file.name.isInstance
                 app.sourceDigest = file.digest
                 app.startOccasions = enabled.occasions(of: file.name)
                 if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
@@ -153,7 +153,7 @@ final class AppLoader {
         guard let manifest = read(file, shared, reporter, &result) else { return nil }
         do throws(LoadFailure) {
             guard var app = try install(manifest, false, shared) else { return nil }
-            app.fileName = name.file
+            app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
             programs[app.arguments[0]] = shared.programs[app.arguments[0]]

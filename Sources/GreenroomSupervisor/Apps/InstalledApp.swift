@@ -68,8 +68,13 @@ struct InstalledApp: Sendable {
 
     var readyCondition: ReadyCondition { description.readyCondition }
 
-    /// Of its manifest's file, or that of an instance if its template's was read.
-    var fileName = ""
+    /// Of its manifest's file; what there is no file of has the name that one would have.
+    var fileName: String {
+        if isMadeOnDemand || isInstance || isDesktopOnly { return "\(identifier).app" }
+        return manifestPath.split(separator: "/").last.map(String.init) ?? ""
+    }
+    /// A template makes it.
+    var isInstance = false
     /// Of the files that its manifest was read from.
     var sourceDigest: UInt64 = 0
     /// When it starts by itself.
