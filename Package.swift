@@ -141,7 +141,8 @@ let package = Package(
             name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "VarlinkTests", dependencies: ["Varlink", "VarlinkTestSupport"],
+            name: "VarlinkTests",
+            dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomControlTests",
@@ -177,7 +178,8 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
+            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            swiftSettings: relaxed),
 
         .testTarget(
             name: "ManualTests",
@@ -185,7 +187,7 @@ let package = Package(
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"], swiftSettings: relaxed),
 
         // The whole daemon, as real processes.
         .testTarget(

@@ -156,6 +156,18 @@ int gr_signalfd_read(int fd) {
     return count < 0 && errno != EAGAIN ? -1 : 0;
 }
 
+int gr_stop_group(int signal) {
+    sigset_t set = set_of(&signal, 1), before;
+    if (kill(0, signal) < 0) return -1;
+    if (sigprocmask(SIG_UNBLOCK, &set, &before) < 0) return -1;
+    return sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool gr_signal_is_ignored(int signal) {
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 const char *gr_error_name(int error) { return strerrorname_np(error); }
 const char *gr_error_text(int error) { return strerrordesc_np(error); }
 

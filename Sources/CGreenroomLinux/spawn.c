@@ -3,6 +3,7 @@
  * counts. It only makes system calls, has one way out (exit_group) and reports through `struct job`. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
+#include "keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -161,6 +163,14 @@ static void place_descriptors(struct job *job) {
     TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
+/* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). */
+static void take_terminal(struct job *job) {
+    int fd = 0;
+    while (fd < 2 && ioctl(fd, TIOCSCTTY, 0) < 0) fd++;
+    if (fd == 2) TRY(GR_STAGE_SESSION, ioctl(fd, TIOCSCTTY, 0));
+    keep_job_control();
+}
+
 /* Raw: glibc's setters signal every thread of the process, which here are the parent's. */
 static void take_identity(struct job *job) {
     const struct gr_spawn_request *r = job->request;
@@ -179,6 +189,7 @@ static int child(void *argument) {
     if (r->has_oom_score) adjust_oom_score(job);
     set_limits(job, true);
     place_descriptors(job);
+    if (r->controlling_terminal) take_terminal(job);
     set_limits(job, false);
     if (r->has_identity) take_identity(job);
     if (r->no_new_privileges)

@@ -20,16 +20,23 @@ public struct Greenroomctl: ParsableCommand {
         subcommands: [
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
-            Explain.self, Verify.self, Reload.self,
-            Completion.self,
+            Explain.self, Logs.self, Verify.self, Reload.self,
+            Doctor.self, Completion.self,
         ])
 
     public init() {}
 
     /// Performs the command line and ends the process.
     public static func start() -> Never {
+        if let linked = LinkedRun(CommandLine.arguments) {
+            Glibc.exit(linked.execute(StandardConsole()))
+        }
         if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
+        }
+        if let complaint = complaint(about: CommandLine.arguments.dropFirst()) {
+            StandardConsole().complain(complaint)
+            Glibc.exit(ExitStatus.usage.rawValue)
         }
         main()
         Glibc.exit(EXIT_SUCCESS)

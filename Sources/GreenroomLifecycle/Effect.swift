@@ -35,6 +35,7 @@ public enum Refusal: Hashable, Sendable {
     case freezeFailed(InstanceIdentifier)
 }
 
+/// What a request is told, once.
 public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
     case prewarmed(InstanceIdentifier)

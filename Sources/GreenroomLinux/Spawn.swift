@@ -58,6 +58,7 @@ extension SpawnRequest {
                         oom_score_adjust: CInt(oomScoreAdjustment ?? 0),
                         has_identity: identity != nil, has_oom_score: oomScoreAdjustment != nil,
                         new_session: startsSession, no_new_privileges: noNewPrivileges,
+                        controlling_terminal: takesControllingTerminal,
                         without_clone3: avoidsClone3)
                     return withExtendedLifetime((cgroup, workingDirectoryDescriptor)) {
                         unsafe gr_spawn(&request)

@@ -41,6 +41,8 @@ public struct SpawnRequest: Sendable {
     public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: mode_t?
     public var startsSession = true
+    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's (TIOCSCTTY).
+    public var takesControllingTerminal = false
     public var identity: Identity?
     public var noNewPrivileges = false
     public var resourceLimits: [ResourceLimit] = []

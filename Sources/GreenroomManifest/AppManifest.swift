@@ -50,6 +50,7 @@ public struct AppManifest: Hashable, Sendable {
 
     public var prewarm: Prewarm
 
+    /// What an app is to Greenroom.
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program
@@ -75,6 +76,7 @@ public struct AppManifest: Hashable, Sendable {
         case named(String)
     }
 
+    /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
         /// `Depth=`: `main` for a program, `application-main` for an SDK app unless set.
         public var depth: Depth

@@ -33,6 +33,8 @@ public struct SpawnSpecification: Sendable {
     public var oomScoreAdjustment: Int?
     /// Makes the app channel, whose end the app finds by GREENROOM_CHANNEL in its environment.
     public var wantsChannel = false
+    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling terminal.
+    public var takesControllingTerminal = false
     public var descriptors: [PassedDescriptor] = []
 
     public init(
@@ -94,6 +96,7 @@ extension SpawnSpecification {
         writer.put(oomScoreAdjustment != nil)
         writer.put(Int32(oomScoreAdjustment ?? 0))
         writer.put(wantsChannel)
+        writer.put(takesControllingTerminal)
         writer.put(UInt32(descriptors.count))
         for descriptor in descriptors { writer.put(descriptor.target) }
         writer.put(workingDirectoryDescriptor != nil)
@@ -119,6 +122,7 @@ extension SpawnSpecification {
         guard (-1000...1000).contains(score) else { throw .badValue }
         oomScoreAdjustment = hasScore ? score : nil
         wantsChannel = try reader.takeBool()
+        takesControllingTerminal = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
             reader throws(WireError) in try reader.take(CInt.self)
         }

@@ -18,6 +18,7 @@ public enum SpawnerMessage: Sendable {
     case failed(instance: UInt64, code: CInt)
 }
 
+/// What the spawner answers the first message of a supervisor with.
 public struct Welcome: Sendable {
     /// systemd started the spawner; otherwise it ends when it has been alone for a minute.
     public var isManaged: Bool

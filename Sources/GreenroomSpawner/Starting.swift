@@ -47,6 +47,7 @@ struct InstanceStart {
             request.resourceLimits.append(openFiles)
         }
         request.oomScoreAdjustment = specification.oomScoreAdjustment
+        request.takesControllingTerminal = specification.takesControllingTerminal
         return request
     }
 

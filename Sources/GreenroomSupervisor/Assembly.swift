@@ -100,6 +100,7 @@ public final class Daemon {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in reload() }
         control.reload = { [unowned self] in reload() }
+        control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
         }
@@ -167,6 +168,15 @@ public final class Daemon {
 
     private static func hasJournal(_ environment: [String]) -> Bool {
         environment.contains { $0.hasPrefix("JOURNAL_STREAM=") }
+    }
+
+    private var surroundings: Control.Surroundings {
+        Control.Surroundings(
+            runtimeDirectory: options.runtimeDirectory,
+            configurationFile: options.configurationFile,
+            appDirectories: options.appDirectories, shimFile: options.shimPath,
+            spawnerFile: options.spawnerPath,
+            spawnerProcessId: launcher.spawner == nil ? nil : spawner.process)
     }
 
     // MARK: The spawner

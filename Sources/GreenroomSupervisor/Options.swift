@@ -10,6 +10,7 @@ public struct Options: Sendable, Equatable {
     public var spawnerPath: String
     public var shimPath: String
 
+    /// What a command line asks for.
     public enum Outcome: Equatable, Sendable {
         case run(Options)
         /// Print and exit 0.

@@ -16,6 +16,7 @@ public struct Position: Hashable, Sendable, Comparable {
 
 /// What is wrong with a file, and where.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
+    /// Whether what was meant can be known all the same.
     public enum Severity: Sendable {
         /// The file cannot be used.
         case error

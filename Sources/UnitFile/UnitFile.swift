@@ -8,6 +8,7 @@ public struct UnitFile: Hashable, Sendable {
     public var file: String
     public var sections: [Section]
 
+    /// One `[Section]`, as often as it stands in the file.
     public struct Section: Hashable, Sendable {
         public var name: String
         /// Of the name, inside the bracket.
@@ -15,6 +16,7 @@ public struct UnitFile: Hashable, Sendable {
         public var assignments: [Assignment]
     }
 
+    /// One `Key=value`.
     public struct Assignment: Hashable, Sendable {
         public var key: String
         public var position: Position

@@ -20,6 +20,7 @@ enum Samples {
         launch.standardOutput = 1
         launch.standardError = 1
         launch.workingDirectoryDescriptor = 2
+        launch.takesTerminal = true
         return launch
     }
 

@@ -18,6 +18,7 @@ import Testing
             value.resourceLimits = [ResourceLimit(.core, soft: 1, hard: .max)]
             value.oomScoreAdjustment = -5
             value.wantsChannel = true
+            value.takesControllingTerminal = true
             value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
             value.workingDirectoryDescriptor = try FileDescriptor.open("/", O_RDONLY)
             return value
@@ -38,6 +39,7 @@ import Testing
         #expect(read.identity == value.identity && read.noNewPrivileges)
         #expect(read.resourceLimits == value.resourceLimits)
         #expect(read.oomScoreAdjustment == -5 && read.wantsChannel)
+        #expect(read.takesControllingTerminal)
         #expect(read.descriptors.map(\.target) == [7])
         #expect(read.workingDirectoryDescriptor != nil)
     }

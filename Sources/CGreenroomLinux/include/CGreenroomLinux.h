@@ -53,6 +53,7 @@ struct gr_spawn_request {
     int umask;                               /* -1: inherit */
     int oom_score_adjust;
     bool has_identity, has_oom_score, new_session, no_new_privileges;
+    bool controlling_terminal;               /* of the new session: the first terminal of 0, 1, 2 */
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
@@ -113,10 +114,27 @@ int gr_signalfd(const int *signals, int count);
 /* The number of one pending signal, 0 if none is. */
 int gr_signalfd_read(int fd);
 int gr_block_signals(const int *signals, int count);
+/* To our process group, and taken by us at once though it is blocked: returns when continued. */
+int gr_stop_group(int signal);
+bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
 const char *_Nullable gr_error_text(int error);
 int gr_session_of(int32_t pid);
 uint64_t gr_monotonic_nanoseconds(void);
+
+/* ---- terminal.c: ioctl(2) is variadic ---- */
+
+/* A pseudo-terminal, both ends close-on-exec, the controller not blocking; nobody's controlling
+ * terminal. The terminal's end is had without its path (TIOCGPTPEER): it works in any name space. */
+int gr_open_pty(int *controller, int *terminal);
+/* Copies the window size of one terminal to another, whose foreground hears of a change (SIGWINCH). */
+int gr_copy_window_size(int from, int to);
+/* Sends SIGINT, SIGQUIT or SIGTSTP to the foreground of the pty that this is the controller of. */
+int gr_pty_signal(int controller, int signal);
+/* A fatal signal (not SIGKILL) first gives the terminal these attributes. Null: no longer. For one
+ * terminal at a time; signals that are ignored stay so. */
+struct termios;
+void gr_restore_on_crash(int fd, const struct termios *_Nullable attributes);
 
 /* One datagram to a socket named as in $NOTIFY_SOCKET: a path, or @ for the abstract name space. */
 int gr_notify(const char *address, const char *text);
@@ -124,5 +142,11 @@ int gr_notify(const char *address, const char *text);
 /* Gives back the pages of our own program text, whose start-up part is not needed again: they are
  * read anew from the page cache where they are. Nothing is lost if it fails. */
 void gr_drop_text(void);
+
+/* Whether the kernel has these and lets us make them (probe.c). */
+bool gr_has_clone3(void);
+bool gr_has_pidfd(void);
+bool gr_has_close_range(void);
+bool gr_has_memfd(void);
 
 #pragma clang assume_nonnull end

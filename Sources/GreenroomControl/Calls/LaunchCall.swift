@@ -35,6 +35,8 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
+        /// The first terminal among its standard descriptors becomes its controlling terminal.
+        public var takesTerminal = false
 
         public init(app: String) { self.app = app }
 
@@ -64,6 +66,7 @@ extension Control.LaunchCall: ParametersEncodable {
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
             case "workingDirectoryDescriptor":
                 workingDirectoryDescriptor = try Self.index(member, call)
+            case "terminal": takesTerminal = try member.optionalBool()
             case _: throw member.invalid
             }
         }
@@ -120,5 +123,6 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("standardOutputDescriptor", ifPresent: standardOutput)
         writer.member("standardErrorDescriptor", ifPresent: standardError)
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
+        if takesTerminal { writer.member("terminal", true) }
     }
 }

@@ -111,6 +111,8 @@ extension Control {
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
@@ -145,6 +147,18 @@ extension Control {
 
         # Something to know, with a code for programs and a text for people.
         type Note (code: string, text: string)
+
+        # The files and processes that the daemon works with.
+        type Surroundings (
+          runtimeDirectory: string,
+          configurationFile: string,
+          # In order of precedence.
+          appDirectories: []string,
+          shimFile: string,
+          spawnerFile: string,
+          # Absent while there is none.
+          spawnerProcessId: ?int
+        )
 
         type ManifestFault (file: string, line: int, column: int, message: string)
 
@@ -196,7 +210,8 @@ extension Control {
           version: string,
           processId: int,
           features: []string,
-          degraded: []Note
+          degraded: []Note,
+          surroundings: ?Surroundings
         )
 
         # The installed apps, by identifier.
@@ -230,7 +245,10 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool
         ) -> (
           instance: int,
           processId: ?int,

@@ -27,6 +27,7 @@ extension Control {
         }
     }
 
+    /// An app's latest launch, as `Explain` returns it.
     public struct LaunchSummary: Hashable, Sendable {
         public var instance: UInt64
         public var kind: LaunchKind

@@ -24,6 +24,7 @@ extension Control {
         }
     }
 
+    /// What `Status` returns of an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -49,9 +50,12 @@ extension Control {
         }
     }
 
+    /// What `List` returns of an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?
+        /// The file that it executes.
+        public var program: String?
         public var isEligible: Bool
         public var prewarmedCount: Int
         public var prewarmTarget: Int
@@ -143,6 +147,7 @@ extension Control.AppSummary: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("identifier", identifier)
         writer.member("name", ifPresent: name)
+        writer.member("program", ifPresent: program)
         writer.member("eligible", isEligible)
         writer.member("prewarmedCount", prewarmedCount)
         writer.member("prewarmTarget", prewarmTarget)
@@ -156,6 +161,7 @@ extension Control.AppSummary: ParametersEncodable {
             switch member.name {
             case "identifier": identifier = try member.text()
             case "name": name = try member.optionalText()
+            case "program": program = try member.optionalText()
             case "eligible": isEligible = try member.bool()
             case "prewarmedCount": prewarmedCount = try member.integer()
             case "prewarmTarget": prewarmTarget = try member.integer()

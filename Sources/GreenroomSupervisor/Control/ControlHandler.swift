@@ -45,6 +45,7 @@ final class ControlHandler {
     var access: Access
     var reload: (() -> Control.ReloadReport)!
     var degraded: [Control.Note] = []
+    var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
@@ -157,7 +158,7 @@ final class ControlHandler {
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
             || call.workingDirectoryDescriptor != nil
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty
+            call.environment.isEmpty, !call.takesTerminal
         else {
             throw .permissionDenied(needed: needed + " may bring arguments only")
         }

@@ -7,9 +7,11 @@ internal import GreenroomLinux
 
 extension ControlHandler {
     var description: Control.Description {
-        Control.Description(
+        var description = Control.Description(
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
+        description.surroundings = surroundings()
+        return description
     }
 
     /// The apps that the client may observe, by identifier.
@@ -17,7 +19,7 @@ extension ControlHandler {
         catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }.map { app in
             let records = supervisor.lifecycle.instances(of: app.identifier)
             let running = records.filter(\.isRunning)
-            return Control.AppSummary(
+            var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
                 isEligible: app.ineligibility == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
@@ -26,6 +28,8 @@ extension ControlHandler {
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
+            summary.program = app.executablePath
+            return summary
         }
     }
 

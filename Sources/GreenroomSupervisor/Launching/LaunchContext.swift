@@ -14,6 +14,8 @@ struct LaunchContext {
     /// Standard input, output and error; nil means the daemon's choice.
     var standardStreams: [FileDescriptor?] = [nil, nil, nil]
     var requestedAt: Instant
+    /// One of its standard streams is to be its controlling terminal.
+    var takesTerminal = false
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }

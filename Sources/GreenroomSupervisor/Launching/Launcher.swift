@@ -60,6 +60,7 @@ final class Launcher {
         if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
+        context.takesTerminal = call.takesTerminal
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
@@ -150,7 +151,7 @@ final class Launcher {
             GoMessage(
                 arguments: try StringList(arguments),
                 environment: environment,
-                flags: app.setsCommandLine ? .setCommandLine : [], umask: context.umask,
+                flags: Self.flags(context, app), umask: context.umask,
                 roles: roles))
         let encoded = try message.encoded()
         guard let bytes = encoded.descriptorStrings else {
@@ -160,6 +161,12 @@ final class Launcher {
             unsafe try SealedFile.create($0, name: "greenroom-strings")
         }
         return (encoded.datagram, descriptors + [strings.rawValue], strings)
+    }
+
+    private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
+        var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
+        if context.takesTerminal { flags.formUnion([.newSession, .controllingTerminal]) }
+        return flags
     }
 
     // MARK: Spawn
@@ -236,6 +243,7 @@ final class Launcher {
             specification.workingDirectoryDescriptor = directory
         }
         if let umask = context.umask { specification.fileModeMask = umask }
+        specification.takesControllingTerminal = context.takesTerminal
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
             for: isInBackground ? .background : .foreground)

@@ -32,7 +32,7 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     private static let patience: Int32 = 10_000
 
-    private let process: pid_t?
+    let process: pid_t?
 
     private init(_ connection: SpawnerConnection) {
         self.connection = connection
