@@ -12,15 +12,13 @@
 /// Swift's runtime, stubs/CommandLine.cpp. Weak, because it is nobody's promise.
 extern void _swift_stdlib_overrideUnsafeArgvArgc(char **argv, int argc) __attribute__((weak));
 
-/// A vector of pointers into a copy of the strings, null at its end; kept for good, as the kernel's is.
+/// A vector of pointers, null at its end, with a copy of the strings behind it; kept for good, as the
+/// kernel's is.
 static char **make_vector(const char *strings, size_t size, size_t count) {
-    char **vector = malloc((count + 1) * sizeof *vector);
-    char *copy = malloc(size ? size : 1);
-    if (!vector || !copy) {
-        free(vector);
-        free(copy);
-        return NULL;
-    }
+    size_t vector_size = (count + 1) * sizeof(char *);
+    char **vector = malloc(vector_size + size);
+    if (!vector) return NULL;
+    char *copy = (char *)vector + vector_size;
     memcpy(copy, strings, size);
     for (size_t i = 0; i < count; i++) {
         vector[i] = copy;
@@ -72,7 +70,8 @@ static void tell_kernel(const char *arguments, const char *end) {
 }
 
 int cak_set_arguments(const char *strings, size_t size, size_t count, bool visibly) {
-    char **vector = make_vector(strings, size, count);
+    static char **vector;
+    vector = make_vector(strings, size, count);
     if (!vector) return ENOMEM;
     if (_swift_stdlib_overrideUnsafeArgvArgc)
         _swift_stdlib_overrideUnsafeArgvArgc(vector, (int)count);
