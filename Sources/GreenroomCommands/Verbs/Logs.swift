@@ -17,7 +17,7 @@ struct Logs: ParsableCommand {
     var follow = false
 
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("n"), .long],
         help: ArgumentHelp("Only the last lines, so many of them.", valueName: "number"))
     var lines: UInt?
 
