@@ -185,8 +185,8 @@ let package = Package(
         .testTarget(
             name: "GreenroomCommandsTests",
             dependencies: [
-                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "Varlink",
-                "VarlinkTestSupport", "greenroomctl",
+                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "Varlink", "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(

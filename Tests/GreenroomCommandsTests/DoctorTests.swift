@@ -3,6 +3,7 @@ import Glibc
 @testable import GreenroomCommands
 import GreenroomControl
 import GreenroomLinux
+import GreenroomManifest
 import Testing
 import Varlink
 import VarlinkTestSupport
@@ -67,6 +68,18 @@ private struct FakePatient: Patient {
         ]
         .contains(path)
         return isDirectory ? PathStatus(kind: .directory, mode: mode) : nil
+    }
+    var appDirectories: [String] { ["/etc/greenroom/apps"] }
+    func installedManifests(
+        in directories: [String]
+    ) -> (files: [CheckedManifest], unreadable: [String]) {
+        let paths = files.keys.filter { $0.hasSuffix(".app") }.sorted()
+        return (
+            paths.map { path in
+                let (manifest, diagnostics) = AppManifest.parse(files[path]!, file: path)
+                return CheckedManifest(manifest: manifest, diagnostics: diagnostics)
+            }, []
+        )
     }
     func link(at path: String) -> String? { links[path] }
     func hasGroup(_ name: String) -> Bool { name == "adm" }

@@ -37,31 +37,14 @@ extension Patient {
         let code = "manifests"
         var findings: [Finding] = []
         var manifests: [AppManifest] = []
-        var seen: Set<String> = []
         let directories = surroundings?.appDirectories ?? appDirectories
-        for directory in directories {
-            guard let names = names(in: directory) else {
-                if status(of: directory) != nil {
-                    findings.append(
-                        .warning(code, "\(directory) cannot be read by you", "run doctor as root"))
-                }
-                continue
-            }
-            for name in names
-            where name.hasSuffix(AppManifest.fileSuffix) && !name.hasPrefix(".")
-                && seen.insert(name).inserted
-            {
-                let path = directory + "/" + name
-                guard let bytes = bytes(of: path) else {
-                    findings.append(
-                        .warning(code, "\(path) cannot be read by you", "run doctor as root"))
-                    continue
-                }
-                let (manifest, diagnostics) = AppManifest.parse(
-                    bytes, file: path, findExecutable: ManifestFile.findExecutable)
-                findings += diagnostics.map { finding(code, $0, "greenroomctl reload") }
-                if let manifest { manifests.append(manifest) }
-            }
+        let (files, unreadable) = installedManifests(in: directories)
+        findings += unreadable.map {
+            .warning(code, "\($0) cannot be read by you", "run doctor as root")
+        }
+        for file in files {
+            findings += file.diagnostics.map { finding(code, $0, "greenroomctl reload") }
+            if let manifest = file.manifest { manifests.append(manifest) }
         }
         let (kept, duplicates) = AppManifest.withoutDuplicates(manifests)
         findings += duplicates.map { finding(code, $0, "greenroomctl reload") }
@@ -94,11 +77,5 @@ extension Patient {
     private var configurationPath: String {
         isSystem || userDirectory == nil
             ? "/etc/greenroom/greenroom.conf" : userDirectory! + "/greenroom/greenroom.conf"
-    }
-
-    private var appDirectories: [String] {
-        let system = ["/etc/greenroom/apps", "/run/greenroom/apps", "/usr/lib/greenroom/apps"]
-        guard !isSystem, let userDirectory else { return system }
-        return [userDirectory + "/greenroom/apps"] + system
     }
 }

@@ -1,6 +1,8 @@
+import AppFolders
 import Glibc
 import GreenroomControl
 import GreenroomLinux
+import GreenroomManifest
 
 /// This machine.
 struct Machine: Patient {
@@ -97,6 +99,31 @@ struct Machine: Patient {
                 path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
         }
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    var appDirectories: [String] { SearchPath.paths(Caller.variables, isRoot: isSystem) }
+
+    func installedManifests(
+        in directories: [String]
+    ) -> (files: [CheckedManifest], unreadable: [String]) {
+        let folders = AppFolders(directories)
+        var unreadable = folders.unreadable.map(\.path)
+        var files: [CheckedManifest] = []
+        var context = World(environment: Caller.variables).context
+        context.findExecutable = ManifestFile.findExecutable
+        let entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+        context.hasDesktopEntry = { entries[$0] != nil }
+        for name in folders.names {
+            guard let file = folders.file(of: name), !file.isMasked else { continue }
+            do throws(SystemError) {
+                let (manifest, diagnostics) = AppManifest.parse(
+                    try file.read(), name: name, context)
+                files.append(CheckedManifest(manifest: manifest, diagnostics: diagnostics))
+            } catch {
+                unreadable.append(file.main.path)
+            }
+        }
+        return (files, unreadable)
     }
 
     func hasGroup(_ name: String) -> Bool {

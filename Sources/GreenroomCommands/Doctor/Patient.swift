@@ -1,4 +1,6 @@
 import GreenroomControl
+import GreenroomManifest
+import UnitFile
 
 /// What `greenroomctl doctor` examines: this machine, or a test's idea of one. Nothing in it fails:
 /// what cannot be had is nil.
@@ -20,11 +22,24 @@ protocol Patient {
     /// Of what a path leads to.
     func status(of path: String) -> PathStatus?
     func link(at path: String) -> String?
+    /// Where manifests are looked for unless the daemon says otherwise, first to last.
+    var appDirectories: [String] { get }
+    /// Every manifest with what extends it, masked ones and templates left out; and the paths that
+    /// cannot be read.
+    func installedManifests(
+        in directories: [String]
+    ) -> (files: [CheckedManifest], unreadable: [String])
     func hasGroup(_ name: String) -> Bool
     /// Whether the kernel has it, and lets us use it.
     func has(_ feature: KernelFeature) -> Bool
     /// Runs a program for a few seconds at most; nil if there is none of that name.
     func run(_ words: [String]) -> (status: Int32, output: String)?
+}
+
+struct CheckedManifest {
+    /// Nil if there is an error.
+    var manifest: AppManifest?
+    var diagnostics: [Diagnostic]
 }
 
 struct PathStatus: Equatable {

@@ -8,7 +8,7 @@ struct Cat: ManifestVerb {
         abstract:
             "Show the files that an app's manifest is read from, in the order of their effect.")
 
-    @Argument(help: "The apps.")
+    @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var daemon: DaemonOptions

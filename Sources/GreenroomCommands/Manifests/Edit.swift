@@ -14,7 +14,7 @@ struct Edit: ManifestVerb {
             exit code 2.
             """)
 
-    @Argument(help: "The app.")
+    @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
     @Flag(help: "Edit a copy of the whole manifest instead; makes one where there is none.")

@@ -12,7 +12,7 @@ struct Enable: ManifestVerb {
             start them now.
             """)
 
-    @Argument(help: "The apps.")
+    @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions
@@ -53,7 +53,7 @@ struct Disable: ManifestVerb {
         abstract: "Have apps start no longer by themselves.",
         discussion: "Does not end them now.")
 
-    @Argument(help: "The apps.")
+    @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions

@@ -8,7 +8,7 @@ struct Mask: ManifestVerb {
         abstract: "Make apps impossible to start, whoever installs them.",
         discussion: "Links their manifests to /dev/null. What runs of them goes on.")
 
-    @Argument(help: "The apps.")
+    @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions
@@ -37,7 +37,7 @@ struct Mask: ManifestVerb {
 struct Unmask: ManifestVerb {
     static let configuration = CommandConfiguration(abstract: "Undo mask.")
 
-    @Argument(help: "The apps.")
+    @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions

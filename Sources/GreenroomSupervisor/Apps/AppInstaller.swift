@@ -37,17 +37,15 @@ final class AppInstaller {
     func reload(isRetry: Bool = false) -> Control.ReloadReport {
         forgetUnused()
         let result = loader.load(former: catalog.unsortedApps, reporter: reporter)
-        let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
-        for app in removed {
-            supervisor.handle(.appRemoved(app))
-            supervisor.sockets.forget(app)
+        let moved = result.unchanged.filter {
+            $0.startOccasions != catalog[$0.identifier]?.startOccasions
         }
+        let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
+        for app in removed { remove(app) }
         staleness.watchPrograms(loader.programFiles)
         var faults = result.faults
-        for app in changed {
-            faults += supervisor.sockets.update(app)
-            supervisor.handle(.appInstalled(app.description))
-        }
+        // Enabling and disabling changes nothing in the manifest itself.
+        for app in changed + moved { faults += install(app) }
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
@@ -71,8 +69,7 @@ final class AppInstaller {
         guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
         catalog.add(app)
         staleness.watchPrograms(loader.programFiles)
-        for fault in supervisor.sockets.update(app) { reporter.say(.error, fault.message) }
-        supervisor.handle(.appInstalled(app.description))
+        for fault in install(app) { reporter.say(.error, fault.message) }
         return app
     }
 
@@ -81,8 +78,7 @@ final class AppInstaller {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
-            supervisor.handle(.appRemoved(app.identifier))
-            supervisor.sockets.forget(app.identifier)
+            remove(app.identifier)
         }
     }
 
@@ -94,6 +90,7 @@ final class AppInstaller {
         let now = supervisor.now
         let record = lifecycle.app(app)
         // Forgetting failures would invite the next one at once.
+        guard record?.startAt == nil else { return false }
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
     }
