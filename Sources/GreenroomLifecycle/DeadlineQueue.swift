@@ -6,6 +6,8 @@ enum DeadlineKey: Hashable, Sendable {
     case app(AppIdentifier)
     /// The next step of taking memory back.
     case pressure
+    /// The acknowledgement of what the instance was told.
+    case step(InstanceIdentifier)
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that

@@ -34,6 +34,11 @@ public enum Refusal: Hashable, Sendable {
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
     case noSuchLaunch(LaunchIdentifier)
+    /// The app supports no scenes, or one only.
+    case noScenes(AppIdentifier)
+    case singleScene(AppIdentifier)
+    case noSuchScene(AppIdentifier, SceneIdentifier)
+    case tooManyScenes(AppIdentifier, limit: Int)
 }
 
 public enum Answer: Hashable, Sendable {
@@ -42,6 +47,7 @@ public enum Answer: Hashable, Sendable {
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
+    case discarded(AppIdentifier, SceneIdentifier)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -69,6 +75,11 @@ public enum Record: Hashable, Sendable {
     case reclaimed(InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     case crashLooped(AppIdentifier, until: Instant)
+    case sceneChanged(InstanceIdentifier, AppIdentifier, SceneIdentifier, ActivationState)
+    /// Half its time is over.
+    case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// All of it: the watchdog ends the app.
+    case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -94,4 +105,13 @@ public enum Effect: Hashable, Sendable {
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
     case record(Record)
+
+    /// Tell the app its next step. May come again with the same cookie.
+    case tell(InstanceIdentifier, PendingStep)
+    /// Tell the app something that needs no answer.
+    case notify(InstanceIdentifier, Notice)
+    /// Hand what this request brought (a URL, a notification) to the app that runs already.
+    case deliver(InstanceIdentifier, RequestIdentifier)
+    /// Say whether a debugger holds it: `Event.tracerInspected`.
+    case inspectTracer(InstanceIdentifier)
 }

@@ -82,6 +82,8 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case spawnFailed = 13
     /// The spawner died, so nobody saw how it ended.
     case unknown = 14
+    /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
+    case watchdog = 20
 }
 
 /// How the main process of an instance ended (wait(2)).

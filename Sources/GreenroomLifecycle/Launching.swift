@@ -133,7 +133,7 @@ extension Lifecycle {
         let description = directory[record.app]!.description
         switch description?.readyCondition ?? .exec {
         case .exec: becameReady(id)
-        case .notify, .firstOutput:
+        case .notify, .firstOutput, .finishedLaunching:
             let deadline = description?.launchDeadline ?? policy.launchDeadline
             update(id) { $0.deadline = $0.since.advanced(by: deadline) }
         }
@@ -148,7 +148,10 @@ extension Lifecycle {
         for waiter in pending.waiters {
             var own = outcome
             own.isRepeated = waiter.isRepeated
-            if waiter.isJoining { own = LaunchOutcome(instance: id, kind: .foreground) }
+            if waiter.isJoining {
+                own = LaunchOutcome(instance: id, kind: .foreground)
+                deliver(waiter.request, to: id)
+            }
             answer(waiter.request, .launched(own))
             if waiter.isJoining { remember(id, waiter.launchIdentifier, own) }
         }
@@ -158,10 +161,14 @@ extension Lifecycle {
     /// A program that is ready is running, so this also decides a launch whose `started` or
     /// `spawned` is still on its way.
     mutating func becameReady(_ id: InstanceIdentifier) {
-        guard let instance = table[id], instance.record.state == .launching else { return }
+        guard let instance = table[id], instance.record.state == .launching,
+            instance.record.conversation == nil
+        else { return }
         if instance.isUndecided {
             beganRunning(id)
-            guard table[id]!.record.state == .launching else { return }
+            guard table[id]!.record.state == .launching,
+                table[id]!.record.conversation == nil
+            else { return }
         }
         let app = instance.record.app
         if directory[app]!.record.launchFailures > 0 {
@@ -170,6 +177,7 @@ extension Lifecycle {
                 $0.launchRetryAt = nil
             }
         }
+        if directory[app]!.description?.acknowledges == true { return beginConversation(id) }
         if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
     }
 }

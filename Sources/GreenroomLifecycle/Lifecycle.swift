@@ -45,6 +45,8 @@ public struct Lifecycle: Hashable, Sendable {
     var fillingCount = 0
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
+    /// Whose protected data cannot be read now.
+    var lockedUsers: Set<UInt32> = []
     var jitter: Jitter
 
     // Of the event being handled.
@@ -100,6 +102,12 @@ public struct Lifecycle: Hashable, Sendable {
         case .deadlineReached: deadlineReached()
         case .restored: reapply()
         case .shutdownRequested: shutdownRequested()
+        case .acknowledged(let id, let cookie): acknowledged(id, cookie)
+        case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
+        case .sceneRequested(let request, let app, let wish):
+            sceneRequested(request, app, wish)
+        case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
+        case .significantTimeChanged: timeChanged()
         }
     }
 
@@ -142,7 +150,8 @@ extension Event {
             .transitionRequested, .exitAwaited, .launchExitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
-            .restored, .shutdownRequested:
+            .restored, .shutdownRequested, .acknowledged, .tracerInspected, .sceneRequested,
+            .lockChanged, .significantTimeChanged:
             .full
         }
     }

@@ -17,6 +17,8 @@ public enum ReadyCondition: UInt8, Sendable {
     case notify
     /// Its first byte on standard output or standard error.
     case firstOutput
+    /// The app says that its launch sequence is over (apps that acknowledge their states).
+    case finishedLaunching
 }
 
 /// What the core knows about an installed app. The shell makes it from the manifest.
@@ -42,6 +44,11 @@ public struct AppDescription: Hashable, Sendable {
     /// The environment of its user's session: what its pool is filled with until a launch or a
     /// prewarm brings another.
     public var environmentKey: EnvironmentKey
+    /// It is told its states and acknowledges them (made with the SDK).
+    public var acknowledges = false
+    public var scenes = SceneSupport.unsupported
+    /// Whose protected data it uses.
+    public var user: UInt32 = 0
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -109,6 +116,10 @@ public struct Policy: Hashable, Sendable {
     /// Instances alive at once, and ended ones that are remembered.
     public var instanceLimit: Int = 2048
     public var rememberedExits: Int = 256
+    /// From telling an app a step to its acknowledgement, with a warning at half time (Apple,
+    /// OpenHarmony); the connection of a scene belongs to the launch and has more.
+    public var stepDeadline: Duration = .seconds(5)
+    public var connectDeadline: Duration = .seconds(10)
 
     public init() {}
 }

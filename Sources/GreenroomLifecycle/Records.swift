@@ -34,6 +34,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var endedAt: Instant?
     /// False while processes of it may remain.
     public var isEmpty: Bool
+    /// Of an app that acknowledges its states, once its launch sequence is over.
+    public var conversation: Conversation?
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -71,6 +73,12 @@ public struct AppRecord: Hashable, Sendable {
     public var poolKey: EnvironmentKey?
     /// A client asked for it (`PrewarmOccasion.demand`), so the pool is kept filled.
     public var isPoolWanted: Bool
+    /// Its scene sessions, the one used last at the end, and those discarded that it has not heard
+    /// of; at most `sessionLimit` each.
+    public var sessions: [SceneIdentifier] = []
+    public var discarded: [SceneIdentifier] = []
+    /// The youngest session there ever was.
+    public var lastSession: UInt32 = 0
 
     public init(app: AppIdentifier) {
         self.app = app

@@ -17,6 +17,7 @@ extension Lifecycle {
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
         case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
+        case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
         case nil: break
         }
     }
@@ -45,6 +46,7 @@ extension Lifecycle {
         _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
     ) {
         if transition == .suspend { return suspendOnRequest(id, request) }
+        if table[id]!.record.conversation != nil { return apply(transition, told: id, request) }
         if table[id]!.record.state == .launching {
             // It goes there once it is ready.
             if transition != .resume {
@@ -62,9 +64,26 @@ extension Lifecycle {
         answer(request, .done(id, table[id]!.record.state))
     }
 
+    /// Answered when the app has acknowledged where it shall be.
+    private mutating func apply(
+        _ transition: Transition, told id: InstanceIdentifier, _ request: RequestIdentifier
+    ) {
+        if table[id]!.record.state == .suspended { thaw(id) }
+        update(id) { [now] in $0.lastUsed = now }
+        waitForGoal(request, of: id)
+        if transition == .foreground { return activate(id) }
+        if transition == .background { return sendToBackground(id) }
+        proceed(id)
+    }
+
     private mutating func suspendOnRequest(
         _ id: InstanceIdentifier, _ request: RequestIdentifier
     ) {
+        if table[id]!.record.conversation != nil && table[id]!.record.state != .suspended {
+            table[id]!.freezeWaiters.append(request)
+            requests[request] = .freeze(id)
+            return sendToBackground(id)
+        }
         if table[id]!.record.state.isForeground { sendToBackground(id) }
         if table[id]!.record.state == .background { suspend(id) }
         // Without a deadline the freezer has spoken already.

@@ -73,6 +73,7 @@ extension AppManifest {
         let backgroundGrace = reader.last(app, "BackgroundGraceSec", duration)
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
+        let application = readApplication(&reader, kind)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -89,7 +90,8 @@ extension AppManifest {
             foregroundGroup: foregroundGroup ?? .session,
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
-            backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm)
+            backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
+            application: application)
     }
 
     private enum Instances: String, CaseIterable {

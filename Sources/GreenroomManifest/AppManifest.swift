@@ -50,6 +50,10 @@ public struct AppManifest: Hashable, Sendable {
 
     public var prewarm: Prewarm
 
+    // MARK: [Application]
+
+    public var application = Application()
+
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program

@@ -36,6 +36,16 @@ extension Simulation {
         case .press(let level): try feed(.pressureChanged(level))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect): crashAt = effect
+        case .scene(let app, let wish, let session, let byApp):
+            let session = SceneIdentifier(UInt32(session))
+            let all: [SceneRequest] = [
+                .activate(nil), .activate(nil), .activate(session), .background(session),
+                .disconnect(session), .discard(session),
+            ]
+            try feed(.sceneRequested(byApp ? nil : nextRequest(), identifier(app), all[wish]))
+        case .lock(let user, let isLocked):
+            try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
+        case .changeTime: try feed(.significantTimeChanged)
         case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
@@ -58,7 +68,8 @@ extension Simulation {
             if let id = live(pick) { try happen(.channelLost(id)) }
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
-            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor:
+            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .scene, .lock,
+            .changeTime:
             break
         }
     }

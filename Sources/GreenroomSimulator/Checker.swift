@@ -45,6 +45,13 @@ struct Checker: Sendable {
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
+    /// Whose protected data is unavailable, and what was said about it to whom.
+    var locked: Set<UInt32> = []
+    /// Who missed a deadline: the watchdog may end it.
+    var overdue: Set<InstanceIdentifier> = []
+    /// The latest cookie that each was told.
+    var told: [InstanceIdentifier: UInt64] = [:]
+    var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     init(policy: Policy) { self.policy = policy }
 
@@ -96,6 +103,7 @@ struct Checker: Sendable {
         isRestoring = true
         pressure = .none
         states = saved.mapValues(\.state)
+        for record in saved.values { restoreScenes(record) }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }

@@ -14,6 +14,10 @@ struct Fate: Sendable {
     /// Signals that find it in an uninterruptible sleep.
     var deafKills: Int
     var freeze: Freeze
+    /// To each step it is told; nil never acknowledges.
+    var acknowledgement: Duration?
+    /// A debugger holds it when somebody looks.
+    var isTraced: Bool
 
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
@@ -46,6 +50,10 @@ struct Fate: Sendable {
         case 1: freeze = .silent
         default: freeze = .after(dice.milliseconds(1...100))
         }
+        let isSlow = dice.percent(10)
+        acknowledgement =
+            dice.percent(5) ? nil : dice.milliseconds(isSlow ? 1000...6000 : 0...60)
+        isTraced = dice.percent(20)
     }
 }
 

@@ -55,6 +55,15 @@ struct Simulation: Sendable {
         app.suspendsInBackground = dice.percent(60)
         let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput]
         app.readyCondition = conditions[dice.below(4)]
+        app.user = UInt32(dice.below(2))
+        guard dice.percent(50) else {
+            app.acknowledges = false
+            app.scenes = .unsupported
+            return
+        }
+        app.acknowledges = true
+        app.readyCondition = .finishedLaunching
+        app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
     }
 
     /// Runs all of it, from installation to the end of every process.
@@ -105,6 +114,9 @@ struct Simulation: Sendable {
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
         case .release(let id): world.processes[id]?.isReleased = true
+        case .tell(let id, let step): world.tell(id, step, at: now)
+        case .inspectTracer(let id): world.inspectTracer(id, at: now)
+        case .notify, .deliver: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
     }
@@ -185,7 +197,7 @@ extension Effect {
         switch self {
         case .save, .saveApp: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
-            .applyPriority, .answer, .record:
+            .applyPriority, .answer, .record, .tell, .notify, .deliver, .inspectTracer:
             false
         }
     }

@@ -93,9 +93,12 @@ public final class Daemon {
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
+        let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
+        supervisor.applications = applications
         instances.onRelease = { instance in
             inspector.forget(instance)
             readiness?.forget(instance)
+            applications.forget(instance)
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in reload() }

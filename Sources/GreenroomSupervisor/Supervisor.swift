@@ -22,6 +22,7 @@ final class Supervisor {
     var launcher: Launcher!
     var instances: InstanceTable!
     var control: ControlHandler!
+    var applications: ApplicationChannels!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -87,9 +88,13 @@ final class Supervisor {
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
-            control.answer(request, with: answer)
+            if !applications.take(answer, to: request) { control.answer(request, with: answer) }
             launcher.forget(request)
         case .record(let record): reporter.note(record)
+        case .tell(let instance, let step): applications.tell(instance, step)
+        case .notify(let instance, let notice): applications.notify(instance, notice)
+        case .deliver(let instance, let request): applications.deliver(instance, request)
+        case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         }
     }
 

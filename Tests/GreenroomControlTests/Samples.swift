@@ -45,6 +45,8 @@ enum Samples {
         status.isAttached = true
         status.byteCount = 1 << 30
         status.exit = exit
+        status.scenes = [.init(session: "1", activation: .foregroundActive)]
+        status.steps = [.init(step: "main", elapsedUSec: -5)]
         return status
     }
 
@@ -60,6 +62,9 @@ enum Samples {
         event.exit = returned
         event.byteCount = 6
         event.retryAfterUSec = 7
+        event.session = "2"
+        event.activation = .background
+        event.step = "willConnect"
         return event
     }
 

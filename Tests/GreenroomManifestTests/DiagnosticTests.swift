@@ -106,7 +106,10 @@ import UnitFile
             "[Prewram]\nCount=2",
             "3:2: warning: unknown section [Prewram], ignoring; did you mean Prewarm?"
         ),
-        ("[Unit]", "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm]"),
+        (
+            "[Unit]",
+            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Application]"
+        ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])
     func `what is unknown is a warning with a suggestion`(lines: String, expected: String) {

@@ -38,6 +38,15 @@ struct RuntimeStateTests {
         full.lastState = .suspended
         full.endedAt = Instant(nanoseconds: 14)
         full.isEmpty = true
+        full.conversation = Conversation(
+            scenes: (1...8).map {
+                SceneRecord(
+                    scene: SceneIdentifier($0 << 28), activation: .unattached, isConnected: true,
+                    goal: .disconnected)
+            },
+            pending: PendingStep(
+                step: .didEnterBackground, scene: SceneIdentifier(3), cookie: 15,
+                deadline: Instant(nanoseconds: 16), isWarned: true), lastCookie: 17)
         return full
     }
 
@@ -67,6 +76,9 @@ struct RuntimeStateTests {
         app.measuredByteCount = 4096
         app.poolKey = EnvironmentKey(77)
         app.isPoolWanted = true
+        app.sessions = [SceneIdentifier(4), SceneIdentifier(2)]
+        app.discarded = [SceneIdentifier(3)]
+        app.lastSession = .max
         #expect(state.save(record(1)))
         #expect(state.save(fullRecord()))
         #expect(state.save(app))

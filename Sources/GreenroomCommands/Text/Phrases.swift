@@ -131,6 +131,18 @@ extension Control.ExitReason {
         case .shutdown: "shutdown"
         case .spawnFailed: "could not be executed"
         case .unknown: "ended"
+        case .watchdog: "killed: did not answer in time"
+        }
+    }
+}
+
+extension Control.ActivationState {
+    var words: String {
+        switch self {
+        case .unattached: "unattached"
+        case .foregroundActive: "active"
+        case .foregroundInactive: "inactive"
+        case .background: "background"
         }
     }
 }

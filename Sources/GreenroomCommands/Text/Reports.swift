@@ -99,6 +99,12 @@ extension Control.Event {
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
+        case .sceneChanged:
+            "scene \(session ?? "?"): \(activation?.words ?? "?")"
+        case .slowStep: "\(step ?? "?") is slow"
+        case .missedStep: "\(step ?? "?") did not return in time"
+        case .launchStep:
+            "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
         }
     }
 

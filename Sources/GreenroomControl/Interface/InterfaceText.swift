@@ -75,8 +75,23 @@ extension Control {
           resume_failed,
           shutdown,
           spawn_failed,
-          unknown
+          unknown,
+          watchdog
         )
+
+        # Where a scene of an app stands (UIScene.ActivationState).
+        type ActivationState (
+          unattached,
+          foreground_active,
+          foreground_inactive,
+          background
+        )
+
+        type Scene (session: string, activation: ActivationState)
+
+        # A step of a launch or of a return to the foreground, and its time since the request. Steps
+        # below zero were done while the app was prewarmed.
+        type LaunchStep (step: string, elapsedUSec: int)
 
         # How an instance ended. Without status and signal nobody could see it.
         type ExitRecord (
@@ -125,7 +140,11 @@ extension Control {
           # Memory, as last measured.
           byteCount: ?int,
           # Once it has ended.
-          exit: ?ExitRecord
+          exit: ?ExitRecord,
+          # Of an app with scenes.
+          scenes: ?[]Scene,
+          # Of an app made with the SDK: its launch, step by step.
+          steps: ?[]LaunchStep
         )
 
         # Something to know, with a code for programs and a text for people.
@@ -148,7 +167,11 @@ extension Control {
           reclaimed,
           prewarm_failed,
           crash_looped,
-          apps_changed
+          apps_changed,
+          scene_changed,
+          slow_step,
+          missed_step,
+          launch_step
         )
 
         type Event (
@@ -173,7 +196,12 @@ extension Control {
           # prewarm_failed, crash_looped
           retryAfterUSec: ?int,
           # For people.
-          text: string
+          text: string,
+          # scene_changed, slow_step, missed_step
+          session: ?string,
+          activation: ?ActivationState,
+          # slow_step, missed_step, launch_step
+          step: ?string
         )
 
         # The daemon itself: what it can do, and what it must do without here.

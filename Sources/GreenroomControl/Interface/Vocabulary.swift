@@ -47,6 +47,7 @@ extension Control {
         case shutdown
         case spawnFailed = "spawn_failed"
         case unknown
+        case watchdog
     }
 
     public enum EventKind: String, CaseIterable, Sendable {
@@ -57,6 +58,18 @@ extension Control {
         case prewarmFailed = "prewarm_failed"
         case crashLooped = "crash_looped"
         case appsChanged = "apps_changed"
+        case sceneChanged = "scene_changed"
+        case slowStep = "slow_step"
+        case missedStep = "missed_step"
+        case launchStep = "launch_step"
+    }
+
+    /// Where a scene stands (UIScene.ActivationState).
+    public enum ActivationState: String, CaseIterable, Sendable {
+        case unattached
+        case foregroundActive = "foreground_active"
+        case foregroundInactive = "foreground_inactive"
+        case background
     }
 
     /// What a client can ask of an instance; each is a method.

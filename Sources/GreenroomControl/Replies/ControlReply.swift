@@ -15,6 +15,8 @@ public enum ControlReply: Hashable, Sendable {
     case watched(Control.Event?)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
+    /// Nothing more to say.
+    case done
 }
 
 extension ControlReply: ParametersEncodable {
@@ -31,7 +33,7 @@ extension ControlReply: ParametersEncodable {
         case .launched(let launched): launched.encodeMembers(to: &writer)
         case .exited(let exited): exited.encodeMembers(to: &writer)
         case .changed(let changed): changed.encodeMembers(to: &writer)
-        case .signaled: break
+        case .signaled, .done: break
         case .watched(let event?): writer.member("event", object: event)
         case .watched(nil):
             writer.name("event")

@@ -38,6 +38,8 @@ extension Control {
         public var isAttached = false
         public var byteCount: UInt64?
         public var exit: ExitRecord?
+        public var scenes: [Scene]?
+        public var steps: [LaunchStep]?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -114,6 +116,8 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("attached", isAttached)
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("exit", ifPresent: exit)
+        if let scenes { writer.member("scenes", objects: scenes) }
+        if let steps { writer.member("steps", objects: steps) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -133,6 +137,14 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "byteCount": byteCount = try member.optionalInteger()
             case "exit":
                 exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "scenes" where member.value != .null:
+                scenes = try member.objects { (object) throws(ServiceError) in
+                    try Control.Scene(object)
+                }
+            case "steps" where member.value != .null:
+                steps = try member.objects { (object) throws(ServiceError) in
+                    try Control.LaunchStep(object)
+                }
             case _: break
             }
         }

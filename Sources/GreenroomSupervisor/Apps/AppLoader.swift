@@ -106,7 +106,7 @@ struct AppLoader {
             description: description(
                 of: manifest, account: owner.account, key: pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            poolEnvironment: pool)
+            application: manifest.application, poolEnvironment: pool)
     }
 
     private func ineligibility(
@@ -198,7 +198,7 @@ struct AppLoader {
             case .none: nil
             case .named(let name): name
             }
-        return AppDescription(
+        var description = AppDescription(
             identifier: AppIdentifier(manifest.identifier), foregroundGroup: group,
             isSingleInstance: manifest.isSingleInstance,
             prewarmCount: isWanted ? manifest.prewarm.count : 0,
@@ -208,6 +208,14 @@ struct AppLoader {
             launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
             terminateGrace: manifest.terminateGrace,
             prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key)
+        description.user = account.user
+        guard manifest.kind == .applicationKit else { return description }
+        description.acknowledges = true
+        description.readyCondition = .finishedLaunching
+        description.scenes =
+            !manifest.application.hasScenes
+            ? .unsupported : manifest.application.hasMultipleScenes ? .multiple : .single
+        return description
     }
 }
 

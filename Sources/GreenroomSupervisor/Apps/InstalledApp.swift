@@ -1,6 +1,7 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
@@ -57,6 +58,12 @@ struct InstalledApp: Sendable {
     var description: AppDescription
 
     var readyCondition: ReadyCondition { description.readyCondition }
+
+    /// What an SDK app may be asked for, and shows.
+    var application = AppManifest.Application()
+
+    var interface: String? { application.interface }
+    var sceneConfiguration: String? { application.sceneConfiguration }
 
     /// Of `environment`; computed once because the launch path compares it.
     var poolEnvironment: PoolEnvironment

@@ -34,6 +34,7 @@ extension ControlHandler {
                 ControlReply.changed(
                     Control.Changed(
                         instance: instance.rawValue, state: Control.ExecutionState(state))))
+        case (_, .discarded): waiter.connection.reply(ControlReply.done)
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
@@ -44,7 +45,8 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal)
-        case .launched, .done, .exited: preconditionFailure("the core answered another question")
+        case .launched, .done, .exited, .discarded:
+            preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
         if let error = call.error {
@@ -92,6 +94,19 @@ extension ControlHandler {
             .refused(
                 code: "freeze_failed", reason: "the kernel could not freeze instance \(instance)")
         case .noSuchLaunch(let launch): .noSuchLaunch(launch.rawValue)
+        case .noScenes(let app):
+            .refused(
+                code: "no_scenes", reason: "\(app) has no scenes; its manifest says Scenes=no")
+        case .singleScene(let app):
+            .refused(
+                code: "single_scene",
+                reason: "\(app) has one scene; MultipleScenes=yes in its manifest allows more")
+        case .noSuchScene(let app, let scene):
+            .refused(
+                code: "no_such_scene",
+                reason: "\(app) has no scene session \(scene); \"greenroomctl status \(app)\" "
+                    + "shows those that are connected")
+        case .tooManyScenes(_, let limit): .limitExceeded(what: "scenes", limit: limit)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
@@ -14,6 +15,10 @@ struct LaunchContext {
     /// Standard input, output and error; nil means the daemon's choice.
     var standardStreams: [FileDescriptor?] = [nil, nil, nil]
     var requestedAt: Instant
+
+    /// Of an SDK app: why, and what for.
+    var reason = AppLaunch.Reason.user
+    var content = AppContent()
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }

@@ -103,6 +103,9 @@ final class Launcher {
     /// The request is answered: what it brought is closed.
     func forget(_ request: RequestIdentifier) { contexts[request] = nil }
 
+    /// What the request brought, until it is answered.
+    func context(of request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+
     // MARK: Resume
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
@@ -117,6 +120,11 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
+            if app.kind == .applicationKit {
+                let launch = supervisor.applications.launch(identifier, of: app, context)
+                let message = try DaemonMessage.event(.launch(launch)).encoded()
+                _ = try channel.send(message.datagram)
+            }
             let (message, descriptors, strings) = try goMessage(context, app, instance)
             let sent = try channel.send(message, descriptors: descriptors)
             withExtendedLifetime(strings) {}
@@ -203,6 +211,8 @@ final class Launcher {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
             ]
+        } else {
+            specification.environment.append("ActivePrewarm=1")
         }
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         send(specification)
@@ -223,6 +233,11 @@ final class Launcher {
             specification.workingDirectoryDescriptor = directory
         }
         if let umask = context.umask { specification.fileModeMask = umask }
+        if app.kind == .applicationKit {
+            specification.wantsChannel = true
+            supervisor.applications.prepare(
+                supervisor.applications.launch(instance, of: app, context), for: instance)
+        }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
             for: isInBackground ? .background : .foreground)

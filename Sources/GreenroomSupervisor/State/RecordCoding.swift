@@ -6,7 +6,7 @@ enum RecordCoding {
     /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
 }
 
 extension InstanceRecord {
@@ -32,6 +32,7 @@ extension InstanceRecord {
         writer.put(optional: exitStatus?.encoded)
         writer.put(optional: lastState?.rawValue)
         writer.put(optional: endedAt?.nanoseconds)
+        conversation.encode(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
@@ -61,6 +62,7 @@ extension InstanceRecord {
         exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
         lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
         endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        conversation = reader.optional { Conversation(from: &$0) }
         guard !reader.failed else { return nil }
     }
 }
@@ -80,6 +82,7 @@ extension AppRecord {
         writer.put(measuredByteCount)
         writer.put(optional: poolKey?.rawValue)
         writer.put(isPoolWanted ? 1 : 0 as UInt8)
+        encodeSessions(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
@@ -100,6 +103,7 @@ extension AppRecord {
         measuredByteCount = reader.word() ?? 0
         poolKey = reader.optional { $0.word().map(EnvironmentKey.init) }
         isPoolWanted = reader.byte() == 1
+        decodeSessions(from: &reader)
         guard !reader.failed else { return nil }
     }
 }
