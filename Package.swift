@@ -147,6 +147,17 @@ let package = Package(
             name: "GreenroomSupervisorTests",
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle"], swiftSettings: relaxed),
 
+        // Apps that speak the channel, through the whole daemon.
+        .executableTarget(
+            name: "application-probe", dependencies: ["GreenroomAppChannel"],
+            path: "Tests/ApplicationProbe", swiftSettings: relaxed),
+        .testTarget(
+            name: "ApplicationTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
+                "greenroomd", "greenroom-spawner",
+            ], swiftSettings: relaxed),
+
         // The whole daemon, as real processes.
         .testTarget(
             name: "IntegrationTests",

@@ -21,6 +21,8 @@ public struct Greenroomctl: ParsableCommand {
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
             Explain.self, Verify.self, Reload.self,
+            Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
+            Unlock.self,
         ])
 
     public init() {}

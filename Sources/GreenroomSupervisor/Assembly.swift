@@ -95,6 +95,10 @@ public final class Daemon {
         supervisor.control = control
         let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
         supervisor.applications = applications
+        applications.open = { [unowned self] in control.openURL($0, from: $1) }
+        control.defaultHandlersPath =
+            (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
+            + HandlerDefaults.fileName
         instances.onRelease = { instance in
             inspector.forget(instance)
             readiness?.forget(instance)

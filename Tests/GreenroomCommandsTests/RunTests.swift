@@ -103,7 +103,8 @@ import VarlinkTestSupport
                 output.write("waiting\n")
                 return .hold
             case .signal: return .replyReleasing(ControlReply.signaled, held: ending)
-            case .describe, .list, .status, .prewarm, .transition, .watch, .reload, .explain:
+            case .describe, .list, .status, .prewarm, .transition, .watch, .reload, .explain,
+                .application:
                 return nil
             }
         }
@@ -132,7 +133,8 @@ import VarlinkTestSupport
                 return .replyReleasing(
                     ControlReply.changed(.init(instance: 1, state: .background)),
                     held: ControlReply.launched(FakeDaemon.launched))
-            case .describe, .list, .status, .prewarm, .wait, .signal, .watch, .reload, .explain:
+            case .describe, .list, .status, .prewarm, .wait, .signal, .watch, .reload, .explain,
+                .application:
                 return nil
             }
         }

@@ -23,6 +23,31 @@ enum Samples {
         return launch
     }
 
+    static var fullOpen: Control.OpenCall {
+        var open = Control.OpenCall(urls: ["notes:1", "file:///a%20b"])
+        open.app = "a.b"
+        open.contentType = "text/plain"
+        open.sourceApplication = "a.c"
+        open.isBackground = true
+        return open
+    }
+
+    static let applicationCalls: [Control.ApplicationCall] = [
+        .open(fullOpen), .open(.init(urls: ["notes:"])),
+        .performAction(app: "a.b", action: "new", isBackground: true),
+        .notify(app: "a.b", payload: "{}", response: "reply"),
+        .notify(app: "a.b", payload: "", response: nil),
+        .continueActivity(app: "a.b", type: "read", title: "t", webpageURL: "https://a.b"),
+        .deliver(app: "a.b", key: .bluetoothCentrals, values: ["1", "2"]),
+        .deliver(app: "a.b", key: .location, values: []),
+        .setDefaultHandler(app: "a.b", handles: "scheme:x"),
+        .scene(app: "a.b", .activate, session: nil), .scene(app: "a.b", .discard, session: "3"),
+        .lock(user: nil), .unlock(user: 1000),
+    ]
+
+    static let launched = Control.Launched(
+        instance: 1, processId: 2, launchIdentifier: "x", kind: .cold, elapsedUSec: 3)
+
     static let calls: [ControlCall] =
         [
             .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
@@ -30,6 +55,7 @@ enum Samples {
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
         ]
+        + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
             [.transition($0, .app("a.b")), .transition($0, .instance(1))]
         }
@@ -127,6 +153,13 @@ enum Samples {
                 .init(
                     loaded: ["a.b"],
                     failed: [.init(file: "/x.app", line: 1, column: 2, message: "m")])), .reload
+        ),
+        (.handled(app: "a.b", launched), .application(.open(fullOpen))),
+        (.done, .application(.lock(user: nil))),
+        (.done, .application(.scene(app: "a.b", .discard, session: "3"))),
+        (
+            .changed(.init(instance: 1, state: .active)),
+            .application(.scene(app: "a.b", .activate, session: nil))
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),

@@ -42,7 +42,14 @@ enum Report {
                 instance.processId.map { String($0) } ?? "-", launch,
                 instance.byteCount.map(Phrase.bytes) ?? "-")
         }
-        return table.text
+        return table.text + instances.map(scenes).joined()
+    }
+
+    /// Below the table, of the apps that have some.
+    private static func scenes(_ instance: Control.InstanceStatus) -> String {
+        (instance.scenes ?? []).map {
+            "instance \(instance.instance), scene \($0.session): \($0.activation.words)\n"
+        }.joined()
     }
 
     /// What the daemon must do without here, a line each; nothing where it has all it wants.

@@ -20,6 +20,7 @@ extension ControlCall: ParametersEncodable {
         case .watch: "Watch"
         case .reload: "Reload"
         case .explain: "Explain"
+        case .application(let call): call.methodName
         }
     }
 
@@ -41,6 +42,7 @@ extension ControlCall: ParametersEncodable {
             writer.member("instance", instance)
             writer.member("signal", signal)
         case .explain(let app): writer.member("app", app)
+        case .application(let call): call.encodeMembers(to: &writer)
         }
     }
 }

@@ -255,6 +255,101 @@ extension Control {
           elapsedUSec: int
         )
 
+        # The following launch an app made with the SDK for a reason, or tell it when it runs already.
+        # They are refused unless the app declares the feature in [Application] of its manifest.
+
+        # Opens URLs (documents: file:///path) with the app that declares their scheme or type by the
+        # longest match, or with the one that is named.
+        method Open(
+          urls: []string,
+          app: ?string,
+          # The MIME type of all of them, where it is known.
+          contentType: ?string,
+          sourceApplication: ?string,
+          background: ?bool
+        ) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # A quick action.
+        method PerformAction(app: string, action: string, background: ?bool) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # A remote notification, heard in the background; with a response the user tapped on it.
+        method Notify(app: string, payload: string, response: ?string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Goes on with what the user did elsewhere.
+        method ContinueActivity(app: string, type: string, title: ?string, webpageURL: ?string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Other reasons to launch an app in the background.
+        type LaunchKey (
+          location,
+          local_notification,
+          newsstand_downloads,
+          bluetooth_centrals,
+          bluetooth_peripherals,
+          cloud_kit_share_metadata
+        )
+
+        method Deliver(app: string, key: LaunchKey, values: ?[]string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Of several apps that open a scheme ("scheme:NAME") or type ("type:TYPE"), the one to use.
+        method SetDefaultHandler(app: string, handles: string) -> ()
+
+        type SceneAction (activate, background, disconnect, discard)
+
+        # Without a session, activate opens a new one. Returns when the app has acknowledged.
+        method RequestScene(app: string, action: SceneAction, session: ?string) -> (
+          instance: ?int,
+          state: ?ExecutionState
+        )
+
+        # The protected data of a user (the caller's) becomes unavailable, and available again.
+        method Lock(user: ?int) -> ()
+        method Unlock(user: ?int) -> ()
+
         # Waits for the end of an instance, named by itself or by its launch.
         method Wait(instance: ?int, launchIdentifier: ?string) -> (
           instance: int,

@@ -17,6 +17,8 @@ public enum ControlReply: Hashable, Sendable {
     case explained(Control.Explanation)
     /// Nothing more to say.
     case done
+    /// The app that was found, and how it was launched.
+    case handled(app: String, Control.Launched)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -40,6 +42,9 @@ extension ControlReply: ParametersEncodable {
             writer.null()
         case .reloaded(let report): report.encodeMembers(to: &writer)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
+        case .handled(let app, let launched):
+            writer.member("app", app)
+            launched.encodeMembers(to: &writer)
         }
     }
 
@@ -75,6 +80,16 @@ extension ControlReply: ParametersEncodable {
             self = .watched(try Control.Event(try member.object()))
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
         case .explain: self = .explained(try Control.Explanation(parameters))
+        case .application(.open), .application(.performAction), .application(.notify),
+            .application(.continueActivity), .application(.deliver):
+            let app = try Self.required("app", parameters).text()
+            self = .handled(app: app, try Control.Launched(parameters))
+        case .application(.scene(_, .discard, _)), .application(.setDefaultHandler),
+            .application(.lock), .application(.unlock):
+            self = .done
+        case .application(.scene(_, .activate, _)), .application(.scene(_, .background, _)),
+            .application(.scene(_, .disconnect, _)):
+            self = .changed(try Control.Changed(parameters))
         }
     }
 

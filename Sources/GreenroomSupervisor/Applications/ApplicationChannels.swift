@@ -219,6 +219,12 @@ final class ApplicationChannels {
 
     // MARK: What apps ask for
 
+    /// One of an app, not of a client.
+    func newRequest() -> RequestIdentifier {
+        defer { nextAppRequest += 1 }
+        return RequestIdentifier(nextAppRequest | Self.appRequestBit)
+    }
+
     private func requested(
         _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
     ) {
@@ -236,8 +242,7 @@ final class ApplicationChannels {
         // It runs, so it can update what it shows.
         case .refresh: return answer(instance.identifier, cookie, .done)
         }
-        let identifier = RequestIdentifier(nextAppRequest | Self.appRequestBit)
-        nextAppRequest += 1
+        let identifier = newRequest()
         appRequests[identifier] = (instance.identifier, cookie)
         supervisor.handle(.sceneRequested(identifier, instance.app, request))
 
@@ -260,7 +265,7 @@ final class ApplicationChannels {
     }
 
     private func openURL(_ url: String, _ cookie: UInt64, for instance: Instance) {
-        guard supervisor.lifecycle.instance(instance.identifier)?.state == .active else {
+        guard supervisor.lifecycle.instance(instance.identifier)?.isInFront == true else {
             return answer(
                 instance.identifier, cookie,
                 .refused(code: 1, reason: "only the app in front may open a URL"))

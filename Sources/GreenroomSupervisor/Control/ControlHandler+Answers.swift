@@ -10,19 +10,14 @@ extension ControlHandler {
         case (.prewarm(let call), _): collect(answer, for: call)
         case (_, .refused(let refusal)): waiter.connection.fail(error(for: refusal))
         case (.launch(let connection, let identifier, let requestedAt), .launched(let outcome)):
-            let elapsed = requestedAt.duration(to: supervisor.now).microseconds
-            catalog.noteLaunch(
-                of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
-                app: supervisor.lifecycle.instance(outcome.instance)?.app)
+            connection.reply(ControlReply.launched(launched(outcome, identifier, requestedAt)))
+        case (
+            .handling(let connection, let app, let identifier, let requestedAt),
+            .launched(let outcome)
+        ):
             connection.reply(
-                ControlReply.launched(
-                    Control.Launched(
-                        instance: outcome.instance.rawValue,
-                        processId: supervisor.instances.pid(of: outcome.instance),
-                        launchIdentifier: identifier.rawValue,
-                        kind: Control.LaunchKind(outcome.kind),
-                        coldReason: outcome.coldReason.map(Control.ColdReason.init),
-                        isRepeated: outcome.isRepeated, elapsedUSec: elapsed)))
+                ControlReply.handled(
+                    app: app.rawValue, launched(outcome, identifier, requestedAt)))
         case (_, .exited(let record)):
             waiter.connection.reply(
                 ControlReply.exited(
@@ -38,6 +33,22 @@ extension ControlHandler {
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
+    }
+
+    private func launched(
+        _ outcome: LaunchOutcome, _ identifier: LaunchIdentifier, _ requestedAt: Instant
+    ) -> Control.Launched {
+        let elapsed = requestedAt.duration(to: supervisor.now).microseconds
+        catalog.noteLaunch(
+            of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
+            app: supervisor.lifecycle.instance(outcome.instance)?.app)
+        return Control.Launched(
+            instance: outcome.instance.rawValue,
+            processId: supervisor.instances.pid(of: outcome.instance),
+            launchIdentifier: identifier.rawValue,
+            kind: Control.LaunchKind(outcome.kind),
+            coldReason: outcome.coldReason.map(Control.ColdReason.init),
+            isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
     private func collect(_ answer: Answer, for call: PrewarmCall) {

@@ -14,12 +14,15 @@ final class ControlHandler {
         case transition(ControlConnection)
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
+        /// For a reason, whose answer names the app.
+        case handling(ControlConnection, AppIdentifier, LaunchIdentifier, requestedAt: Instant)
 
         var connection: ControlConnection {
             switch self {
             case .launch(let connection, _, _), .transition(let connection), .exit(let connection):
                 connection
             case .prewarm(let call): call.connection
+            case .handling(let connection, _, _, _): connection
             }
         }
     }
@@ -43,6 +46,8 @@ final class ControlHandler {
     var access: Access
     var reload: (() -> Control.ReloadReport)!
     var degraded: [Control.Note] = []
+    /// The apps that were chosen for schemes and types.
+    var defaultHandlersPath = ""
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
@@ -103,6 +108,7 @@ final class ControlHandler {
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
+            case .application(let call): try perform(call, connection)
             }
         } catch {
             connection.fail(error)
@@ -158,7 +164,7 @@ final class ControlHandler {
         }
     }
 
-    private func newLaunchIdentifier() -> String {
+    func newLaunchIdentifier() -> String {
         defer { nextLaunch += 1 }
         return "\(getpid())-\(supervisor.now.nanoseconds)-\(nextLaunch)"
     }
@@ -205,7 +211,7 @@ final class ControlHandler {
 
     // MARK: Waiting
 
-    private func register(_ waiter: Waiting) -> RequestIdentifier {
+    func register(_ waiter: Waiting) -> RequestIdentifier {
         let request = RequestIdentifier(nextRequest)
         nextRequest += 1
         waiting[request] = waiter
