@@ -5,6 +5,7 @@
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
+#   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
@@ -19,6 +20,7 @@ SYSCONFDIR ?= /etc
 BINDIR     := $(PREFIX)/bin
 LIBEXECDIR := $(PREFIX)/lib/greenroom
 DOCDIR     := $(PREFIX)/share/doc/greenroom
+MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
 
@@ -35,7 +37,7 @@ export SWIFT_BACKTRACE := enable=no
 -include Sources/CPrewarm/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check bench simulate install uninstall test-asan test-tsan \
+.PHONY: help demo test check snapshots bench simulate install uninstall test-asan test-tsan \
     setup setup-demo build release clean units
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +77,11 @@ test-tsan: setup $(SHIM)
 	@Tests/front/sanitize thread
 check: setup
 	@Tests/front/check
+# What the user sees is under snapshot: look at the difference before it is committed.
+snapshots: build
+	@UPDATE_SNAPSHOTS=1 $(SWIFT) test --skip-build --disable-xctest \
+	    --filter '^(GreenroomCommandsTests|ManualTests)' | grep -E '^✘' || true
+	@git --no-pager diff --stat -- Tests Sources/Documentation
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -84,6 +91,9 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
+MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
+COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
+    fish/vendor_completions.d/greenroomctl.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service
 units:
 	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
@@ -99,6 +109,12 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
+	@for page in $(MANUAL); do \
+	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
+	@install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
+	@for script in $(COMPLETIONS); do \
+	    case $$script in bash*) shell=bash ;; zsh*) shell=zsh ;; fish*) shell=fish ;; esac; \
+	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
 	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
@@ -110,6 +126,8 @@ uninstall:
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
+	@rm -f $(foreach page,$(MANUAL),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
 
 clean:

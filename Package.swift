@@ -157,6 +157,13 @@ let package = Package(
                 "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
                 "greenroomd", "greenroom-spawner",
             ], swiftSettings: relaxed),
+        .testTarget(
+            name: "ManualTests",
+            dependencies: [
+                "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: relaxed),
 
         // The whole daemon, as real processes.
         .testTarget(

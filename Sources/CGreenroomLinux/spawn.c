@@ -22,6 +22,9 @@
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
+#ifndef CLONE_CLEAR_SIGHAND
+#define CLONE_CLEAR_SIGHAND 0x100000000ULL
+#endif
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
 #endif
@@ -40,6 +43,8 @@ struct job {
     const struct gr_spawn_request *request;
     const struct gr_fd_mapping *fds;  /* sorted by `to` */
     bool join_cgroup;                 /* clone did not do it */
+    bool has_handlers;                /* clone did not clear them */
+    uint64_t ignored;                 /* signals, 1 << (number - 1) */
     bool raises_descriptor_limit;
     int cwd;                          /* the directory's descriptor, or -1 */
     volatile int error, stage;
@@ -57,13 +62,36 @@ static _Noreturn void fail(struct job *job, int stage) {
         if ((call) < 0) fail(job, stage); \
     } while (0)
 
-/* Handlers belong to the parent's code and ignored signals would survive exec. Raw calls: glibc
- * refuses its two internal signals. The kernel's struct is all zero bytes for SIG_DFL. */
-static void reset_dispositions(void) {
-    static const char all_default[64];
+/* Raw calls: glibc refuses its two internal signals. The kernel's struct begins with the handler and
+ * is all zero bytes for SIG_DFL. */
+struct disposition { uintptr_t handler; char rest[56]; };
+
+/* The signals that this process ignores, looked up once (64 system calls): the first spawn comes
+ * after start-up, and nobody here begins to ignore a signal later. */
+static uint64_t ignored_signals(void) {
+    static _Atomic uint64_t known;
+    static _Atomic bool is_known;
+    if (atomic_load_explicit(&is_known, memory_order_acquire))
+        return atomic_load_explicit(&known, memory_order_relaxed);
+    uint64_t ignored = 0;
+    for (int s = 1; s <= KERNEL_SIGNALS; s++) {
+        struct disposition now = { 0 };
+        if (syscall(SYS_rt_sigaction, s, NULL, &now, KERNEL_SIGSET) == 0
+            && now.handler == (uintptr_t)SIG_IGN)
+            ignored |= UINT64_C(1) << (s - 1);
+    }
+    atomic_store_explicit(&known, ignored, memory_order_relaxed);
+    atomic_store_explicit(&is_known, true, memory_order_release);
+    return ignored;
+}
+
+/* Handlers belong to the parent's code and ignored signals would survive exec. */
+static void reset_dispositions(const struct job *job) {
+    static const struct disposition standard;
     for (int s = 1; s <= KERNEL_SIGNALS; s++) {
         if (s == SIGKILL || s == SIGSTOP) continue;
-        (void)syscall(SYS_rt_sigaction, s, all_default, NULL, KERNEL_SIGSET);
+        if (job->has_handlers || (job->ignored >> (s - 1) & 1))
+            (void)syscall(SYS_rt_sigaction, s, &standard, NULL, KERNEL_SIGSET);
     }
 }
 
@@ -145,7 +173,7 @@ static int child(void *argument) {
     struct job *job = argument;
     const struct gr_spawn_request *r = job->request;
     if (job->join_cgroup) join_cgroup(job);
-    reset_dispositions();
+    reset_dispositions(job);
     if (r->new_session) TRY(GR_STAGE_SESSION, setsid());
     if (r->umask >= 0) umask((mode_t)r->umask);
     if (r->has_oom_score) adjust_oom_score(job);
@@ -223,7 +251,7 @@ static long start_child(struct job *job, int *pidfd, char *stack) {
     static _Atomic bool no_clone3;
     const struct gr_spawn_request *r = job->request;
     struct clone3_args args = {
-        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
         .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD,
         .stack = (uintptr_t)stack, .stack_size = CHILD_STACK,
     };
@@ -236,6 +264,7 @@ static long start_child(struct job *job, int *pidfd, char *stack) {
         if (result >= 0 || !clone3_is_missing((int)-result)) return result;
     }
     job->join_cgroup = r->cgroup >= 0;
+    job->has_handlers = true;
     long pid = clone_call(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
                           (long)(stack + CHILD_STACK), (long)pidfd, child, job);
     if (pid < 0) return pid;
@@ -273,7 +302,8 @@ struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
         memcpy(fds, request->fds, sizeof *fds * (size_t)request->fd_count);
     sort_by_target(fds, request->fd_count);
     struct job job = { .request = request, .fds = fds, .cwd = request->cwd_fd,
-                       .raises_descriptor_limit = raises_descriptor_limit(request) };
+                       .raises_descriptor_limit = raises_descriptor_limit(request),
+                       .ignored = ignored_signals() };
 
     /* No handler of the parent may run in the child, on this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;

@@ -23,6 +23,7 @@ public struct Greenroomctl: ParsableCommand {
             Explain.self, Verify.self, Reload.self,
             Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
             Unlock.self,
+            Completion.self,
         ])
 
     public init() {}

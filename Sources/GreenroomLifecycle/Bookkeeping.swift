@@ -106,17 +106,25 @@ struct LaunchNames: Hashable, Sendable {
         var name: LaunchIdentifier
     }
     private var instances: [Key: InstanceIdentifier] = [:]
-    /// For those who ask by name alone: the latest.
+    /// For those who ask by name alone: the latest, and those of other apps under the same name,
+    /// of which there are hardly ever any.
     private var latest: [LaunchIdentifier: InstanceIdentifier] = [:]
+    private var earlier: [LaunchIdentifier: [InstanceIdentifier]] = [:]
 
-    subscript(name: LaunchIdentifier) -> InstanceIdentifier? { latest[name] }
+    /// The instances of all apps, the latest last.
+    subscript(name: LaunchIdentifier) -> [InstanceIdentifier] {
+        guard let latest = latest[name] else { return [] }
+        return (earlier[name] ?? []) + [latest]
+    }
     subscript(app: AppIdentifier, name: LaunchIdentifier) -> InstanceIdentifier? {
         instances[Key(app: app, name: name)]
     }
 
     mutating func add(_ name: LaunchIdentifier, of app: AppIdentifier, _ id: InstanceIdentifier) {
         instances[Key(app: app, name: name)] = id
-        latest[name] = id
+        if let other = latest.updateValue(id, forKey: name), other != id {
+            earlier[name, default: []].append(other)
+        }
     }
 
     mutating func remove(
@@ -124,7 +132,13 @@ struct LaunchNames: Hashable, Sendable {
     ) {
         let key = Key(app: app, name: name)
         if instances[key] == id { instances[key] = nil }
-        if latest[name] == id { latest[name] = nil }
+        guard latest[name] == id else {
+            earlier[name]?.removeAll { $0 == id }
+            if earlier[name]?.isEmpty == true { earlier[name] = nil }
+            return
+        }
+        latest[name] = earlier[name]?.popLast()
+        if earlier[name]?.isEmpty == true { earlier[name] = nil }
     }
 }
 

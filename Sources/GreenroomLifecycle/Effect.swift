@@ -33,7 +33,6 @@ public enum Refusal: Hashable, Sendable {
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
-    case noSuchLaunch(LaunchIdentifier)
     /// The app supports no scenes, or one only.
     case noScenes(AppIdentifier)
     case singleScene(AppIdentifier)

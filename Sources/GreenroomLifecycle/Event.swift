@@ -66,8 +66,6 @@ public enum Event: Hashable, Sendable {
     case transitionRequested(RequestIdentifier, Target, Transition)
     /// Answered with the end of the instance, at once if it has ended already.
     case exitAwaited(RequestIdentifier, Target)
-    /// Answered with the end of the instance that this launch was served by.
-    case launchExitAwaited(RequestIdentifier, LaunchIdentifier)
     /// Its client is gone: no answer is owed any more. A launch under way goes on.
     case requestAbandoned(RequestIdentifier)
 

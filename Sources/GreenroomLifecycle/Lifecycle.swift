@@ -84,7 +84,6 @@ public struct Lifecycle: Hashable, Sendable {
         case .transitionRequested(let request, let target, let transition):
             transitionRequested(request, target, transition)
         case .exitAwaited(let request, let target): exitAwaited(request, target)
-        case .launchExitAwaited(let request, let launch): launchExitAwaited(request, launch)
         case .requestAbandoned(let request): abandon(request)
         case .spawned(let id): spawned(id)
         case .spawnFailed(let id, let failure): spawnFailed(id, failure)
@@ -147,7 +146,7 @@ extension Event {
         case .launchRequested: .none
         case .started, .spawned: .little
         case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
-            .transitionRequested, .exitAwaited, .launchExitAwaited, .requestAbandoned,
+            .transitionRequested, .exitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested, .acknowledged, .tracerInspected, .sceneRequested,

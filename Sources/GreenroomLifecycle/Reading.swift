@@ -6,9 +6,9 @@ extension Lifecycle {
 
     public func instance(_ id: InstanceIdentifier) -> InstanceRecord? { table[id]?.record }
 
-    /// The instance that served this launch, for whoever knows the launch by name alone.
-    public func instance(of launch: LaunchIdentifier) -> InstanceRecord? {
-        launches[launch].flatMap { table[$0]?.record }
+    /// The instances that served a launch of this name, one per app at most.
+    public func instances(of launch: LaunchIdentifier) -> [InstanceRecord] {
+        launches[launch].compactMap { table[$0]?.record }
     }
 
     /// The instances of one app, the remembered ends included, by identifier.

@@ -128,11 +128,6 @@ extension Lifecycle {
         }
     }
 
-    mutating func launchExitAwaited(_ request: RequestIdentifier, _ launch: LaunchIdentifier) {
-        guard let id = launches[launch] else { return refuse(request, .noSuchLaunch(launch)) }
-        awaitExit(of: id, request)
-    }
-
     private mutating func awaitExit(of id: InstanceIdentifier, _ request: RequestIdentifier) {
         let record = table[id]!.record
         if record.state == .notRunning { return answer(request, .exited(record)) }

@@ -9,8 +9,9 @@ extension SpawnRequest {
     /// itself, which is slower and otherwise the same.
     public func spawn() throws(SpawnError) -> Spawned {
         try check()
-        let strings = StringTables(path, workingDirectory, arguments, environment)
-        guard strings.isValid else { throw SpawnError(stage: .arguments, code: EINVAL) }
+        guard let strings = StringTables(path, workingDirectory, arguments, environment) else {
+            throw SpawnError(stage: .arguments, code: EINVAL)
+        }
         let result = unsafe withUnsafeTemporaryAllocation(
             byteCount: strings.byteCount, alignment: MemoryLayout<Int>.alignment
         ) { unsafe spawn(strings.write(into: $0)) }
@@ -77,64 +78,58 @@ private struct StringTables {
         let environment: UnsafePointer<UnsafeMutablePointer<CChar>?>
     }
 
-    let path: String
-    let workingDirectory: String?
-    let arguments: [String]
-    let environment: [String]
+    let paths: StringBlock
+    let arguments: StringBlock
+    let environment: StringBlock
 
-    init(_ path: String, _ directory: String?, _ arguments: [String], _ environment: [String]) {
-        self.path = path
-        workingDirectory = directory
+    /// Nil if nothing can be run so: no argv[0], or a path with a NUL.
+    init?(
+        _ path: String, _ directory: String?, _ arguments: StringBlock, _ environment: StringBlock
+    ) {
+        guard arguments.count > 0, let paths = StringBlock([path] + (directory.map { [$0] } ?? []))
+        else { return nil }
+        self.paths = paths
         self.arguments = arguments
         self.environment = environment
     }
 
-    /// A NUL inside would cut a string short: what is run would not be what was asked for.
-    var isValid: Bool {
-        !arguments.isEmpty && !path.utf8.contains(0)
-            && !(workingDirectory?.utf8.contains(0) ?? false)
-            && !arguments.contains { $0.utf8.contains(0) }
-            && !environment.contains { $0.utf8.contains(0) }
-    }
-
-    private var pointersByteCount: Int {
-        (arguments.count + environment.count + 2) * MemoryLayout<Int>.stride
-    }
+    private var pointerCount: Int { arguments.count + environment.count + paths.count + 3 }
 
     var byteCount: Int {
-        var count =
-            pointersByteCount + path.utf8.count + 1 + (workingDirectory?.utf8.count ?? 0) + 1
-        for string in arguments { count += string.utf8.count + 1 }
-        for string in environment { count += string.utf8.count + 1 }
-        return count
+        pointerCount * MemoryLayout<Int>.stride + arguments.bytes.count + environment.bytes.count
+            + paths.bytes.count
     }
 
     func write(into buffer: UnsafeMutableRawBufferPointer) -> Pointers {
         let table = unsafe buffer.baseAddress!.bindMemory(
-            to: UnsafeMutablePointer<CChar>?.self,
-            capacity: arguments.count + environment.count + 2)
-        var end = unsafe buffer.baseAddress! + pointersByteCount
-        func put(_ string: String) -> UnsafeMutablePointer<CChar> {
-            var string = string
-            let start = unsafe end.assumingMemoryBound(to: CChar.self)
-            string.withUTF8 {
-                if let source = $0.baseAddress {
-                    unsafe end.copyMemory(from: source, byteCount: $0.count)
-                }
-                unsafe end += $0.count
-            }
-            unsafe end.storeBytes(of: 0, as: UInt8.self)
-            unsafe end += 1
-            return unsafe start
-        }
-        let second = arguments.count + 1
-        for (i, string) in arguments.enumerated() { unsafe table[i] = put(string) }
-        unsafe table[second - 1] = nil
-        for (i, string) in environment.enumerated() { unsafe table[second + i] = put(string) }
-        unsafe table[second + environment.count] = nil
+            to: UnsafeMutablePointer<CChar>?.self, capacity: pointerCount)
+        let first = unsafe table + (arguments.count + 1)
+        let second = unsafe first + (environment.count + 1)
+        var end = unsafe buffer.baseAddress! + pointerCount * MemoryLayout<Int>.stride
+        unsafe Self.lay(arguments, at: &end, table)
+        unsafe Self.lay(environment, at: &end, first)
+        unsafe Self.lay(paths, at: &end, second)
         return unsafe Pointers(
-            path: put(path),
-            workingDirectory: workingDirectory.map { unsafe UnsafePointer(put($0)) },
-            arguments: UnsafePointer(table), environment: UnsafePointer(table + second))
+            path: second[0]!, workingDirectory: second[1].map { unsafe UnsafePointer($0) },
+            arguments: UnsafePointer(table), environment: UnsafePointer(first))
+    }
+
+    /// The bytes at `end`, which moves behind them, and where each string of them begins.
+    private static func lay(
+        _ block: StringBlock, at end: inout UnsafeMutableRawPointer,
+        _ table: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    ) {
+        unsafe block.bytes.withUnsafeBytes {
+            if let source = $0.baseAddress {
+                unsafe end.copyMemory(from: source, byteCount: $0.count)
+            }
+        }
+        var next = unsafe end.assumingMemoryBound(to: CChar.self)
+        for index in 0..<block.count {
+            unsafe table[index] = next
+            unsafe next += strlen(next) + 1
+        }
+        unsafe table[block.count] = nil
+        unsafe end += block.bytes.count
     }
 }

@@ -32,9 +32,9 @@ public struct SpawnRequest: Sendable {
     /// The program's file; no search of PATH.
     public var path: String
     /// The whole of argv, beginning with the program's name for itself.
-    public var arguments: [String]
+    public var arguments: StringBlock
     /// The whole environment, each `NAME=value`.
-    public var environment: [String]
+    public var environment: StringBlock
     /// Entered as the app's user; nil: the parent's.
     public var workingDirectory: String?
     /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
@@ -55,7 +55,7 @@ public struct SpawnRequest: Sendable {
     /// For tests: spawn as on a kernel without clone3.
     package var avoidsClone3 = false
 
-    public init(path: String, arguments: [String], environment: [String]) {
+    public init(path: String, arguments: StringBlock, environment: StringBlock) {
         self.path = path
         self.arguments = arguments
         self.environment = environment

@@ -25,7 +25,7 @@ extension AppManifest {
         parse(Array(text.utf8), file: file, findExecutable: findExecutable)
     }
 
-    private static func read(
+    static func read(
         _ reader: inout SectionReader, _ findExecutable: ((String) -> String?)?
     ) -> AppManifest? {
         let app = "App"

@@ -59,7 +59,7 @@ extension DaemonConfiguration {
         parse(Array(text.utf8), file: file)
     }
 
-    private mutating func read(_ reader: inout SectionReader) {
+    mutating func read(_ reader: inout SectionReader) {
         set(\.prewarmByteBudget, "PrewarmBudget", &reader) { value throws(ValueError) in
             try value.bytes()
         }

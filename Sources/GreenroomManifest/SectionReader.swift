@@ -6,7 +6,7 @@ struct SectionReader {
     let unit: UnitFile
     private(set) var diagnostics: [Diagnostic]
     /// The keys asked for, by section.
-    private var known: [(section: String, keys: [String])] = []
+    private(set) var known: [(section: String, keys: [String])] = []
 
     init(_ bytes: [UInt8], file: String) {
         (unit, diagnostics) = UnitFile.parse(bytes, file: file)

@@ -22,7 +22,8 @@ extension Simulation {
             try feed(.exitAwaited(nextRequest(), target))
         case .awaitLaunch(let pick):
             guard !names.isEmpty else { return }
-            try feed(.launchExitAwaited(nextRequest(), names[pick % names.count]))
+            guard let record = core.instances(of: names[pick % names.count]).last else { return }
+            try feed(.exitAwaited(nextRequest(), .instance(record.instance)))
         case .abandon(let pick):
             guard requestCount > 0 else { return }
             let recent = requestCount - UInt64(pick) % min(requestCount, 6)

@@ -18,8 +18,7 @@ extension Checker {
         case .prewarmRequested(let request, let app, _):
             owed[request] = event
             churn[app] = nil
-        case .transitionRequested(let request, _, _), .exitAwaited(let request, _),
-            .launchExitAwaited(let request, _):
+        case .transitionRequested(let request, _, _), .exitAwaited(let request, _):
             owed[request] = event
         case .requestAbandoned(let request): owed[request] = nil
         case .exited(let id, let status): noteExit(id, status, now)

@@ -20,8 +20,8 @@ public struct SpawnSpecification: Sendable {
     /// The app, for the name of the cgroup.
     public var app: String
     public var path: String
-    public var arguments: [String]
-    public var environment: [String]
+    public var arguments: StringBlock
+    public var environment: StringBlock
     public var workingDirectory: String?
     /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
@@ -36,7 +36,8 @@ public struct SpawnSpecification: Sendable {
     public var descriptors: [PassedDescriptor] = []
 
     public init(
-        instance: UInt64, app: String, path: String, arguments: [String], environment: [String]
+        instance: UInt64, app: String, path: String, arguments: StringBlock,
+        environment: StringBlock
     ) {
         self.instance = instance
         self.app = app
@@ -55,8 +56,9 @@ extension SpawnSpecification {
             descriptors.count <= SpawnerLimits.descriptorCount,
             (identity?.supplementaryGroups.count ?? 0) <= SpawnerLimits.groupCount
         else { return false }
-        let strings = arguments + environment + [app, path, workingDirectory ?? ""]
-        let byteCount = strings.reduce(0) { $0 + $1.utf8.count + MemoryLayout<UInt32>.size }
+        let byteCount =
+            arguments.bytes.count + environment.bytes.count + app.utf8.count + path.utf8.count
+            + (workingDirectory?.utf8.count ?? 0)
         return byteCount + SpawnerLimits.fixedByteCount
             + MemoryLayout<gid_t>.size * (identity?.supplementaryGroups.count ?? 0)
             <= SpawnerLimits.bodyByteCount

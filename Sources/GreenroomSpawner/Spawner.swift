@@ -27,6 +27,8 @@ public final class Spawner {
     var aloneSince: UInt64
     /// Nobody could be accepted; not to be tried again at once.
     var isDeaf = false
+    /// Names of the cgroups that are to be removed.
+    var litter: [String] = []
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 

@@ -60,10 +60,17 @@ extension Spawner {
         instances[instance.number] = nil
     }
 
+    /// Its cgroup is empty; it goes when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
-        // It is empty. Were it not removable (an app's own sub-cgroup), it is only litter.
-        _ = try? subtree.cgroup?.removeChild(name)
+        litter.append(name)
+        if litter.count >= SpawnerLimits.litterCount { removeLitter() }
+    }
+
+    func removeLitter() {
+        // One that cannot be removed (an app made cgroups in it) does no harm.
+        for name in litter { _ = try? subtree.cgroup?.removeChild(name) }
+        litter = []
     }
 
     /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it.

@@ -24,6 +24,11 @@ public enum SpawnerLimits {
     public static let graceMilliseconds: UInt32 = 5_000
     /// Quiet for so long, it tidies up: one wake-up after work, none when idle.
     static let restMilliseconds: CInt = 1_000
+    /// Cgroups of ended instances wait so long for a quiet moment to be removed in, so that no spawn
+    /// stands behind it…
+    static let litterMilliseconds: CInt = 5
+    /// …and no more than so many of them.
+    static let litterCount = 64
     /// Out of descriptors, it looks so often whether it can accept a supervisor.
     static let deafMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends when it was alone for so long.

@@ -20,8 +20,10 @@ extension Spawner {
             }
             if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
                 hasWorked = true
-            } else {
+            } else if litter.isEmpty {
                 rest()
+            } else {
+                removeLitter()
             }
             isDeaf = false
             // Ends before requests: a number that was freed can be used again by the same packet.
@@ -41,6 +43,7 @@ extension Spawner {
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
+        removeLitter()
         subtree.remove()
         _ = unsafe unlink(options.socketPath)
     }
@@ -74,6 +77,7 @@ extension Spawner {
         case .killed: deadline = nil
         }
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
+        if !litter.isEmpty { longest = SpawnerLimits.litterMilliseconds }
         if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
         guard let deadline else { return longest == .max ? -1 : longest }
         let now = MonotonicClock.nanoseconds

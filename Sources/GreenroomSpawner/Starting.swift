@@ -83,7 +83,6 @@ struct InstanceStart {
             let number = CInt(min(soft, 1024)) - 1
             let inode = try apps.descriptor.identity().inode
             request.descriptors.append(.init(apps.descriptor.rawValue, at: number))
-            request.environment.removeAll { $0.hasPrefix("GREENROOM_CHANNEL=") }
             request.environment.append("GREENROOM_CHANNEL=\(number):\(inode)")
             return (ours, apps)
         } catch {

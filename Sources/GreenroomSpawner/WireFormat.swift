@@ -1,3 +1,5 @@
+internal import GreenroomLinux
+
 /// Why a packet is not one of ours. The connection it came by is of no more use.
 public enum WireError: Error, Hashable, Sendable {
     case truncated
@@ -16,11 +18,8 @@ struct WireWriter {
     private(set) var bytes: [UInt8] = []
 
     mutating func put(_ value: some FixedWidthInteger) {
-        var rest = value
-        for _ in 0..<(value.bitWidth / 8) {
-            bytes.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
+        var rest = value.littleEndian
+        unsafe withUnsafeBytes(of: &rest) { unsafe bytes.append(contentsOf: $0) }
     }
 
     mutating func put(_ value: Bool) { put(value ? 1 as UInt8 : 0) }
@@ -35,9 +34,10 @@ struct WireWriter {
         if let value { put(value) }
     }
 
-    mutating func put(_ values: [String]) {
-        put(UInt32(values.count))
-        for value in values { put(value) }
+    mutating func put(_ block: StringBlock) {
+        put(UInt32(block.count))
+        put(UInt32(block.bytes.count))
+        bytes.append(contentsOf: block.bytes)
     }
 }
 
@@ -53,8 +53,8 @@ struct WireReader {
         let count = Value.bitWidth / 8
         guard rest.count >= count else { throw .truncated }
         var value: Value = 0
-        for (i, byte) in rest.prefix(count).enumerated() {
-            value |= Value(truncatingIfNeeded: UInt64(byte) << (8 * UInt64(i)))
+        for index in (rest.startIndex..<rest.startIndex + count).reversed() {
+            value = value << 8 | Value(truncatingIfNeeded: rest[index])
         }
         rest = rest.dropFirst(count)
         return value
@@ -82,10 +82,15 @@ struct WireReader {
         try takeBool() ? try takeString() : nil
     }
 
-    mutating func takeStrings() throws(WireError) -> [String] {
-        try takeList(atMost: SpawnerLimits.stringCount) { reader throws(WireError) in
-            try reader.takeString()
-        }
+    mutating func takeStrings() throws(WireError) -> StringBlock {
+        let count = Int(try take(UInt32.self))
+        let byteCount = Int(try take(UInt32.self))
+        guard count <= SpawnerLimits.stringCount else { throw .limitExceeded }
+        guard rest.count >= byteCount else { throw .truncated }
+        let bytes = Array(rest.prefix(byteCount))
+        guard let block = StringBlock(terminated: bytes, count: count) else { throw .badValue }
+        rest = rest.dropFirst(byteCount)
+        return block
     }
 
     mutating func takeList<Element>(

@@ -291,7 +291,10 @@ public final class Daemon {
             socket = try UnixSocket.listen(
                 at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
         }
-        listener = try ControlListener(socket: socket, limits: limits) { [unowned self] in
+        let openFiles = ResourceLimit.current(.openFiles).soft
+        listener = try ControlListener(
+            socket: socket, limits: limits.fitting(openFiles: openFiles)
+        ) { [unowned self] in
             control.serve($0)
         }
     }

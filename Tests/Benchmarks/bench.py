@@ -363,6 +363,8 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     relay = reference("C relay", 30, "relay")
     exec_only = reference("C vfork+exec", 15, "cold", "plain", "--", probe)
     exec_as_app = reference("C clone3 as app", 15, "cold", "app", str(cgroup or "-"), "--", probe)
+    exec_relayed = reference(
+        "C client, server, spawner", 15, "cold", "relayed", str(cgroup or "-"), "--", probe)
     attached = reference(
         "run", 15, "cold", "plain", "--", client, "run", "--socket", control, "bench.probe"
     )
@@ -371,7 +373,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         "C echo",
         lambda n: [str(programs / "echo"), str(n), str(len(status) + 1), str(answer_bytes)], 500,
     )
-    contenders = [prewarmed, relay, exec_only, cold, exec_as_app, attached, call, echo]
+    contenders = [prewarmed, relay, exec_only, cold, exec_as_app, exec_relayed, attached, call, echo]
     pairs = {}
     for name, command in real.items():
         ours = start(f"prewarmed {name}", f"bench.{name.split()[0]}", 3, command[1:])
@@ -394,6 +396,9 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         compare(f"{name}: request to end", ours, theirs, 1)
     compare("greenroomctl run: exec of the client to main", attached, exec_only)
     compare("launch cold: request to main", cold, exec_as_app, at_most=1.15)
+    # What the two sockets between client and spawner cost by themselves, and what we add to that.
+    compare("C alone, through server and spawner", exec_relayed, exec_as_app)
+    compare("launch cold: request to main", cold, exec_relayed, at_most=1.15)
     compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2.5)
 
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:

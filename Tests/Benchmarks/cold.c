@@ -2,6 +2,9 @@
 //   cold plain COUNT -- PROGRAM ARGUMENTS...          vfork and exec
 //   cold app COUNT CGROUP -- PROGRAM ARGUMENTS...     with what an app gets: a cgroup of its own below
 //                                                     CGROUP ("-": none), session, credentials, mask
+//   cold relayed COUNT CGROUP -- PROGRAM ARGUMENTS... the same by a spawner behind a server, each a
+//                                                     process, as in Greenroom: the request crosses two
+//                                                     sockets before anything can start
 // Prints per launch, in ns after the call: main's first instruction, and the end of the output.
 // The program must write its stamp first: probe, or anything else with BENCH_PRELOAD=stamp.so in the
 // environment. PROGRAM is an absolute path (an app starts in /).
@@ -79,11 +82,109 @@ static struct launch spawn_app(char **program, int output, int cgroup) {
     return (struct launch){(pid_t)pid, pidfd};
 }
 
+// --- Relayed: client -> server -> spawner, and the answers back.
+
+enum { REQUEST_BYTES = 300, ORDER_BYTES = 600, DESCRIPTORS = 4 };
+
+static int make_cgroup(int base) {
+    if (base < 0) return -1;
+    check(mkdirat(base, "cold", 0755), "making a cgroup");
+    return check(openat(base, "cold", O_PATH | O_DIRECTORY | O_CLOEXEC), "opening it");
+}
+
+static void finish(struct launch launch, int base, int cgroup, const char *program) {
+    int status;
+    check(waitpid(launch.pid, &status, 0), "waitpid");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) complain(program, "the program failed");
+    if (launch.pidfd >= 0) close(launch.pidfd);
+    if (cgroup < 0) return;
+    close(cgroup);
+    check(unlinkat(base, "cold", AT_REMOVEDIR), "removing the cgroup");
+}
+
+// Each request brings the four descriptors of a launch; the answer goes out once the program runs.
+static void __attribute__((noreturn)) spawn_for_others(int orders, int base, char **program) {
+    char order[ORDER_BYTES];
+    for (;;) {
+        int fds[DESCRIPTORS];
+        size_t count;
+        await_readable(orders, "an order");
+        size_t size = receive_with_descriptors(orders, order, sizeof order, fds, DESCRIPTORS, &count);
+        if (size == 0) exit(0);
+        if (count != DESCRIPTORS) complain("the spawner", "four descriptors were expected");
+        int cgroup = make_cgroup(base);
+        struct launch launch = spawn_app(program, fds[1], cgroup);
+        if (send(orders, order, 80, MSG_NOSIGNAL) < 0) die("the spawner's answer");
+        for (size_t i = 0; i < count; i++) close(fds[i]);
+        finish(launch, base, cgroup, program[0]);
+    }
+}
+
+static void __attribute__((noreturn)) serve(int client, int orders) {
+    char request[ORDER_BYTES] = {0};
+    for (;;) {
+        int fds[DESCRIPTORS];
+        size_t count;
+        await_readable(client, "a request");
+        size_t size = receive_with_descriptors(client, request, REQUEST_BYTES, fds, DESCRIPTORS, &count);
+        if (size == 0) exit(0);
+        send_with_descriptors(orders, request, ORDER_BYTES, fds, count);
+        for (size_t i = 0; i < count; i++) close(fds[i]);
+        await_readable(orders, "the spawner");
+        if (recv(orders, request, sizeof request, 0) <= 0) complain("the spawner", "ended");
+        if (send(client, request, REQUEST_BYTES, MSG_NOSIGNAL) < 0) die("the server's answer");
+    }
+}
+
+static pid_t fork_end(int type, int *ours, int *theirs) {
+    int ends[2];
+    check(socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends), "socketpair");
+    *ours = ends[0];
+    *theirs = ends[1];
+    return check(fork(), "fork");
+}
+
+static void launch_relayed(unsigned count, int base, char **program) {
+    int client, server, orders, spawner;
+    if (fork_end(SOCK_STREAM, &client, &server) == 0) {
+        close(client);
+        if (fork_end(SOCK_SEQPACKET, &orders, &spawner) == 0) {
+            close(server);
+            close(orders);
+            spawn_for_others(spawner, base, program);
+        }
+        close(spawner);
+        serve(server, orders);
+    }
+    close(server);
+    int null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+    int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+    char request[REQUEST_BYTES] = {0};
+    for (unsigned i = 0; i < count; i++) {
+        int output[2];
+        check(pipe2(output, O_CLOEXEC), "pipe2");
+        int fds[DESCRIPTORS] = {null, output[1], null, directory};
+        uint64_t start = now_ns();
+        send_with_descriptors(client, request, sizeof request, fds, DESCRIPTORS);
+        close(output[1]);
+        await_readable(client, "the answer");
+        if (recv(client, request, sizeof request, MSG_WAITALL) != sizeof request)
+            complain("the server", "ended");
+        uint64_t stamp = read_stamp(output[0]);
+        uint64_t end = drain(output[0]);
+        printf("%llu %llu\n", (unsigned long long)(stamp - start), (unsigned long long)(end - start));
+        close(output[0]);
+    }
+    close(client);
+    check(wait(NULL), "wait");
+}
+
 int main(int argc, char **argv) {
-    int as_app = argc > 1 && strcmp(argv[1], "app") == 0;
+    int relayed = argc > 1 && strcmp(argv[1], "relayed") == 0;
+    int as_app = relayed || (argc > 1 && strcmp(argv[1], "app") == 0);
     int first = as_app ? 5 : 4;
     if (argc <= first || strcmp(argv[first - 1], "--") != 0)
-        complain("usage", "cold plain COUNT -- PROGRAM... | cold app COUNT CGROUP -- PROGRAM...");
+        complain("usage", "cold plain COUNT -- PROGRAM... | cold app|relayed COUNT CGROUP -- PROGRAM...");
     char **program = argv + first;
     unsigned count = parse_count(argv[2]);
     // Not LD_PRELOAD itself, which would have stamped this program.
@@ -93,30 +194,23 @@ int main(int argc, char **argv) {
     if (as_app && strcmp(argv[3], "-") != 0)
         base = check(open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC), argv[3]);
 
+    if (relayed) {
+        launch_relayed(count, base, program);
+        return 0;
+    }
     for (unsigned i = 0; i < count; i++) {
-        int output[2], cgroup = -1;
+        int output[2];
         check(pipe2(output, O_CLOEXEC), "pipe2");
         uint64_t start = now_ns();
-        if (base >= 0) {
-            check(mkdirat(base, "cold", 0755), "making a cgroup");
-            cgroup = check(openat(base, "cold", O_PATH | O_DIRECTORY | O_CLOEXEC), "opening it");
-        }
+        int cgroup = make_cgroup(base);
         struct launch launch = as_app
             ? spawn_app(program, output[1], cgroup) : spawn_plain(program, output[1]);
         close(output[1]);
         uint64_t stamp = read_stamp(output[0]);
         uint64_t end = drain(output[0]);
-        int status;
-        check(waitpid(launch.pid, &status, 0), "waitpid");
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            complain(program[0], "the program failed");
+        finish(launch, base, cgroup, program[0]);
         printf("%llu %llu\n", (unsigned long long)(stamp - start), (unsigned long long)(end - start));
         close(output[0]);
-        if (launch.pidfd >= 0) close(launch.pidfd);
-        if (cgroup >= 0) {
-            close(cgroup);
-            check(unlinkat(base, "cold", AT_REMOVEDIR), "removing the cgroup");
-        }
     }
     return 0;
 }

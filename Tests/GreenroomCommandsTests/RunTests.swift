@@ -7,7 +7,7 @@ import VarlinkTestSupport
 
 /// The program itself, in a process of its own, against a fake daemon that plays the app.
 @Suite struct `greenroomctl run` {
-    private static let program = {
+    static let program = {
         let tests = CommandLine.arguments[0]
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         // Beside the test bundle, whose path is an argument of the test runner.

@@ -172,14 +172,15 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .crashed)
     }
 
-    @Test func `is told later to whoever asks by name`() {
-        var stage = Stage(.plain())
-        let id = stage.run(name: "mine")
-        stage.die(id)
-        stage.send(.launchExitAwaited(stage.request(), LaunchIdentifier("mine")))
-        #expect(stage.answers == [.exited(stage.core.instance(id)!)])
-        stage.send(.launchExitAwaited(stage.request(), LaunchIdentifier("other")))
-        #expect(stage.refusals == [.noSuchLaunch(LaunchIdentifier("other"))])
+    @Test func `is found by the name of the launch, in each app that had one of that name`() {
+        let other = AppIdentifier("org.example.other")
+        var stage = Stage(.plain(), .plain(other))
+        let first = stage.run(name: "mine")
+        let second = stage.run(other, name: "mine")
+        stage.die(first)
+        let named = stage.core.instances(of: LaunchIdentifier("mine"))
+        #expect(named.map(\.instance) == [first, second])
+        #expect(stage.core.instances(of: LaunchIdentifier("other")).isEmpty)
     }
 
     @Test func `is remembered up to the limit`() {

@@ -11,7 +11,7 @@ struct ShellRun {
 
     /// - Parameter prepare: changes the request; the output pipe is already at 1.
     static func of(
-        _ script: String, environment: [String] = [],
+        _ script: String, environment: StringBlock = [],
         prepare: (inout SpawnRequest) -> Void = { _ in }
     ) throws -> ShellRun {
         let (reading, writing) = try FileDescriptor.pipe()

@@ -47,7 +47,7 @@ import Testing
                     let free = (0..<8).map { _ in dup(0) }
                     for number in free { close(number) }
                     targets = [free[offset], free[offset + 1]]
-                    request.arguments += targets.map(String.init)
+                    for target in targets { request.arguments.append(String(target)) }
                     request.descriptors.append(.init(first.rawValue, at: targets[0]))
                     request.descriptors.append(.init(second.rawValue, at: targets[1]))
                 }

@@ -30,8 +30,9 @@ import Testing
 
     @Test func `a NUL inside a string is refused before anything runs`() throws {
         let expected = SpawnError(stage: .arguments, code: EINVAL)
-        #expect(try failure { $0.arguments.append("a\0b") } == expected)
-        #expect(try failure { $0.environment.append("A=\0") } == expected)
+        #expect(StringBlock(["a", "a\0b"]) == nil)
+        var environment: StringBlock = ["A="]
+        #expect(!environment.append("A=\0") && environment == ["A="])
         #expect(try failure { $0.path = "/bin/true\0x" } == expected)
         #expect(try failure { $0.arguments = [] } == expected)
     }

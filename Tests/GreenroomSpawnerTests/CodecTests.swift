@@ -48,7 +48,8 @@ import Testing
         }
         var value = try Self.fullSpecification
         #expect(value.isWithinLimits)
-        value.arguments = Array(repeating: "", count: SpawnerLimits.stringCount)
+        value.arguments = try #require(
+            StringBlock(Array(repeating: "", count: SpawnerLimits.stringCount)))
         value.environment = value.arguments
         #expect(value.isWithinLimits && isRead(value))
         value.environment.append("")
@@ -56,7 +57,8 @@ import Testing
         value.environment = []
         value.arguments.append("")
         #expect(!value.isWithinLimits && !isRead(value))
-        value.arguments = [String(repeating: "x", count: SpawnerLimits.bodyByteCount)]
+        value.arguments = try #require(
+            StringBlock([String(repeating: "x", count: SpawnerLimits.bodyByteCount)]))
         #expect(!value.isWithinLimits)
     }
 
@@ -124,8 +126,8 @@ import Testing
         magic[0] ^= 1
         #expect(throws: WireError.badMagic) { try Packet.decodeHeader(magic[...]) }
         var version = good
-        version[4] = 2
-        #expect(throws: WireError.badVersion(2)) { try Packet.decodeHeader(version[...]) }
+        version[4] = 9
+        #expect(throws: WireError.badVersion(9)) { try Packet.decodeHeader(version[...]) }
         #expect(throws: WireError.truncated) { try Packet.decodeHeader(good[..<11]) }
     }
 

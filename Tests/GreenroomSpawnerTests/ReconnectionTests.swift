@@ -15,6 +15,7 @@ import Testing
             _ = try first.spawn(lasting)
             _ = try first.spawn(.shell(2, "exit 5"))
             try first.emptied(2)
+            first.leave()
         }
         let second = try TestSupervisor(spawner)
         let (_, table) = try second.hello()
@@ -45,6 +46,7 @@ import Testing
             #expect(memory.byteCount == 8192)
             #expect(memory.baseAddress.load(as: UInt64.self) == 0)
             memory.baseAddress.storeBytes(of: 0x5EED, as: UInt64.self)
+            first.leave()
         }
         let second = try TestSupervisor(spawner)
         let memory = try SharedMemory(mapping: try second.hello().welcome.state)

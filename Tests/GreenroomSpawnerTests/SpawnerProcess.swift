@@ -20,7 +20,8 @@ final class SpawnerProcess {
         let program = try Self.program()
         var request = SpawnRequest(
             path: program,
-            arguments: [program, "--runtime-directory", directory, "--private"] + options,
+            arguments: StringBlock(
+                [program, "--runtime-directory", directory, "--private"] + options)!,
             environment: ["NOTIFY_SOCKET=\(directory)/notify", "PATH=/usr/bin:/bin"])
         request.startsSession = true
         let spawned = try request.spawn()
@@ -102,6 +103,9 @@ final class TestSupervisor {
     init(_ spawner: SpawnerProcess) throws {
         connection = try SpawnerConnection.connect(to: spawner.socketPath)
     }
+
+    /// It ends here, whatever child of a test beside it holds a copy until its exec.
+    func leave() { shutdown(connection.fileDescriptor, CInt(SHUT_RDWR)) }
 
     func hello(grace: UInt32 = 2_000) throws -> (welcome: Welcome, table: [InstanceRecord]) {
         try connection.send(.hello(stateByteCount: 8192, graceMilliseconds: grace))

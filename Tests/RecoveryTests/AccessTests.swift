@@ -82,31 +82,73 @@ import Testing
         }
         let instance = running.instance
         let client = try client(daemon)
-        let refused: [(String, () throws -> Void)] = [
-            ("launch", { _ = try client.launch(foreign) }),
-            ("prewarm", { _ = try client.prewarm(foreign) }),
-            ("suspend", { _ = try client.change(.suspend, instance) }),
-            ("terminate", { _ = try client.change(.terminate, instance) }),
-            ("kill", { _ = try client.change(.kill, instance) }),
-            ("signal", { _ = try client.call(.signal(instance: instance, signal: SIGTERM)) }),
-            ("status", { _ = try client.instance(instance) }),
-            ("status of the app", { _ = try client.instances(of: foreign) }),
-            ("explain", { _ = try client.explain(foreign) }),
-            ("wait", { _ = try client.wait(instance) }),
-            ("wait by launch", { _ = try client.wait(.launch("secret")) }),
-            ("reload", { _ = try client.reload() }),
+        // Word for word what one that does not exist is answered with.
+        let noApp = ControlError.noSuchApp(foreign, suggestion: nil)
+        let noInstance = ControlError.notRunning(.instance(instance))
+        let refused: [(String, ControlError, () throws -> Void)] = [
+            ("launch", noApp, { _ = try client.launch(foreign) }),
+            ("prewarm", noApp, { _ = try client.prewarm(foreign) }),
+            ("status of the app", noApp, { _ = try client.instances(of: foreign) }),
+            ("explain", noApp, { _ = try client.explain(foreign) }),
+            (
+                "suspend the app", noApp,
+                { _ = try client.call(.transition(.suspend, .app(foreign))) }
+            ),
+            ("suspend", noInstance, { _ = try client.change(.suspend, instance) }),
+            ("terminate", noInstance, { _ = try client.change(.terminate, instance) }),
+            ("kill", noInstance, { _ = try client.change(.kill, instance) }),
+            (
+                "signal", noInstance,
+                { _ = try client.call(.signal(instance: instance, signal: SIGTERM)) }
+            ),
+            ("status", noInstance, { _ = try client.instance(instance) }),
+            ("wait", noInstance, { _ = try client.wait(instance) }),
+            ("wait by launch", .noSuchLaunch("secret"), { _ = try client.wait(.launch("secret")) }),
         ]
-        for (verb, deed) in refused {
-            let needed = try needed(deed)
-            #expect(needed?.contains("Groups= in greenroom.conf") == true, "\(verb)")
-            if verb != "reload" { #expect(needed?.contains("user ") == true, "\(verb)") }
+        for (verb, error, deed) in refused {
+            #expect(control(deed)?.withoutSuggestion == error, "\(verb)")
         }
+        #expect(try needed { _ = try client.reload() }?.contains("AdministerGroups=") == true)
         #expect(Processes.isAlive(running.processId!))
         #expect(try daemon.client().instance(instance).state == .active)
         // Its own user may.
         try self.client(daemon, as: Self.stranger).change(.kill, instance)
         #expect(
             try self.client(daemon, as: Self.stranger).wait(.launch("secret")).reason == .forceQuit)
+    }
+
+    @Test func `a launch is awaited by its name among the apps of the asker first`() throws {
+        let daemon = try daemon()
+        let (user, stranger) = (try client(daemon), try client(daemon, as: Self.stranger))
+        let name: (inout Control.LaunchCall) -> Void = { $0.launchIdentifier = "same" }
+        let mine = try user.launch(own, ["wait-forever"], name)
+        // Later, and of the same name.
+        let theirs = try stranger.launch(foreign, ["exit", "4"], name)
+        #expect(try stranger.wait(.launch("same")).status == 4)
+        try user.change(.kill, mine.instance)
+        #expect(try user.wait(.launch("same")).reason == .forceQuit)
+        #expect(mine.instance != theirs.instance)
+    }
+
+    @Test func `a watcher's events are numbered without gaps, whatever it may not see`() throws {
+        let daemon = try daemon()
+        let watcher = try client(daemon)
+        try watcher.send(.watch)
+        _ = try watcher.reply(to: .watch)
+        var sequences: [UInt64] = []
+        for app in [foreign, own, foreign, own] {
+            let launched = try daemon.client().launch(app, ["exit", "0"])
+            _ = try daemon.client().wait(launched.instance)
+            guard app == own else { continue }
+            while true {
+                guard case .watched(let event?) = try watcher.reply(to: .watch) else { break }
+                #expect(event.app == own)
+                sequences.append(event.sequence)
+                if event.kind == .exited { break }
+            }
+        }
+        #expect(sequences.count > 4)
+        #expect(sequences == Array(1...UInt64(sequences.count)))
     }
 
     @Test func `groups of the configuration may observe, control or administer`() throws {
@@ -197,5 +239,11 @@ import Testing
             }
         }
         #expect(needed?.contains("workingDirectoryDescriptor") == true)
+    }
+}
+
+extension ControlError {
+    fileprivate var withoutSuggestion: ControlError {
+        if case .noSuchApp(let app, _) = self { .noSuchApp(app, suggestion: nil) } else { self }
     }
 }

@@ -47,22 +47,26 @@ extension Failure: CustomStringConvertible {
     }
 
     /// As documented in greenroomctl(1).
-    var exitCode: Int32 {
+    var exitStatus: ExitStatus {
         switch self {
-        case .unreachable(_, let error) where error.code == EACCES: 77
-        case .unreachable, .disconnected: 69
-        case .control(.permissionDenied), .service(.permissionDenied): 77
-        case .control, .service, .unknown, .system, .ambiguous: 1
+        case .unreachable(_, let error) where error.code == EACCES: .permission
+        case .unreachable, .disconnected: .unreachable
+        case .control(.permissionDenied), .service(.permissionDenied): .permission
+        case .control, .service, .unknown, .system, .ambiguous: .failed
         }
     }
 
-    /// For verbs whose exit code is the app's: as a shell's, so that it can be told apart.
-    var attachedExitCode: Int32 {
+    /// For verbs whose exit status is the app's.
+    var attachedExitStatus: ExitStatus {
         switch self {
-        case .control(.noSuchApp), .ambiguous: 127
-        case .control(.spawnFailed(_, ENOENT, _)): 127
-        case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)): 126
-        case .unreachable, .disconnected, .control, .service, .unknown, .system: 125
+        case .control(.noSuchApp), .ambiguous: .notFound
+        case .control(.spawnFailed(_, ENOENT, _)): .notFound
+        case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)):
+            .notExecutable
+        case .unreachable, .disconnected, .control, .service, .unknown, .system: .notStarted
         }
     }
+
+    var exitCode: Int32 { exitStatus.rawValue }
+    var attachedExitCode: Int32 { attachedExitStatus.rawValue }
 }

@@ -1,7 +1,10 @@
 import Glibc
+import GreenroomLinux
 
 /// Where a verb writes.
 protocol Console: AnyObject {
+    /// Of standard output.
+    var appearance: Appearance { get }
     /// To standard output.
     func write(_ text: String)
     /// To standard error.
@@ -9,24 +12,38 @@ protocol Console: AnyObject {
 }
 
 extension Console {
-    func line(_ text: String) { write(text + "\n") }
+    var appearance: Appearance { .plain }
+
+    func line(_ text: String) { write(text.harmless + "\n") }
 }
 
 /// The process's own; unbuffered, so that what was written is seen.
 final class StandardConsole: Console {
-    func write(_ text: String) { put(text, 1) }
-    func complain(_ text: String) { put("greenroomctl: " + text + "\n", 2) }
+    var appearance: Appearance {
+        Appearance.of(1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+    }
 
-    private func put(_ text: String, _ descriptor: CInt) {
+    func write(_ text: String) {
+        guard let code = put(text, 1) else { return }
+        // A reader that left ends us without a word, also where whoever started us ignores SIGPIPE.
+        if code == EPIPE { Ending.die(by: SIGPIPE) }
+        complain("writing the output: \(SystemError.text(of: code))")
+        exit(ExitStatus.failed.rawValue)
+    }
+
+    func complain(_ text: String) { _ = put("greenroomctl: " + text.harmless + "\n", 2) }
+
+    /// - Returns: the error, if there was one.
+    private func put(_ text: String, _ descriptor: CInt) -> CInt? {
         let bytes = Array(text.utf8)
         var start = 0
         while start < bytes.count {
             let count = unsafe bytes[start...].withUnsafeBytes {
                 unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
-            // A reader that left ends us by SIGPIPE; other errors have no one to be told to.
-            if count < 0, errno != EINTR { return }
+            if count < 0, errno != EINTR { return errno }
             start += max(0, count)
         }
+        return nil
     }
 }

@@ -13,7 +13,9 @@ enum Report {
         return writer.text + "\n"
     }
 
-    static func apps(_ apps: [Control.AppSummary]) -> String {
+    static func apps(
+        _ apps: [Control.AppSummary], _ appearance: Appearance = .plain
+    ) -> String {
         if apps.isEmpty {
             return "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
         }
@@ -22,12 +24,16 @@ enum Report {
             let pool =
                 app.isEligible ? "\(app.prewarmedCount) of \(app.prewarmTarget)" : "ineligible"
             table.add(
-                app.identifier, app.name ?? "", app.state.words, pool, String(app.runningCount))
+                [app.identifier, app.name ?? "", app.state.words, pool, String(app.runningCount)],
+                styles: [2: app.state.style, 3: app.isEligible ? nil : Style.faint]
+                    .compactMapValues { $0 })
         }
-        return table.text
+        return table.text(appearance)
     }
 
-    static func instances(_ instances: [Control.InstanceStatus], now: Int64) -> String {
+    static func instances(
+        _ instances: [Control.InstanceStatus], now: Int64, _ appearance: Appearance = .plain
+    ) -> String {
         if instances.isEmpty { return "No instances.\n" }
         var table = Table("INSTANCE", "APP", "STATE", "SINCE", "PID", "LAUNCH", "MEMORY")
         for instance in instances {
@@ -36,13 +42,17 @@ enum Report {
                 launch += ", " + Phrase.duration(uSec: elapsed)
             }
             table.add(
-                String(instance.instance), instance.app,
-                instance.exit.map(Phrase.exit) ?? instance.state.words,
-                Phrase.age(uSec: now - instance.sinceTimestampUSec),
-                instance.processId.map { String($0) } ?? "-", launch,
-                instance.byteCount.map(Phrase.bytes) ?? "-")
+                [
+                    String(instance.instance), instance.app,
+                    instance.exit.map(Phrase.exit) ?? instance.state.words,
+                    Phrase.age(uSec: now - instance.sinceTimestampUSec),
+                    instance.processId.map { String($0) } ?? "-", launch,
+                    instance.byteCount.map(Phrase.bytes) ?? "-",
+                ],
+                styles: [2: instance.exit?.style ?? instance.state.style]
+                    .compactMapValues { $0 })
         }
-        return table.text + instances.map(scenes).joined()
+        return table.text(appearance) + instances.map(scenes).joined()
     }
 
     /// Below the table, of the apps that have some.
@@ -53,8 +63,10 @@ enum Report {
     }
 
     /// What the daemon must do without here, a line each; nothing where it has all it wants.
-    static func degradation(_ notes: [Control.Note]) -> String {
-        notes.map { "degraded: \($0.text)\n" }.joined()
+    static func degradation(
+        _ notes: [Control.Note], _ appearance: Appearance = .plain
+    ) -> String {
+        notes.map { appearance.styled("degraded:", .notable) + " \($0.text.harmless)\n" }.joined()
     }
 
     static func launched(_ launched: Control.Launched, app: String) -> String {
@@ -62,19 +74,21 @@ enum Report {
         let again = launched.isRepeated ? " (launched before)" : ""
         let how = Phrase.launch(launched.kind, launched.coldReason)
         let time = Phrase.duration(uSec: launched.elapsedUSec)
-        return "\(app): instance \(launched.instance)\(process): \(how), \(time)\(again)\n"
+        return "\(app.harmless): instance \(launched.instance)\(process): \(how), \(time)\(again)\n"
     }
 
-    static func event(_ event: Control.Event) -> String {
-        var line = Phrase.timeOfDay(uSec: event.timestampUSec)
-        if let app = event.app { line += "  " + app }
+    static func event(_ event: Control.Event, _ appearance: Appearance = .plain) -> String {
+        var line = appearance.styled(Phrase.timeOfDay(uSec: event.timestampUSec), .faint)
+        if let app = event.app { line += "  " + app.harmless }
         if let instance = event.instance { line += " \(instance)" }
-        line += "  " + event.summary
-        return event.text.isEmpty ? line + "\n" : line + ": " + event.text + "\n"
+        line += "  " + appearance.styled(event.summary, event.style)
+        return event.text.isEmpty ? line + "\n" : line + ": " + event.text.harmless + "\n"
     }
 
-    static func explanation(_ explanation: Control.Explanation) -> String {
-        var text = explanation.app + "\n"
+    static func explanation(
+        _ explanation: Control.Explanation, _ appearance: Appearance = .plain
+    ) -> String {
+        var text = appearance.styled(explanation.app.harmless, .heading) + "\n"
         text += "  can be prewarmed: \(explanation.isEligible ? "yes" : "no")\n"
         text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
         if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
@@ -89,7 +103,7 @@ enum Report {
         } else {
             text += "  last launch: none\n"
         }
-        for reason in explanation.reasons { text += "  - \(reason.text)\n" }
+        for reason in explanation.reasons { text += "  - \(reason.text.harmless)\n" }
         return text
     }
 }
@@ -115,7 +129,44 @@ extension Control.Event {
         }
     }
 
+    fileprivate var style: Style? {
+        switch kind {
+        case .stateChanged: to?.style
+        case .launched, .appsChanged, .sceneChanged, .launchStep: nil
+        case .slowStep: .notable
+        case .missedStep: .bad
+        case .exited: exit?.style
+        case .reclaimed: .notable
+        case .prewarmFailed, .crashLooped: .bad
+        }
+    }
+
     private var again: String {
         retryAfterUSec.map { ", tried again in " + Phrase.duration(uSec: $0) } ?? ""
+    }
+}
+
+extension Control.ExecutionState {
+    var style: Style? {
+        switch self {
+        case .active: .good
+        case .suspended, .terminating: .notable
+        case .notRunning: .faint
+        case .prewarming, .prewarmed, .launching, .inactive, .background: nil
+        }
+    }
+}
+
+extension Control.ExitRecord {
+    var style: Style? {
+        switch reason {
+        case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
+            .spawnFailed, .unknown, .watchdog:
+            .bad
+        case .exitedSelf where status != 0: .notable
+        case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,
+            .poolTrimmed, .shutdown:
+            .faint
+        }
     }
 }

@@ -3,7 +3,7 @@ import GreenroomControl
 
 /// What `launch` and `run` share.
 struct LaunchOptions: ParsableArguments {
-    @Argument(help: "The app.")
+    @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
     @Option(
@@ -11,7 +11,9 @@ struct LaunchOptions: ParsableArguments {
         help: ArgumentHelp("Add to the environment; may be repeated.", valueName: "name=value"))
     var environment: [String] = []
 
-    @Argument(parsing: .postTerminator, help: "The program's arguments, after \"--\".")
+    @Argument(
+        parsing: .postTerminator, help: "The program's arguments, after \"--\".",
+        completion: .file())
     var arguments: [String] = []
 
     mutating func validate() throws {

@@ -7,7 +7,7 @@ struct Prewarm: Verb {
         discussion: "Returns when they are paused: the next launches take a fraction of their time."
     )
 
-    @Argument(help: "The app.")
+    @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
     @Option(help: ArgumentHelp("How many, 1 to \(Control.prewarmCountLimit).", valueName: "number"))

@@ -38,7 +38,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The daemon's socket. Default: $GREENROOM_SOCKET, else your daemon's, else the system's.",
-            valueName: "path"))
+            valueName: "path"), completion: .file())
     var socket: String?
 }
 
@@ -48,12 +48,43 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
+/// What verbs with tables and colours take.
+struct DisplayOptions: ParsableArguments {
+    enum Color: String, ExpressibleByArgument, CaseIterable {
+        case auto, always, never
+    }
+
+    @Flag(name: [.customShort("l"), .long], help: "Shorten nothing to the terminal's width.")
+    var full = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Colours: on a terminal that has them, always, or never.",
+            valueName: "when"))
+    var color = Color.auto
+
+    func appearance(on console: any Console) -> Appearance {
+        var appearance = console.appearance
+        if full { appearance.columns = nil }
+        switch color {
+        case .auto: break
+        case .always: appearance.isColored = true
+        case .never: appearance.isColored = false
+        }
+        return appearance
+    }
+}
+
 /// One instance: the app's most recently used one, or that of a number.
 struct TargetOptions: ParsableArguments {
-    @Argument(help: "The app; its most recently used running instance is meant.")
+    @Argument(
+        help: "The app; its most recently used running instance is meant.",
+        completion: Candidates.apps)
     var app: String?
 
-    @Option(help: ArgumentHelp("The instance, by number.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("The instance, by number.", valueName: "number"),
+        completion: Candidates.instances)
     var instance: UInt64?
 
     mutating func validate() throws {

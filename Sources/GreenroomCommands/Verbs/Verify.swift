@@ -8,7 +8,9 @@ struct Verify: ParsableCommand {
         abstract: "Check manifests before they are installed.",
         discussion: "Needs no daemon. Exit code 2 if one of them has an error.")
 
-    @Argument(help: ArgumentHelp("Manifests, named ID.app.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("Manifests, named ID.app.", valueName: "file"),
+        completion: .file(extensions: ["app"]))
     var files: [String]
 
     func run() throws {

@@ -7,11 +7,13 @@ struct Watch: Verb {
         discussion: "Ends when the daemon does, with exit code 69.")
 
     @OptionGroup var output: OutputOptions
+    @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         try client.send(.watch)
         var last: UInt64?
+        let appearance = display.appearance(on: console)
         while true {
             guard case .watched(let event) = try client.reply(to: .watch) else { return 1 }
             guard let event else { continue }
@@ -19,7 +21,7 @@ struct Watch: Verb {
                 console.complain("\(event.sequence - last - 1) events were lost")
             }
             last = event.sequence
-            console.write(output.json ? Report.json(event) : Report.event(event))
+            console.write(output.json ? Report.json(event) : Report.event(event, appearance))
         }
     }
 }

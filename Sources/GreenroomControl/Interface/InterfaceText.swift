@@ -5,6 +5,21 @@ extension Control {
         #
         # Times are in microseconds: ...TimestampUSec on CLOCK_REALTIME, other ...USec durations.
         # Descriptors travel beside a message and are named by their index in it, from 0.
+        #
+        # Compatibility. Later versions only add: methods, types, errors, parameters that may be left
+        # out, members of replies and of errors, words at the end of enumerations. Nothing that is
+        # here is removed, renamed, given another type or demanded where it could be left out.
+        #  - A client passes over members of a reply, and over words, that it does not know.
+        #  - The daemon refuses a parameter that it does not know (InvalidParameter names it): what
+        #    is asked for is done, or the client hears that it is not.
+        #  - Beside method, parameters, more, oneway and upgrade, members of the message itself are
+        #    refused, except those with a reverse-DNS name, which are ignored.
+        #  - Describe tells the version, for people, and the features, for programs: words that stay
+        #    once they are there. Ask for a feature, not for a version.
+        #
+        # An app or instance that the client may not observe does not exist for it: the error is
+        # that of a name that nobody uses. Who exceeds a limit is told which (LimitExceeded), also
+        # where that ends the connection.
         interface io.greenroom.Control
 
         # Where an instance stands.
@@ -175,7 +190,7 @@ extension Control {
         )
 
         type Event (
-          # Counts up by one; a gap means that events were lost.
+          # Counts this client's events up by one; a gap means that some were lost.
           sequence: int,
           timestampUSec: int,
           kind: EventKind,

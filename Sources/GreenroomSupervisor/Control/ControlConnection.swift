@@ -1,3 +1,4 @@
+internal import GreenroomControl
 internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
@@ -6,35 +7,59 @@ internal import Varlink
 /// out calls one at a time. It knows nothing of what they mean.
 @LoopActor
 final class ControlConnection {
+    /// Calls that one event or one turn serves: a synchronous client has one.
+    private static let callsPerTurn = 4
+
+    /// No call takes more than four descriptors.
+    private static let limits = {
+        var limits = Limits.standard
+        limits.messageDescriptorCount = 32
+        return limits
+    }()
+
     let identifier: UInt64
     let peer: Peer
+    let user: ControlUser
     /// Its current call: the connection answers it before it hands out the next.
     var onCall: ((ControlConnection, Call, [FileDescriptor]) -> Void)?
     /// It is over, for whatever reason; called once.
     var onClose: [(ControlConnection) -> Void] = []
 
-    private let socket: UnixSocket
-    private var codec = ServerConnection()
+    private let turns: ControlTurns
+    private var socket: UnixSocket?
+    private var codec = ServerConnection(limits: ControlConnection.limits)
     private var source: EventSource?
     private var arrivedDescriptors: [FileDescriptor] = []
     private var interest: IOEvents = .readable
     private var isPumping = false
+    /// More calls than one turn serves have come; nothing is read until they are served.
+    private var awaitsTurn = false
+    /// What is held here at the user's expense.
+    private(set) var waitingByteCount = 0
+    private(set) var waitingDescriptorCount = 0
 
     /// Read by the one loop thread only, so one buffer serves all. 64 KiB holds any call with an
     /// environment; longer ones come in several reads.
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 64 << 10, alignment: 16)
 
-    init(identifier: UInt64, socket: UnixSocket, peer: Peer) throws(SystemdError) {
+    init(
+        identifier: UInt64, socket: UnixSocket, peer: Peer, user: ControlUser, turns: ControlTurns
+    ) throws(SystemdError) {
         self.identifier = identifier
         self.socket = socket
         self.peer = peer
+        self.user = user
+        self.turns = turns
         source = try LoopActor.io(socket.descriptor.rawValue, interest) { [unowned self] events in
             happened(events)
         }
     }
 
     var isOpen: Bool { source != nil }
+
+    /// Bytes of the message that the current call came in.
+    var callByteCount: Int { codec.callByteCount }
 
     // MARK: Replies
 
@@ -62,10 +87,22 @@ final class ControlConnection {
         service.answer(call, on: &codec)
     }
 
+    /// Says why, if the client reads, and closes: there is no call that this would be the reply to.
+    func end(_ error: ControlError) {
+        guard isOpen else { return }
+        codec.failLast(error)
+        flush()
+        close()
+    }
+
     func close() {
         guard isOpen else { return }
         source = nil
+        // A launch under way may keep us: what is large goes now.
+        socket = nil
         arrivedDescriptors = []
+        codec = ServerConnection(limits: Self.limits)
+        account()
         let observers = onClose
         onClose = []
         onCall = nil
@@ -75,6 +112,12 @@ final class ControlConnection {
     // MARK: Moving bytes
 
     private func happened(_ events: IOEvents) {
+        if awaitsTurn {
+            if events.contains(.writable) { flush() }
+            // Calls of a client that has left are served all the same; then it is looked at again.
+            if !events.isDisjoint(with: [.hangUp, .error]) { source?.isEnabled = false }
+            return
+        }
         if events.contains(.readable) {
             guard codec.wantsInput else {
                 // A call is being served or replies wait: look again when that is over. A client
@@ -91,7 +134,7 @@ final class ControlConnection {
 
     private func read() {
         do throws(SystemError) {
-            guard let message = unsafe try socket.receive(into: Self.buffer) else { return }
+            guard let message = unsafe try socket?.receive(into: Self.buffer) else { return }
             guard message.byteCount > 0, !message.lostDescriptors else { return close() }
             arrivedDescriptors += message.descriptors
             let bytes = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
@@ -103,21 +146,38 @@ final class ControlConnection {
         }
     }
 
-    /// Serves calls while there are any whose turn has come, then writes what waits.
+    /// Its turn has come.
+    func takeTurn() {
+        awaitsTurn = false
+        guard isOpen else { return }
+        source?.isEnabled = true
+        pump()
+    }
+
+    /// Serves calls whose turn has come, then writes what waits.
     private func pump() {
         // A call answered at once comes back here through `reply`.
-        guard !isPumping else { return }
+        guard !isPumping, !awaitsTurn else { return }
         isPumping = true
         defer { isPumping = false }
-        while isOpen, let call = codec.nextCall() {
+        var served = 0
+        while isOpen, served < Self.callsPerTurn, let call = codec.nextCall() {
             let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
             arrivedDescriptors.removeFirst(descriptors.count)
             onCall?(self, call, descriptors)
             flush()
+            served += 1
         }
         flush()
         guard isOpen else { return }
-        if codec.violation != nil { return close() }
+        if let violation = codec.violation { return end(violation) }
+        account()
+        guard isOpen else { return }
+        if served == Self.callsPerTurn, codec.hasInput, !codec.isCalling {
+            awaitsTurn = true
+            turns.add(self)
+            return listen(for: codec.hasOutput ? .writable : [])
+        }
         var wanted: IOEvents = codec.hasOutput ? .writable : []
         if codec.wantsInput { wanted.insert(.readable) }
         // Reading stays armed while a call is served: most are answered before anything comes.
@@ -125,8 +185,32 @@ final class ControlConnection {
         listen(for: wanted)
     }
 
+    /// A limit that was exceeded is told; whoever sends no Varlink would not understand an answer.
+    private func end(_ violation: ProtocolViolation) {
+        switch violation {
+        case .messageTooLong(let limit):
+            end(.limitExceeded(what: "bytes in one message", limit: limit))
+        case .tooManyDescriptors(let limit):
+            end(.limitExceeded(what: "descriptors with one message", limit: limit))
+        case .malformedMessage, .notAnObject, .missingMember, .unexpectedMember,
+            .contradictoryFlags, .strayDescriptors, .unexpectedReply, .outputOverflow:
+            close()
+        }
+    }
+
+    /// Charges the user with what waits here now.
+    private func account() {
+        let (bytes, descriptors) = (codec.waitingByteCount, arrivedDescriptors.count)
+        if bytes == waitingByteCount, descriptors == waitingDescriptorCount { return }
+        let (moreBytes, moreDescriptors) =
+            (bytes - waitingByteCount, descriptors - waitingDescriptorCount)
+        waitingByteCount = bytes
+        waitingDescriptorCount = descriptors
+        user.waitingChanged(byteCount: moreBytes, descriptorCount: moreDescriptors)
+    }
+
     private func flush() {
-        while isOpen, codec.hasOutput, codec.violation == nil {
+        while isOpen, let socket, codec.hasOutput, !codec.isOverflowing {
             let sent: Result<Int?, SystemError>? = codec.withOutput { bytes, _ in
                 unsafe bytes.bytes.withUnsafeBytes { buffer in
                     do throws(SystemError) {

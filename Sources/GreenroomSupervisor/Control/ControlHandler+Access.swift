@@ -3,33 +3,54 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 
 extension ControlHandler {
-    /// The app of that identifier, if the client may do this with it.
+    /// The app of that identifier, if the client may do this with it. To whoever may not see an
+    /// app, it does not exist.
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
-        guard let app = catalog[AppIdentifier(name)] else {
-            // Others' apps are not named to whoever may not see them.
-            let visible = catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }
-            throw .noSuchApp(
-                name,
-                suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
-        }
+        guard let app = catalog[AppIdentifier(name)], mayDo(.observe, owner: app.account, peer)
+        else { throw noSuchApp(name, peer) }
         try require(verb, owner: app.account, peer)
         return app
     }
 
+    func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {
+        let visible = catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }
+        return .noSuchApp(
+            name, suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
+    }
+
+    /// As `find`: nobody learns which numbers others' instances have.
     func require(
         _ verb: Access.Verb, of target: Control.Target, _ peer: Peer
     ) throws(ControlError) {
         switch target {
         case .app(let name): _ = try find(name, verb, peer)
         case .instance(let number):
-            guard let record = supervisor.lifecycle.instance(InstanceIdentifier(number)) else {
-                // Nobody but the trusted learns which numbers are in use.
-                throw .notRunning(target)
-            }
+            guard let record = supervisor.lifecycle.instance(InstanceIdentifier(number)),
+                maySee(record.app, peer)
+            else { throw .notRunning(target) }
             try require(verb, owner: catalog.owner(of: record.app), peer)
         }
+    }
+
+    func maySee(_ app: AppIdentifier, _ peer: Peer) -> Bool {
+        mayDo(.observe, owner: catalog.owner(of: app), peer)
+    }
+
+    /// The instance that served the launch of that name. Users name their launches without knowing
+    /// of each other: only apps that the client may see count, its own user's first, then the
+    /// latest.
+    func instance(of launch: LaunchIdentifier, for peer: Peer) -> InstanceIdentifier? {
+        let records = supervisor.lifecycle.instances(of: launch).filter { maySee($0.app, peer) }
+        return records.max {
+            let (first, second) = (isOwn($0, peer), isOwn($1, peer))
+            return first == second ? $0.instance < $1.instance : second
+        }?.instance
+    }
+
+    private func isOwn(_ record: InstanceRecord, _ peer: Peer) -> Bool {
+        catalog.owner(of: record.app)?.user == peer.user
     }
 
     func require(

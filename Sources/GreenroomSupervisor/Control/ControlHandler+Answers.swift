@@ -8,8 +8,9 @@ extension ControlHandler {
         guard let waiter = takeWaiting(request) else { return }
         switch (waiter, answer) {
         case (.prewarm(let call), _): collect(answer, for: call)
-        case (_, .refused(let refusal)): waiter.connection.fail(error(for: refusal))
-        case (.launch(let connection, let identifier, let requestedAt), .launched(let outcome)):
+        case (_, .refused(let refusal)):
+            waiter.connection.fail(error(for: refusal, waiter.connection.peer))
+        case (.launch(let connection, let identifier, let requestedAt, _), .launched(let outcome)):
             connection.reply(ControlReply.launched(launched(outcome, identifier, requestedAt)))
         case (
             .handling(let connection, let app, let identifier, let requestedAt),
@@ -55,7 +56,7 @@ extension ControlHandler {
         call.missing -= 1
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
-        case .refused(let refusal): call.error = error(for: refusal)
+        case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
         case .launched, .done, .exited, .discarded:
             preconditionFailure("the core answered another question")
         }
@@ -67,12 +68,9 @@ extension ControlHandler {
         }
     }
 
-    private func error(for refusal: Refusal) -> ControlError {
+    private func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
         switch refusal {
-        case .noSuchApp(let app):
-            .noSuchApp(
-                app.rawValue,
-                suggestion: Spelling.closest(to: app.rawValue, among: catalog.identifiers))
+        case .noSuchApp(let app): noSuchApp(app.rawValue, peer)
         case .notRunning(let target): .notRunning(Control.Target(target))
         case .illegalTransition(let instance, let from, let transition):
             .illegalTransition(
@@ -104,7 +102,6 @@ extension ControlHandler {
         case .freezeFailed(let instance):
             .refused(
                 code: "freeze_failed", reason: "the kernel could not freeze instance \(instance)")
-        case .noSuchLaunch(let launch): .noSuchLaunch(launch.rawValue)
         case .noScenes(let app):
             .refused(
                 code: "no_scenes", reason: "\(app) has no scenes; its manifest says Scenes=no")

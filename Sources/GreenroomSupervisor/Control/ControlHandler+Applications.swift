@@ -59,12 +59,16 @@ extension ControlHandler {
 
     // MARK: Launching for a reason
 
+    /// What a request of this kind may bring, for its user's account.
+    static let contentByteCount = WireFormat.inlineStringLimit
+
     private func launch(
         _ name: String, _ content: AppContent, _ reason: AppLaunch.Reason, inBackground: Bool,
         _ connection: ControlConnection
     ) throws(ControlError) {
         let app = try findApplication(name, connection.peer)
         try check(content, app)
+        try connection.user.beginLaunch(byteCount: Self.contentByteCount)
         let identifier = LaunchIdentifier(newLaunchIdentifier())
         let request = register(
             .handling(connection, app.identifier, identifier, requestedAt: supervisor.now))

@@ -10,7 +10,8 @@ internal import Varlink
 final class ControlHandler {
     /// What an answer of the core goes to.
     enum Waiting {
-        case launch(ControlConnection, LaunchIdentifier, requestedAt: Instant)
+        case launch(
+            ControlConnection, LaunchIdentifier, requestedAt: Instant, byteCount: Int)
         case transition(ControlConnection)
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
@@ -19,7 +20,8 @@ final class ControlHandler {
 
         var connection: ControlConnection {
             switch self {
-            case .launch(let connection, _, _), .transition(let connection), .exit(let connection):
+            case .launch(let connection, _, _, _), .transition(let connection),
+                .exit(let connection):
                 connection
             case .prewarm(let call): call.connection
             case .handling(let connection, _, _, _): connection
@@ -139,7 +141,10 @@ final class ControlHandler {
         let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
         let (context, key) = try supervisor.launcher.context(
             for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
-        let request = register(.launch(connection, identifier, requestedAt: requestedAt))
+        let byteCount = connection.callByteCount
+        try connection.user.beginLaunch(byteCount: byteCount)
+        let request = register(
+            .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount))
         supervisor.launcher.remember(context, for: request)
         supervisor.handle(
             .launchRequested(
@@ -191,11 +196,10 @@ final class ControlHandler {
                 .exitAwaited(
                     register(.exit(connection)), .instance(InstanceIdentifier(instance))))
         case .launch(let name):
-            let launch = LaunchIdentifier(name)
-            if let record = supervisor.lifecycle.instance(of: launch) {
-                try require(.observe, owner: catalog.owner(of: record.app), connection.peer)
+            guard let instance = instance(of: LaunchIdentifier(name), for: connection.peer) else {
+                throw .noSuchLaunch(name)
             }
-            supervisor.handle(.launchExitAwaited(register(.exit(connection)), launch))
+            supervisor.handle(.exitAwaited(register(.exit(connection)), .instance(instance)))
         }
     }
 
@@ -221,6 +225,12 @@ final class ControlHandler {
 
     func takeWaiting(_ request: RequestIdentifier) -> Waiting? {
         guard let waiter = waiting.removeValue(forKey: request) else { return nil }
+        if case .launch(let connection, _, _, let byteCount) = waiter {
+            connection.user.endLaunch(byteCount: byteCount)
+        }
+        if case .handling(let connection, _, _, _) = waiter {
+            connection.user.endLaunch(byteCount: Self.contentByteCount)
+        }
         let connection = waiter.connection.identifier
         if requestsOfConnection[connection]?.count == 1 {
             requestsOfConnection[connection] = nil
@@ -230,10 +240,14 @@ final class ControlHandler {
         return waiter
     }
 
-    /// The client is gone. What it set in motion goes on; waits for an end are given up.
+    /// The client is gone. What it set in motion goes on; nobody waits for it any more. A launch
+    /// is answered all the same: until then it costs its user what it brought.
     private func abandon(_ connection: ControlConnection) {
         for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
-            if case .exit? = waiting.removeValue(forKey: request) {
+            switch waiting[request] {
+            case .launch?, .handling?, nil: break
+            case .transition?, .exit?, .prewarm?:
+                waiting[request] = nil
                 supervisor.handle(.requestAbandoned(request))
             }
         }

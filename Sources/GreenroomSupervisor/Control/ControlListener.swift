@@ -1,22 +1,34 @@
+internal import GreenroomControl
 internal import GreenroomLinux
 internal import Systemd
+internal import Varlink
 
 /// Accepts clients of the control socket, within limits for all and for each user.
 @LoopActor
 final class ControlListener {
-    /// So many clients at once, of all users and of one: the rest wait to be accepted, or are
-    /// turned away where it is their own user who holds the places.
+    /// So many clients at once, of all users and of one: the rest are told so and turned away.
     struct Limits {
         var connections = 4096
         var connectionsPerUser = 1024
+
+        /// Clients take at most half of the descriptors that this process may have, and no user
+        /// all of the clients' share, whatever is configured: the rest is for launches.
+        func fitting(openFiles: UInt64) -> Limits {
+            let share = Int(clamping: openFiles / 2)
+            let all = min(connections, max(2, share))
+            return Limits(
+                connections: all,
+                connectionsPerUser: min(connectionsPerUser, share < connections ? all / 2 : all))
+        }
     }
 
     /// Out of descriptors, the next look is after this, or when a client leaves: a socket with
     /// somebody in its backlog stays readable, and the loop would turn for nothing.
     private static let pause = Duration.milliseconds(100)
 
-    /// How many connections are accepted before other events have their turn.
-    private static let batch = 16
+    /// How many connections are accepted before other events have their turn: each costs about as
+    /// much as a call.
+    private static let batch = 4
 
     private let socket: UnixSocket
     private let limits: Limits
@@ -25,7 +37,8 @@ final class ControlListener {
     private var resumption: EventSource?
     private var isPaused = false
     private var connections: [UInt64: ControlConnection] = [:]
-    private var countOfUser: [UInt32: Int] = [:]
+    private let turns: ControlTurns
+    private var users: [UInt32: ControlUser] = [:]
     private var nextIdentifier: UInt64 = 1
 
     init(
@@ -34,6 +47,7 @@ final class ControlListener {
         self.socket = socket
         self.limits = limits
         self.onConnect = onConnect
+        turns = try ControlTurns()
         source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
             accept()
         }
@@ -56,17 +70,50 @@ final class ControlListener {
                 // Out of descriptors: the client waits in the backlog until one is free.
                 return pause()
             }
-            guard let peer = try? Peer(client),
-                connections.count < limits.connections,
-                countOfUser[peer.user, default: 0] < limits.connectionsPerUser,
-                let connection = try? ControlConnection(
-                    identifier: nextIdentifier, socket: client, peer: peer)
-            else { continue }
-            nextIdentifier += 1
-            connections[connection.identifier] = connection
-            countOfUser[peer.user, default: 0] += 1
-            connection.onClose.append { [unowned self] in closed($0) }
-            onConnect(connection)
+            guard let peer = try? Peer(client) else { continue }
+            let user = users[peer.user] ?? ControlUser(number: peer.user)
+            if let excess = excess(of: user) {
+                Self.turnAway(client, excess)
+            } else {
+                open(client, peer, user)
+            }
+        }
+    }
+
+    private func open(_ client: UnixSocket, _ peer: Peer, _ user: ControlUser) {
+        let made = try? ControlConnection(
+            identifier: nextIdentifier, socket: client, peer: peer, user: user, turns: turns)
+        guard let connection = made else { return }
+        nextIdentifier += 1
+        connections[connection.identifier] = connection
+        user.add(connection)
+        users[user.number] = user
+        connection.onClose.append { [unowned self] in closed($0) }
+        onConnect(connection)
+    }
+
+    /// The limit that one more connection would exceed.
+    private func excess(of user: ControlUser) -> ControlError? {
+        if user.connections.count >= limits.connectionsPerUser {
+            return .limitExceeded(
+                what: "connections of one user (ConnectionsPerUser= in greenroom.conf)",
+                limit: limits.connectionsPerUser)
+        }
+        if connections.count >= limits.connections {
+            return .limitExceeded(
+                what: "connections (ConnectionsMax= in greenroom.conf)",
+                limit: limits.connections)
+        }
+        return nil
+    }
+
+    /// Answers a call that has not been read. A fresh socket has room for it; if not, the client
+    /// finds the connection closed.
+    private static func turnAway(_ client: UnixSocket, _ error: ControlError) {
+        var codec = ServerConnection()
+        codec.failLast(error)
+        _ = codec.withOutput { bytes, _ in
+            unsafe bytes.bytes.withUnsafeBytes { unsafe try? client.send($0) }
         }
     }
 
@@ -85,8 +132,10 @@ final class ControlListener {
 
     private func closed(_ connection: ControlConnection) {
         guard connections.removeValue(forKey: connection.identifier) != nil else { return }
-        let count = countOfUser[connection.peer.user, default: 1] - 1
-        countOfUser[connection.peer.user] = count > 0 ? count : nil
+        let user = connection.user
+        user.remove(connection)
+        // What its clients left behind is remembered with the launches that they asked for.
+        if user.connections.isEmpty, !user.isBusy { users[user.number] = nil }
         listen()
     }
 }

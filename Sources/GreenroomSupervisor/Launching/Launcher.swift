@@ -198,22 +198,27 @@ final class Launcher {
             }
             environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
         }
-        var specification = specification(
-            instance, app, Array(app.arguments.prefix(1)), environment)
-        specification.wantsChannel = true
+        // The spawner adds the one that counts.
+        environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
         if app.kind == .program {
             let name = PrewarmEnvironment.preloadName + "="
             let own = environment.first { $0.hasPrefix(name) }.map {
                 ":" + $0.dropFirst(name.count)
             }
-            specification.environment.removeAll { $0.hasPrefix(name) }
-            specification.environment += [
+            environment.removeAll { $0.hasPrefix(name) }
+            environment += [
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
             ]
         } else {
-            specification.environment.append("ActivePrewarm=1")
+            environment.append("ActivePrewarm=1")
         }
+        guard
+            var specification = specification(
+                instance, app, StringBlock(app.arguments.prefix(1)), StringBlock(environment),
+                takesOutput: false)
+        else { return failOverStrings(instance) }
+        specification.wantsChannel = true
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         send(specification)
     }
@@ -222,8 +227,16 @@ final class Launcher {
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
-        var specification = specification(
-            instance, app, context.arguments, context.environment ?? app.environment)
+        let environment =
+            if let own = context.environment { StringBlock(own) } else {
+                StringBlock(
+                    terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
+            }
+        guard
+            var specification = specification(
+                instance, app, StringBlock(context.arguments), environment,
+                takesOutput: context.standardStreams[1] != nil && context.standardStreams[2] != nil)
+        else { return failOverStrings(instance) }
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }
             specification.descriptors.removeAll { $0.target == CInt(target) }
@@ -244,11 +257,13 @@ final class Launcher {
         send(specification)
     }
 
-    /// What a cold and a prewarmed instance have in common: everything but the pause.
+    /// What a cold and a prewarmed instance have in common: everything but the pause. Nil if the
+    /// strings could not be laid out.
     private func specification(
-        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: [String],
-        _ environment: [String]
-    ) -> SpawnSpecification {
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: StringBlock?,
+        _ environment: StringBlock?, takesOutput: Bool
+    ) -> SpawnSpecification? {
+        guard let arguments, let environment else { return nil }
         var specification = SpawnSpecification(
             instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
             arguments: arguments, environment: environment)
@@ -261,7 +276,7 @@ final class Launcher {
         }
         specification.noNewPrivileges = app.noNewPrivileges
         specification.resourceLimits = app.limits
-        if let stream = output.stream(for: app, instance: instance) {
+        if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
         }
         return specification
@@ -274,6 +289,10 @@ final class Launcher {
         guard let spawner, spawner.send(.spawn(specification)) else {
             return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
         }
+    }
+
+    private func failOverStrings(_ instance: InstanceIdentifier) {
+        fail(instance, SpawnError.Stage.arguments.deed, EINVAL)
     }
 
     private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {

@@ -126,9 +126,9 @@ final class Reporter {
     }
 
     func appsChanged(_ count: Int) {
-        events.publish { sequence in
+        events.publish {
             var event = Control.Event(
-                sequence: sequence, timestampUSec: WallClock.nowMicroseconds, kind: .appsChanged)
+                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .appsChanged)
             event.text = "\(count) apps"
             return event
         }
@@ -139,9 +139,9 @@ final class Reporter {
         _ kind: Control.EventKind, _ app: AppIdentifier, _ instance: InstanceIdentifier?,
         _ fill: (inout Control.Event) -> Void
     ) {
-        events.publish { sequence in
+        events.publish {
             var event = Control.Event(
-                sequence: sequence, timestampUSec: WallClock.nowMicroseconds, kind: kind,
+                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: kind,
                 app: app.rawValue, instance: instance?.rawValue)
             fill(&event)
             return event

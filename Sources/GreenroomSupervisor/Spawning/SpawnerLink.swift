@@ -66,10 +66,16 @@ final class SpawnerLink {
         let address = runtimeDirectory + "/spawner-ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
         defer { unsafe unlink(address) }
+        guard
+            let arguments = StringBlock([
+                spawnerPath, "--runtime-directory", runtimeDirectory, "--private",
+            ]),
+            let environment = StringBlock([
+                "NOTIFY_SOCKET=\(address)", "SWIFT_BACKTRACE=enable=no",
+            ])
+        else { throw Unavailable(description: "a path with a NUL cannot be used") }
         var request = SpawnRequest(
-            path: spawnerPath,
-            arguments: [spawnerPath, "--runtime-directory", runtimeDirectory, "--private"],
-            environment: ["NOTIFY_SOCKET=\(address)", "SWIFT_BACKTRACE=enable=no"])
+            path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [

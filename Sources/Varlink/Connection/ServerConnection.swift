@@ -26,10 +26,19 @@ public struct ServerConnection: Sendable {
     private var state = State.idle
     private var input = InputBuffer()
     private var output = OutputQueue()
+    /// Bytes of the message that the latest call came in, without its terminator.
+    public private(set) var callByteCount = 0
 
     public init(limits: Limits = .standard) { self.limits = limits }
 
+    /// What this connection holds for its client: input without a call, and output that was not
+    /// read.
+    public var waitingByteCount: Int { input.byteCount + output.byteCount }
+
     // MARK: Input
+
+    /// True while bytes wait that are no call yet, or one whose turn has not come.
+    public var hasInput: Bool { input.byteCount > 0 }
 
     /// False while reading on would only pile up work: a call is being served, or the client does
     /// not read its replies. (A hang-up must be noticed all the same.)
@@ -65,7 +74,8 @@ public struct ServerConnection: Sendable {
         do throws(ProtocolViolation) {
             let call = try input.takeMessage(limits: limits) {
                 (bytes, count) throws(ProtocolViolation) in
-                try Call(bytes, descriptorCount: count, limits: limits)
+                callByteCount = bytes.count
+                return try Call(bytes, descriptorCount: count, limits: limits)
             }
             guard let call else { return nil }
             state = .calling(
@@ -110,6 +120,11 @@ public struct ServerConnection: Sendable {
         guard case .calling(let isOneway, _, _) = state else { return expectClosed() }
         state = .idle
         if isOneway { return }
+        append(error)
+        checkOutput()
+    }
+
+    private mutating func append(_ error: some CallError) {
         output.append(descriptorCount: 0) { writer in
             writer.beginObject()
             writer.member("error", error.name)
@@ -119,7 +134,13 @@ public struct ServerConnection: Sendable {
             writer.endObject()
             writer.endObject()
         }
-        checkOutput()
+    }
+
+    /// Queues an error that no call waits for: why the connection is about to be closed. The owner
+    /// writes what the socket takes and closes it.
+    public mutating func failLast(_ error: some CallError) {
+        guard !isOverflowing else { return }
+        append(error)
     }
 
     /// The final reply, after which the connection speaks another protocol.
@@ -163,6 +184,11 @@ public struct ServerConnection: Sendable {
     }
 
     // MARK: Output
+
+    /// True once the client has let too much wait: nothing more is written.
+    public var isOverflowing: Bool {
+        if case .closed(.outputOverflow) = state { true } else { false }
+    }
 
     /// True while something waits to be written.
     public var hasOutput: Bool { output.byteCount > 0 }

@@ -1,0 +1,62 @@
+/// Arguments or environment entries as execve(2) wants their bytes: NUL-terminated, one after the
+/// other. Bytes, not characters: Linux does not promise UTF-8.
+///
+/// A spawn copies one as a whole, so what many spawns share is laid out once.
+public struct StringBlock: Hashable, Sendable {
+    /// The strings, each followed by its NUL.
+    public private(set) var bytes: [UInt8] = []
+    public private(set) var count = 0
+
+    public init() {}
+
+    /// Nil if a string contains a NUL, which would cut it short: what ran would not be what was
+    /// asked for.
+    public init?(_ strings: some Sequence<String>) {
+        for string in strings {
+            guard append(string) else { return nil }
+        }
+    }
+
+    /// The strings in `bytes`; nil unless they are `count`, each with its NUL.
+    public init?(terminated bytes: [UInt8], count: Int) {
+        var terminators = 0
+        for byte in bytes where byte == 0 { terminators += 1 }
+        guard terminators == count, bytes.last == 0 || bytes.isEmpty else { return nil }
+        self.bytes = bytes
+        self.count = count
+    }
+
+    /// False, and nothing is appended, if the string contains a NUL.
+    @discardableResult
+    public mutating func append(_ string: String) -> Bool {
+        var string = string
+        let isClean = string.withUTF8 { utf8 in
+            guard unsafe !utf8.contains(0) else { return false }
+            unsafe bytes.append(contentsOf: utf8)
+            return true
+        }
+        guard isClean else { return false }
+        bytes.append(0)
+        count += 1
+        return true
+    }
+
+    public static func += (block: inout StringBlock, other: StringBlock) {
+        block.bytes += other.bytes
+        block.count += other.count
+    }
+
+    /// The strings as text; bytes that are not UTF-8 are replaced by U+FFFD.
+    public var strings: [String] {
+        bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension StringBlock: ExpressibleByArrayLiteral {
+    /// A NUL in a literal is our own bug: it traps.
+    public init(arrayLiteral strings: String...) {
+        guard let block = StringBlock(strings) else { preconditionFailure("a string with a NUL") }
+        self = block
+    }
+}

@@ -1,0 +1,23 @@
+/// What a file's reader asks for, so that the manual can be held against it.
+///
+/// A reader may ask for some keys only where others stand, so this depends on the text.
+enum KnownKeys {
+    static func ofManifest(_ text: String) -> [String: Set<String>] {
+        var reader = SectionReader(Array(text.utf8), file: "a.b.app")
+        _ = AppManifest.read(&reader, nil)
+        return reader.keysBySection
+    }
+
+    static func ofConfiguration(_ text: String) -> [String: Set<String>] {
+        var reader = SectionReader(Array(text.utf8), file: "greenroom.conf")
+        var configuration = DaemonConfiguration()
+        configuration.read(&reader)
+        return reader.keysBySection
+    }
+}
+
+extension SectionReader {
+    fileprivate var keysBySection: [String: Set<String>] {
+        Dictionary(known.map { ($0.section, Set($0.keys)) }, uniquingKeysWith: { $0.union($1) })
+    }
+}

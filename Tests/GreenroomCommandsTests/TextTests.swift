@@ -1,0 +1,118 @@
+@testable import GreenroomCommands
+import GreenroomControl
+import Testing
+import VarlinkTestSupport
+
+@Suite struct `Text for a terminal` {
+    @Test(arguments: [
+        ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한국어", 6), ("👩‍👩‍👧", 2), ("🇩🇪", 2),
+        ("❤️", 2), ("ﬀ", 1), ("\u{200B}", 0), ("Ａ", 2), ("…", 1), ("µs", 2),
+    ])
+    func `takes as many cells as it is wide`(text: String, cells: Int) {
+        #expect(text.cellCount == cells)
+    }
+
+    @Test func `shows what would control the terminal`() {
+        #expect("Firefox".harmless == "Firefox")
+        #expect("a\u{1B}[2Jb\nc\td\u{9B}e\u{7F}".harmless == "a\\x1b[2Jb\\nc\\td\\x9be\\x7f")
+        #expect("\u{202E}txt.exe".harmless == "\\u202etxt.exe")
+        #expect("日本 é 👩‍👩‍👧".harmless == "日本 é 👩‍👩‍👧")
+    }
+
+    @Test func `loses its middle where it is too long`() {
+        #expect("org.gnome.Calculator".ellipsized(to: 20) == "org.gnome.Calculator")
+        #expect("org.gnome.Calculator".ellipsized(to: 9) == "org.…ator")
+        #expect("日本語日本語".ellipsized(to: 7) == "日…本語".ellipsized(to: 7))
+        for limit in 1...13 { #expect("日本語 日本語".ellipsized(to: limit).cellCount <= limit) }
+        #expect("abc".ellipsized(to: 1) == "…")
+    }
+
+    private static let table = {
+        var table = Table("APP", "STATE", "N")
+        table.add("org.example.a-rather-long-name", "active", "1")
+        table.add("日本", "", "22")
+        return table
+    }()
+
+    @Test func `stands in columns by its width`() {
+        #expect(
+            Self.table.text == """
+                APP                             STATE   N
+                org.example.a-rather-long-name  active  1
+                日本                                    22
+
+                """)
+    }
+
+    @Test(arguments: 20...45) func `fits the terminal`(columns: Int) {
+        let text = Self.table.text(Appearance(isColored: false, columns: columns))
+        for line in text.split(separator: "\n") {
+            #expect(String(line).cellCount <= max(columns, 8 + 8 + 2 + 4))
+        }
+        #expect(text.contains("…") == (columns < 42))
+    }
+
+    @Test func `has colours only where they are wanted`() {
+        let colored = Appearance(isColored: true, columns: nil)
+        let app = Control.AppSummary(
+            identifier: "a.b", name: "\u{1B}[31mred", runningCount: 1, state: .active)
+        let text = Report.apps([app], colored)
+        #expect(text.contains("\u{1B}[32mactive\u{1B}[0m"))
+        #expect(text.contains("\\x1b[31mred"))
+        #expect(!Report.apps([app]).contains("\u{1B}"))
+    }
+
+    @Test func `is complete and plain in a pipe`() throws {
+        let daemon = try FakeDaemon()
+        let piped = PythonClient.shell(
+            "COLUMNS=20 TERM=xterm \(client) list --socket \(daemon.server.path) | cat")
+        #expect(piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      1\n"))
+    }
+
+    /// What `script` records of a terminal of 40 columns.
+    @Test(arguments: [
+        (environment: "TERM=xterm", options: "", isColored: true, isCut: true),
+        ("TERM=xterm", "--full", true, false), ("TERM=xterm", "-l", true, false),
+        ("TERM=dumb", "", false, true), ("TERM=xterm NO_COLOR=1", "", false, true),
+        ("TERM=xterm NO_COLOR=", "", true, true),
+        ("TERM=xterm NO_COLOR=1", "--color always", true, true),
+        ("TERM=xterm", "--color never", false, true), ("TERM=xterm COLUMNS=200", "", true, false),
+    ])
+    func `follows the terminal`(
+        environment: String, options: String, isColored: Bool, isCut: Bool
+    ) throws {
+        let daemon = try FakeDaemon()
+        let shown = PythonClient.shell(
+            """
+            env -u NO_COLOR -u COLUMNS script -qec "stty cols 40; env \(environment) \(client) list \
+            \(options) --socket \(daemon.server.path)" /dev/null </dev/null
+            """
+        ).output
+        #expect(shown.contains("\u{1B}[") == isColored)
+        #expect(shown.contains("…") == isCut)
+        #expect(shown.contains("org.ffmpeg.ffmpeg") == !isCut)
+    }
+
+    @Test func `ends quietly with its reader, and loudly on a full disk`() throws {
+        let daemon = try FakeDaemon()
+        // Whoever starts us may ignore SIGPIPE, as Python does; we end by it all the same.
+        for restores in ["True", "False"] {
+            let left = PythonClient.shell(
+                """
+                python3 -c 'import os, subprocess
+                reader, writer = os.pipe()
+                os.close(reader)
+                ended = subprocess.run(["\(client)", "list", "--socket", "\(daemon.server.path)"],
+                    stdout=writer, stderr=subprocess.PIPE, restore_signals=\(restores))
+                print(ended.returncode, ended.stderr)'
+                """)
+            #expect(left.output == "-13 b''\n")
+        }
+        let full = PythonClient.shell(
+            "\(client) list --socket \(daemon.server.path) 2>&1 >/dev/full")
+        #expect(full.output.contains("greenroomctl: writing the output: no space left on device"))
+        #expect(full.status == 1)
+    }
+
+    private var client: String { `greenroomctl run`.program }
+}

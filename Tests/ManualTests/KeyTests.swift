@@ -1,0 +1,40 @@
+@testable import GreenroomManifest
+import Testing
+
+@Suite struct `The manual of files` {
+    @Test func `has every key of a manifest, and no other`() throws {
+        try compare("greenroom.app.5", KnownKeys.ofManifest)
+    }
+
+    @Test func `has every key of the configuration, and no other`() throws {
+        try compare("greenroom.conf.5", KnownKeys.ofConfiguration)
+    }
+
+    /// The reader is given all that the page names, so that it asks for whatever it knows.
+    private func compare(
+        _ name: String, _ known: (String) -> [String: Set<String>]
+    ) throws {
+        var documented: [String: Set<String>] = [:]
+        for entry in try ManualPage(name).tags where entry.section == "KEYS" {
+            let section = String(entry.subsection.dropFirst().dropLast())
+            let key = String(entry.tag.prefix { $0 != "=" })
+            #expect(
+                documented[section, default: []].insert(key).inserted,
+                "\(name) has \(key)= in [\(section)] twice")
+        }
+        var text = ""
+        for (section, keys) in documented {
+            text += "[\(section)]\n" + keys.map { $0 + "=\n" }.joined()
+        }
+        let known = known(text)
+        for section in Set(documented.keys).union(known.keys) {
+            let (parser, page) = (known[section] ?? [], documented[section] ?? [])
+            #expect(
+                parser.subtracting(page).sorted() == [],
+                "keys of [\(section)] that \(name) must describe, each with a line \".BI Key= …\"")
+            #expect(
+                page.subtracting(parser).sorted() == [],
+                "keys of [\(section)] in \(name) that the parser does not know")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import Testing
+import Varlink
+
+@Suite struct `The manual of the protocol` {
+    @Test func `describes every method, and no other`() throws {
+        let documented = try ManualPage("greenroom-protocol.7").subsections(of: "METHODS")
+        #expect(documented.sorted() == Control.interface.methods.keys.sorted())
+    }
+
+    @Test func `describes every error, and no other`() throws {
+        let documented = try ManualPage("greenroom-protocol.7").subsections(of: "ERRORS")
+        #expect(documented.sorted() == Control.interface.errors.keys.sorted())
+    }
+
+    @Test func `names every error and method that each service has`() throws {
+        let page = try ManualPage("greenroom-protocol.7").text
+        for name in Interface.service.errors.keys { #expect(page.contains(name)) }
+        for name in Interface.service.methods.keys { #expect(page.contains(name)) }
+    }
+
+    @Test func `names every reason why a program cannot be prewarmed`() throws {
+        let page = try ManualPage("greenroom-protocol.7").text
+        for reason in IneligibilityReason.allCases { #expect(page.contains(reason.code)) }
+    }
+
+    @Test func `names every parameter of every method`() throws {
+        let source = try ManualPage("greenroom-protocol.7").source
+        for (name, method) in Control.interface.methods {
+            // The transitions are described once.
+            if Control.Transition(rawValue: name) != nil, name != "Foreground" { continue }
+            let text = Self.body(of: name, in: source)
+            for field in method.input + method.output {
+                #expect(text.contains(field.name), "\(field.name) of \(name)")
+            }
+        }
+        for (name, fields) in Control.interface.errors {
+            let text = Self.body(of: name, in: source)
+            for field in fields { #expect(text.contains(field.name), "\(field.name) of \(name)") }
+        }
+    }
+
+    /// With UPDATE_SNAPSHOTS=1 the page's copy is made anew.
+    @Test func `has the interface definition as it is`() throws {
+        let path = ManualPage.folder + "/greenroom-protocol.7"
+        let parts = try readFile(path).components(separatedBy: Self.begin, and: Self.end)
+        let (head, copy, tail) = try #require(parts)
+        let wanted = Self.roff(Control.interfaceText)
+        if getenv("UPDATE_SNAPSHOTS") != nil {
+            try writeFile(path, head + Self.begin + wanted + Self.end + tail)
+            return
+        }
+        #expect(copy == wanted, "UPDATE_SNAPSHOTS=1 makes it anew")
+    }
+
+    private static let begin = ".\\\" begin interface\n"
+    private static let end = ".\\\" end interface\n"
+
+    private static func roff(_ text: String) -> String {
+        var result = ".EX\n"
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            let escaped = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+            result += (line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" : "") + escaped + "\n"
+        }
+        while result.hasSuffix("\n\n") { result.removeLast() }
+        return result + ".EE\n"
+    }
+
+    /// What stands below `.SS name`.
+    private static func body(of name: String, in source: String) -> String {
+        guard let start = source.firstRange(of: ".SS \(name)\n")?.upperBound else { return "" }
+        let rest = source[start...]
+        return String(rest[..<(rest.firstRange(of: "\n.S")?.lowerBound ?? rest.endIndex)])
+    }
+}
+
+extension String {
+    /// What stands before, between and after two marks.
+    fileprivate func components(
+        separatedBy first: String, and second: String
+    ) -> (String, String, String)? {
+        guard let from = firstRange(of: first),
+            let to = self[from.upperBound...].firstRange(of: second)
+        else { return nil }
+        return (
+            String(self[..<from.lowerBound]), String(self[from.upperBound..<to.lowerBound]),
+            String(self[to.upperBound...])
+        )
+    }
+}
