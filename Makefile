@@ -89,6 +89,9 @@ demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@for app in bench-plain-app bench-kit-app; do $(SWIFT) build -c release \
+	    --scratch-path .build/daemon --static-swift-stdlib --product $$app; done
+	@Tests/Benchmarks/sdk.py --programs .build/daemon/release
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])

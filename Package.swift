@@ -21,6 +21,7 @@ let package = Package(
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
+        .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
     ],
     dependencies: [
         // The client alone parses rich command lines; the daemon must stay free of Foundation.
@@ -72,11 +73,28 @@ let package = Package(
         .target(name: "Varlink", swiftSettings: strict),
         .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
 
+        // The SDK, linked into apps: nothing but these two, and Dispatch, which Swift's concurrency has.
+        .target(
+            name: "ApplicationKit", dependencies: ["GreenroomAppChannel", "CApplicationKit"],
+            swiftSettings: strict),
+        .target(name: "CApplicationKit", linkerSettings: [.linkedLibrary("dispatch")]),
+
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
         // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
         .target(name: "CGreenroomLinux"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // Sample apps, used by the demo.
+        .executableTarget(
+            name: "greenroom-notes", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Notes", swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-echo", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Echo", swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-fetch", dependencies: ["ApplicationKit"],
+            path: "Sources/Samples/Fetch", swiftSettings: strict),
 
         // What tests share.
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -103,6 +121,20 @@ let package = Package(
         .testTarget(
             name: "GreenroomAppChannelTests",
             dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
+        .executableTarget(
+            name: "bench-plain-app", path: "Tests/Benchmarks/plain-app", swiftSettings: relaxed),
+        .executableTarget(
+            name: "bench-kit-app", dependencies: ["ApplicationKit"],
+            path: "Tests/Benchmarks/kit-app", swiftSettings: relaxed),
+        .executableTarget(
+            name: "application-kit-probe", dependencies: ["ApplicationKit"],
+            path: "Tests/ApplicationKitProbe", swiftSettings: relaxed),
+        .testTarget(
+            name: "ApplicationKitTests",
+            dependencies: [
+                "GreenroomAppChannel", "TestSupport", "CTestSupport", "application-kit-probe",
+                "greenroom-notes", "greenroom-echo", "greenroom-fetch",
+            ], swiftSettings: relaxed),
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
         .testTarget(

@@ -14,6 +14,9 @@ public enum AppEvent: Equatable, Sendable {
     case discardScenes([String], cookie: UInt64)
     /// For a running app: to the scene with that session, or to the app itself.
     case deliver(AppContent, session: String?, cookie: UInt64)
+    /// The directory with the app's credentials, after a launch that was without because protected data
+    /// was unavailable: it is the message's only descriptor.
+    case credentials(cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
     case answer(request: UInt64, Answer)
 
@@ -58,6 +61,9 @@ public struct SceneConnection: Equatable, Sendable {
     public var content: AppContent
     /// `stateRestorationActivity` of the session, nil while protected data is unavailable.
     public var restoration: AppContent.Activity?
+    /// The scene stays *unattached* until it enters the foreground, which follows. Otherwise it is in
+    /// the background once it is connected.
+    public var isForForeground: Bool
     public var cookie: UInt64
 
     /// What shells present to users on a screen.
@@ -66,7 +72,7 @@ public struct SceneConnection: Equatable, Sendable {
     public init(
         session: String, role: String = applicationRole, configuration: String? = nil,
         delegate: String? = nil, content: AppContent = AppContent(),
-        restoration: AppContent.Activity? = nil, cookie: UInt64
+        restoration: AppContent.Activity? = nil, isForForeground: Bool = true, cookie: UInt64
     ) {
         self.session = session
         self.role = role
@@ -74,6 +80,7 @@ public struct SceneConnection: Equatable, Sendable {
         self.delegate = delegate
         self.content = content
         self.restoration = restoration
+        self.isForForeground = isForForeground
         self.cookie = cookie
     }
 }
@@ -88,7 +95,7 @@ extension AppEvent {
         case .launch(let launch): launch.cookie
         case .connectScene(let connection): connection.cookie
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
-            .deliver(_, _, let cookie):
+            .deliver(_, _, let cookie), .credentials(let cookie):
             cookie
         case .answer: nil
         }
@@ -108,6 +115,10 @@ extension AppEvent {
         case .deliver(let content, let session, let cookie):
             var frame = AppFrame(.deliver, cookie: cookie, words: session.map { [$0] } ?? [])
             content.add(to: &frame.fields)
+            return frame
+        case .credentials(let cookie):
+            var frame = AppFrame(.credentials, cookie: cookie)
+            frame.roles = [WireFormat.credentialsRole]
             return frame
         case .answer(let request, .done): return AppFrame(.answer, cookie: request)
         case .answer(let request, .refused(let code, let reason)):
@@ -134,6 +145,11 @@ extension AppEvent {
         case .deliver:
             self = .deliver(
                 AppContent(frame.fields), session: frame.word(0), cookie: frame.cookie)
+        case .credentials:
+            guard frame.roles.count == 1 else {
+                throw .wrongDescriptorCount(announced: 1, received: 0)
+            }
+            self = .credentials(cookie: frame.cookie)
         case .answer:
             let answer: Answer =
                 frame.status == 0
@@ -148,11 +164,13 @@ extension AppEvent {
 
 extension SceneConnection {
     private static let restorationName = "restored"
+    private static let foregroundFlag: UInt32 = 1
 
     fileprivate var frame: AppFrame {
         var frame = AppFrame(
             .connectScene, cookie: cookie,
             words: [session, role, configuration ?? "", delegate ?? ""])
+        frame.flags = isForForeground ? Self.foregroundFlag : 0
         content.add(to: &frame.fields)
         restoration?.add(to: &frame.fields, as: Self.restorationName)
         return frame
@@ -172,6 +190,7 @@ extension SceneConnection {
         }
         self.init(
             session: session, role: role, configuration: frame.word(2), delegate: frame.word(3),
-            content: AppContent(frame.fields), restoration: restoration, cookie: frame.cookie)
+            content: AppContent(frame.fields), restoration: restoration,
+            isForForeground: frame.flags & Self.foregroundFlag != 0, cookie: frame.cookie)
     }
 }

@@ -5,11 +5,12 @@
 /// |---|---|---|---|---|---|---|
 /// | 32 | to the app | ``AppEvent/launch(_:)`` | of the launch | ``AppLaunch/Reason`` | default interface, or empty | `requested`, ``AppContent`` |
 /// | 33 | to the app | ``AppEvent/lifecycle(_:cookie:)`` | of the event | ``AppEvent/Lifecycle`` | | |
-/// | 34 | to the app | ``AppEvent/connectScene(_:)`` | of the event | | session, role, configuration, delegate | ``AppContent``, `restored.` |
+/// | 34 | to the app | ``AppEvent/connectScene(_:)`` | of the event | | session, role, configuration, delegate | ``AppContent``, `restored.`; flag 1: into the foreground |
 /// | 35 | to the app | ``AppEvent/scene(_:session:cookie:)`` | of the event | ``AppEvent/SceneTransition`` | session | |
 /// | 36 | to the app | ``AppEvent/discardScenes(_:cookie:)`` | of the event | | sessions | |
 /// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
 /// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
+/// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
 /// | 65 | to the daemon | ``AppReport/launchStep(_:at:session:)`` | time | ``AppReport/LaunchStep`` | session, or none | |
 /// | 66 | to the daemon | ``AppReport/callbackOverran(_:duration:)`` | nanoseconds | | callback | |
@@ -29,6 +30,7 @@ enum AppMessageType: UInt16, CaseIterable {
     case discardScenes = 36
     case deliver = 37
     case answer = 38
+    case credentials = 39
 
     case acknowledged = 64
     case launchStep = 65

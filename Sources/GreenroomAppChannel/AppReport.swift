@@ -95,7 +95,8 @@ extension AppReport {
         case .openURL:
             guard let url = frame.word(0) else { throw .malformedStrings }
             self = .openURL(url, cookie: frame.cookie)
-        case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer:
+        case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
+            .credentials:
             throw .unknownType(frame.type.rawValue)
         }
     }

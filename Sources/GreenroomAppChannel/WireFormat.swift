@@ -22,6 +22,9 @@ public enum WireFormat {
     /// The largest datagram either side sends: a receive buffer of this size is enough.
     public static let datagramLimit = headerByteCount + inlineStringLimit
 
+    /// Where a message's cookie is, for answers to messages that cannot be understood.
+    public static let cookieOffset = Offset.cookie
+
     /// Where each field of the header begins, in bytes.
     enum Offset {
         static let magic = 0

@@ -1,0 +1,135 @@
+internal import CApplicationKit
+internal import GreenroomAppChannel
+
+/// The app: its state, its scenes, why it runs; UIKit's `UIApplication`. There is one, from
+/// ``ApplicationMain(_:)`` on.
+@MainActor public final class Application {
+    private static var instance: Application?
+
+    /// - Precondition: `ApplicationMain` has been called. What runs before it runs during a prewarm, where
+    ///   the app is not launched: move it into `willFinishLaunching`.
+    public static var shared: Application {
+        guard let instance else {
+            fatalError("Application.shared was used before ApplicationMain")
+        }
+        return instance
+    }
+
+    public let delegate: any ApplicationDelegate
+
+    /// Whether, why and when it was launched, and whether it had been prewarmed. Unlike `ActivePrewarm` in
+    /// the environment, which goes after `didFinishLaunching`, this stays.
+    public internal(set) var launchInfo: LaunchInfo
+
+    /// Whether Greenroom runs this process. By hand, an app is launched into the foreground.
+    public var isManaged: Bool { channel != nil }
+
+    // MARK: Inner state
+
+    enum Stage { case starting, launching, launched }
+    var stage = Stage.starting
+    var isProcessing = false
+    var protectedDataIsAvailable: Bool
+    let launch: AppLaunch
+    let usesScenes: Bool
+    var channel: AppChannel?
+    /// Of an app without scenes.
+    var ownState: State
+    /// Sessions in the order in which they were connected.
+    var sessions: [SceneSession] = []
+    /// Whether a scene has ever been attached: until then, the launch says which state the app is in.
+    var hasHadScene = false
+    var credentials: Credentials
+    var deferred: [@MainActor () -> Void] = []
+    var requests: [UInt64: @MainActor (AppEvent.Answer) -> Void] = [:]
+    var requestCount: UInt64 = 0
+    /// What happens next where no daemon says so.
+    var ownEvents: [AppEvent] = []
+    /// False after a callback that turned out to be the protocol's default.
+    private var isImplemented = true
+    /// A bit per step.
+    private var reportedSteps: UInt32 = 0
+    let loop: EventLoop
+
+    init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
+        launch = start.launch
+        launchInfo = LaunchInfo(start)
+        channel = start.channel
+        usesScenes =
+            start.channel == nil
+            ? delegateClass.sceneDelegateClass != nil : start.launch.flags.contains(.scenes)
+        ownState = start.launch.flags.contains(.foreground) ? .inactive : .background
+        protectedDataIsAvailable = start.launch.flags.contains(.protectedDataAvailable)
+        credentials = start.credentials
+        loop = EventLoop(channel: start.channel)
+        delegate = delegateClass.init()
+        Self.instance = self
+        report(.launchStep(.main, at: start.resumeInstant, session: nil))
+        reached(.objects)
+    }
+
+    // MARK: Calling back
+
+    /// A callback that keeps the main thread longer than this is reported by its name.
+    public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
+    private static let callbackNanosecondLimit: UInt64 = 250_000_000
+
+    /// Runs a callback of the app's.
+    func call<Result>(_ name: String, _ body: () -> Result) -> Result {
+        let start = monotonicNanoseconds()
+        let result = body()
+        let duration = monotonicNanoseconds() &- start
+        if duration > Self.callbackNanosecondLimit {
+            report(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
+        }
+        return result
+    }
+
+    /// Nil when the delegate does not have the method.
+    func callOptional<Result>(_ name: String, _ body: () -> Result) -> Result? {
+        isImplemented = true
+        let result = call(name, body)
+        return isImplemented ? result : nil
+    }
+
+    func leftToDefault<Result>(_ result: Result) -> Result {
+        isImplemented = false
+        return result
+    }
+
+    // MARK: Reporting
+
+    func report(_ report: @autoclosure () -> AppReport) { channel?.send(.report(report())) }
+
+    /// Reports a step of the launch sequence, the first time it is done.
+    func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
+        let bit: UInt32 = 1 << step.rawValue
+        guard reportedSteps & bit == 0 else { return }
+        reportedSteps |= bit
+        let now = monotonicNanoseconds()
+        launchInfo.instants.append((step.rawValue, now))
+        report(.launchStep(step, at: now, session: session?.persistentIdentifier))
+    }
+
+    func acknowledge(_ cookie: UInt64, handled: Bool = true) {
+        report(.acknowledged(cookie: cookie, handled: handled))
+    }
+
+    /// The user sees the app now. Without this call, the first activation counts.
+    public func didDrawFirstFrame() {
+        report(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
+    }
+
+    /// Runs `work` on the main thread when the launch sequence is over and the app is active, or in the
+    /// background: what need not be done for the user to see the app.
+    public func afterLaunch(_ work: @escaping @MainActor () -> Void) { deferred.append(work) }
+
+    /// The daemon's, when it is gone: the app goes on alone.
+    func channelEnded() {
+        loop.forgetChannel()
+        channel = nil
+        let pending = requests.values
+        requests = [:]
+        for answer in pending { answer(.refused(code: 104, reason: "greenroomd is gone")) }
+    }
+}

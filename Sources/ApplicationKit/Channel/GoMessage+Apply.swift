@@ -1,0 +1,61 @@
+internal import CApplicationKit
+internal import Glibc
+internal import GreenroomAppChannel
+
+/// What of a launch the kernel refused.
+struct ApplyError: Error {
+    var code: CInt
+}
+
+extension GoMessage {
+    /// Makes this process the launch: descriptors, session, directory, umask, environment, arguments.
+    func apply(_ descriptors: [CInt], except channel: CInt) throws(ApplyError) {
+        try place(descriptors, except: channel)
+        if flags.contains(.newSession) { setsid() }
+        if flags.contains(.controllingTerminal) {
+            try check(ioctl(0, UInt(TIOCSCTTY), 0))
+        }
+        if let umask { Glibc.umask(mode_t(umask)) }
+        // (A list of no strings still needs an address.)
+        let failure = unsafe (environment.bytes + [0]).withUnsafeBytes {
+            unsafe cak_set_environment(
+                $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count - 1,
+                environment.count)
+        }
+        if failure != 0 { throw ApplyError(code: failure) }
+        let otherFailure = unsafe arguments.bytes.withUnsafeBytes {
+            unsafe cak_set_arguments(
+                $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count, arguments.count,
+                flags.contains(.setCommandLine))
+        }
+        if otherFailure != 0 { throw ApplyError(code: otherFailure) }
+    }
+
+    private func check(_ result: CInt) throws(ApplyError) {
+        if result < 0 { throw ApplyError(code: errno) }
+    }
+
+    /// Received descriptors have the lowest free numbers, which may be somebody's place: they move out of
+    /// the way first, because a copy onto a place could close one that is still needed.
+    private func place(_ descriptors: [CInt], except channel: CInt) throws(ApplyError) {
+        var highest: CInt = 2
+        for case .place(let target) in roles {
+            if target == channel { throw ApplyError(code: EPROTO) }
+            highest = max(highest, target)
+        }
+        var aside: [CInt] = []
+        for descriptor in descriptors {
+            let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, highest + 1)
+            try check(moved)
+            close(descriptor)
+            aside.append(moved)
+        }
+        for (role, aside) in zip(roles, aside) {
+            defer { close(aside) }
+            switch role {
+            case .place(let target): try check(dup2(aside, target))
+            case .workingDirectory: try check(fchdir(aside))
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+internal import Glibc
+internal import GreenroomAppChannel
+
+/// What the daemon's events do. Each is acknowledged when its callbacks have returned, and, where a callback
+/// has a completion handler, when that was called.
+extension Application {
+    func handle(_ event: AppEvent, descriptors: [CInt]) {
+        switch event {
+        case .launch(let launch):
+            // There is one launch in the life of a process.
+            channel?.send(.error(errno: EPROTO, cookie: launch.cookie))
+        case .credentials(let cookie):
+            if let directory = descriptors.first { credentials.adopt(directory) }
+            acknowledge(cookie)
+            return
+        case .lifecycle(let lifecycle, let cookie): handle(lifecycle, cookie: cookie)
+        case .connectScene(let connection): connect(connection)
+        case .scene(let transition, let session, let cookie):
+            move(session, transition)
+            acknowledge(cookie)
+        case .discardScenes(let identifiers, let cookie):
+            discard(identifiers)
+            acknowledge(cookie)
+        case .deliver(let content, let identifier, let cookie):
+            let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
+            deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
+        case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
+        }
+        for descriptor in descriptors { close(descriptor) }
+    }
+
+    private func handle(_ event: AppEvent.Lifecycle, cookie: UInt64) {
+        switch event {
+        case .didBecomeActive, .willResignActive, .didEnterBackground, .willEnterForeground:
+            // Scenes hear of their own.
+            if !usesScenes { move(event) }
+        case .willTerminate:
+            call("applicationWillTerminate") { delegate.applicationWillTerminate(self) }
+            post(Self.willTerminateNotification)
+            acknowledge(cookie)
+            exit(0)
+        case .didReceiveMemoryWarning:
+            call("applicationDidReceiveMemoryWarning") {
+                delegate.applicationDidReceiveMemoryWarning(self)
+            }
+            post(Self.didReceiveMemoryWarningNotification)
+        case .significantTimeChange:
+            call("applicationSignificantTimeChange") {
+                delegate.applicationSignificantTimeChange(self)
+            }
+            post(Self.significantTimeChangeNotification)
+        case .protectedDataWillBecomeUnavailable:
+            call("applicationProtectedDataWillBecomeUnavailable") {
+                delegate.applicationProtectedDataWillBecomeUnavailable(self)
+            }
+            post(Self.protectedDataWillBecomeUnavailableNotification)
+            protectedDataIsAvailable = false
+        case .protectedDataDidBecomeAvailable:
+            protectedDataIsAvailable = true
+            call("applicationProtectedDataDidBecomeAvailable") {
+                delegate.applicationProtectedDataDidBecomeAvailable(self)
+            }
+            post(Self.protectedDataDidBecomeAvailableNotification)
+        }
+        acknowledge(cookie)
+    }
+
+    /// Of an app without scenes. A state is left when the callback that announces it has returned, and
+    /// entered before the one that tells of it.
+    private func move(_ event: AppEvent.Lifecycle) {
+        switch event {
+        case .didBecomeActive:
+            ownState = .active
+            call("applicationDidBecomeActive") { delegate.applicationDidBecomeActive(self) }
+            post(Self.didBecomeActiveNotification)
+            reached(.active)
+        case .willResignActive:
+            call("applicationWillResignActive") { delegate.applicationWillResignActive(self) }
+            post(Self.willResignActiveNotification)
+            ownState = .inactive
+        case .didEnterBackground:
+            ownState = .background
+            call("applicationDidEnterBackground") { delegate.applicationDidEnterBackground(self) }
+            post(Self.didEnterBackgroundNotification)
+            reached(.background)
+        case .willEnterForeground:
+            call("applicationWillEnterForeground") { delegate.applicationWillEnterForeground(self) }
+            post(Self.willEnterForegroundNotification)
+            ownState = .inactive
+        case .willTerminate, .didReceiveMemoryWarning, .significantTimeChange,
+            .protectedDataWillBecomeUnavailable, .protectedDataDidBecomeAvailable:
+            break
+        }
+    }
+
+    // MARK: Requests
+
+    /// To the app delegate. `finish` is told whether all of it was dealt with, when it was.
+    func deliverToDelegate(_ content: AppContent, _ finish: @escaping @MainActor (Bool) -> Void) {
+        let outcome = Outcome(finish)
+        for url in content.urls {
+            let context = OpenURLContext(url)
+            outcome.add(
+                call("application(_:open:options:)") {
+                    delegate.application(self, open: context.url, options: context.options)
+                })
+        }
+        let announced = content.handoffUserActivityType ?? content.userActivities.first?.type
+        if let announced {
+            _ = call("application(_:willContinueUserActivityWithType:)") {
+                delegate.application(self, willContinueUserActivityWithType: announced)
+            }
+        }
+        for activity in content.userActivities {
+            outcome.add(
+                call("application(_:continue:)") {
+                    delegate.application(self, continue: UserActivity(activity))
+                })
+        }
+        if let action = content.quickAction {
+            let completion = outcome.open()
+            call("application(_:performActionFor:completionHandler:)") {
+                delegate.application(
+                    self, performActionFor: ApplicationShortcutItem(action),
+                    completionHandler: completion)
+            }
+        }
+        if let payload = content.remoteNotification {
+            let completion = outcome.open()
+            call("application(_:didReceiveRemoteNotification:fetchCompletionHandler:)") {
+                delegate.application(
+                    self, didReceiveRemoteNotification: payload,
+                    fetchCompletionHandler: { completion($0 != .failed) })
+            }
+        }
+        outcome.close()
+    }
+}
+
+/// Gathers what several callbacks say, some of them later.
+@MainActor
+final class Outcome {
+    private var isHandled = true
+    private var awaited = 1
+    private let finish: @MainActor (Bool) -> Void
+
+    init(_ finish: @escaping @MainActor (Bool) -> Void) { self.finish = finish }
+
+    func add(_ handled: Bool) { isHandled = isHandled && handled }
+
+    /// A completion handler; calling it again does nothing.
+    func open() -> @MainActor (Bool) -> Void {
+        awaited += 1
+        var isCalled = false
+        return { handled in
+            guard !isCalled else { return }
+            isCalled = true
+            self.add(handled)
+            self.close()
+        }
+    }
+
+    /// All callbacks have been made.
+    func close() {
+        awaited -= 1
+        if awaited == 0 { finish(isHandled) }
+    }
+}

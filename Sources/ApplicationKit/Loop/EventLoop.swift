@@ -1,0 +1,47 @@
+internal import CApplicationKit
+internal import Glibc
+
+/// What the main thread waits for: the app channel, and work for the main actor.
+///
+/// Swift's main actor runs on Dispatch's main queue, and that can be run from another loop: it has a
+/// descriptor that tells when there is work. Nothing here starts a thread; `Task.sleep` and tasks off the main
+/// actor make Dispatch start its own.
+@MainActor
+final class EventLoop {
+    /// An epoll(7) instance of the two: readable when there is something to do.
+    let descriptor: CInt
+    private let queueDescriptor: CInt
+    private var channelDescriptor: CInt?
+
+    init(channel: AppChannel?) {
+        descriptor = cak_watch_create()
+        precondition(descriptor >= 0, "epoll_create1: errno \(-descriptor)")
+        queueDescriptor = cak_main_queue_descriptor()
+        channelDescriptor = channel?.descriptor
+        add(queueDescriptor)
+        if let channel { add(channel.descriptor) }
+    }
+
+    private func add(_ other: CInt) {
+        let result = cak_watch_add(descriptor, other)
+        precondition(result == 0, "epoll_ctl: errno \(-result)")
+    }
+
+    func forgetChannel() {
+        if let channelDescriptor { _ = cak_watch_remove(descriptor, channelDescriptor) }
+        channelDescriptor = nil
+    }
+
+    /// Waits until there is something to do.
+    func wait() {
+        let result = cak_watch_wait(descriptor)
+        precondition(result >= 0, "epoll_wait: errno \(-result)")
+    }
+
+    /// Runs what the main actor has to do now.
+    func runMainQueue() {
+        var count: UInt64 = 0
+        guard unsafe read(queueDescriptor, &count, 8) == 8 else { return }
+        cak_run_main_queue()
+    }
+}

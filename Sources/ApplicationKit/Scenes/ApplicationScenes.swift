@@ -1,0 +1,134 @@
+internal import GreenroomAppChannel
+
+/// The life of scenes: unattached → foregroundInactive ↔ foregroundActive, foregroundInactive ↔ background,
+/// unattached → background, and background → unattached when disconnected.
+extension Application {
+    /// Sessions of scenes, connected or not, that this process knows.
+    public var openSessions: Set<SceneSession> { Set(sessions) }
+    public var connectedScenes: Set<Scene> { Set(sessions.compactMap(\.scene)) }
+
+    func session(withIdentifier identifier: String) -> SceneSession? {
+        sessions.first { $0.persistentIdentifier == identifier }
+    }
+
+    /// Makes a scene: its configuration, its objects, `willConnectTo`.
+    func connect(_ connection: SceneConnection) {
+        let session = session(for: connection)
+        let options = Scene.ConnectionOptions(content: connection.content)
+        session.stateRestorationActivity = connection.restoration.map(UserActivity.init)
+        session.configuration = call("application(_:configurationForConnecting:options:)") {
+            delegate.application(self, configurationForConnecting: session, options: options)
+        }
+        reached(.sceneConfiguration, session: session)
+        let scene = Scene(session, of: self)
+        session.scene = scene
+        let delegateClass =
+            session.configuration.delegateClass ?? type(of: delegate).sceneDelegateClass
+        scene.delegate = delegateClass?.init()
+        call("scene(_:willConnectTo:options:)") {
+            scene.delegate?.scene(scene, willConnectTo: session, options: options)
+        }
+        if !connection.isForForeground { enter(.background, scene) }
+        reached(.sceneConnection, session: session)
+        acknowledge(connection.cookie)
+    }
+
+    private func session(for connection: SceneConnection) -> SceneSession {
+        if let known = session(withIdentifier: connection.session) { return known }
+        let role = SceneSession.Role(rawValue: connection.role)
+        let session = SceneSession(
+            connection.session, role: role,
+            configuration: SceneConfiguration(
+                name: connection.configuration, sessionRole: role,
+                delegateClass: type(of: delegate).sceneDelegateClass))
+        sessions.append(session)
+        return session
+    }
+
+    /// As for an app without scenes: a state is left after the callback that announces it, entered before
+    /// the one that tells of it.
+    func move(_ identifier: String, _ transition: AppEvent.SceneTransition) {
+        guard let session = session(withIdentifier: identifier), let scene = session.scene else {
+            return
+        }
+        switch transition {
+        case .willEnterForeground:
+            call("sceneWillEnterForeground") { scene.delegate?.sceneWillEnterForeground(scene) }
+            enter(.foregroundInactive, scene)
+        case .didBecomeActive:
+            enter(.foregroundActive, scene)
+            call("sceneDidBecomeActive") { scene.delegate?.sceneDidBecomeActive(scene) }
+            reached(.active, session: session)
+        case .willResignActive:
+            call("sceneWillResignActive") { scene.delegate?.sceneWillResignActive(scene) }
+            enter(.foregroundInactive, scene)
+        case .didEnterBackground:
+            enter(.background, scene)
+            call("sceneDidEnterBackground") { scene.delegate?.sceneDidEnterBackground(scene) }
+            reached(.background, session: session)
+        case .didDisconnect:
+            enter(.unattached, scene)
+            call("sceneDidDisconnect") { scene.delegate?.sceneDidDisconnect(scene) }
+            session.scene = nil
+        }
+    }
+
+    private func enter(_ state: Scene.ActivationState, _ scene: Scene) {
+        scene.activationState = state
+        hasHadScene = hasHadScene || state != .unattached
+    }
+
+    func discard(_ identifiers: [String]) {
+        let discarded = identifiers.map { identifier in
+            session(withIdentifier: identifier)
+                ?? SceneSession(
+                    identifier, role: .application,
+                    configuration: SceneConfiguration(name: nil, sessionRole: .application))
+        }
+        sessions.removeAll { discarded.contains($0) }
+        call("application(_:didDiscardSceneSessions:)") {
+            delegate.application(self, didDiscardSceneSessions: Set(discarded))
+        }
+    }
+
+    /// To a running scene, else to the app delegate. A remote notification is the app's in any case.
+    func deliver(
+        _ content: AppContent, to scene: Scene?, _ finish: @escaping @MainActor (Bool) -> Void
+    ) {
+        guard let scene else { return deliverToDelegate(content, finish) }
+        let outcome = Outcome(finish)
+        if !content.urls.isEmpty {
+            let contexts = content.urls.map(OpenURLContext.init)
+            outcome.add(
+                callOptional("scene(_:openURLContexts:)") {
+                    scene.delegate?.scene(scene, openURLContexts: contexts)
+                } != nil)
+        }
+        if let type = content.handoffUserActivityType ?? content.userActivities.first?.type {
+            call("scene(_:willContinueUserActivityWithType:)") {
+                scene.delegate?.scene(scene, willContinueUserActivityWithType: type)
+            }
+        }
+        for activity in content.userActivities {
+            outcome.add(
+                callOptional("scene(_:continue:)") {
+                    scene.delegate?.scene(scene, continue: UserActivity(activity))
+                } != nil)
+        }
+        if let action = content.quickAction {
+            let completion = outcome.open()
+            call("scene(_:performActionFor:completionHandler:)") {
+                guard let delegate = scene.delegate else { return completion(false) }
+                delegate.scene(
+                    scene, performActionFor: ApplicationShortcutItem(action),
+                    completionHandler: completion)
+            }
+        }
+        if content.remoteNotification != nil {
+            var rest = AppContent()
+            rest.remoteNotification = content.remoteNotification
+            deliverToDelegate(rest, outcome.open())
+        }
+        outcome.close()
+    }
+}

@@ -1,0 +1,84 @@
+internal import Glibc
+internal import GreenroomAppChannel
+
+/// What an app asks of the system. Without Greenroom, the app's own scenes come and go here; everything else
+/// is refused.
+extension Application {
+    /// Brings a scene to the front, or makes a new one for `nil`.
+    /// - Parameter errorHandler: called if that is refused, for example because the manifest does not allow
+    ///   several scenes.
+    public func requestSceneSessionActivation(
+        _ session: SceneSession?, userActivity: UserActivity? = nil,
+        errorHandler: (@MainActor (RequestError) -> Void)? = nil
+    ) {
+        var content = AppContent()
+        if let userActivity { content.userActivities = [userActivity.activity] }
+        let identifier = session?.persistentIdentifier
+        guard channel != nil else {
+            return activateByHand(identifier, content)
+        }
+        ask({ .requestScene(.activate(session: identifier, content), cookie: $0) }) {
+            if case .refused(let code, let reason) = $0 {
+                errorHandler?(RequestError(code: code, description: reason))
+            }
+        }
+    }
+
+    /// Lets a scene in the background update what it shows of itself.
+    public func requestSceneSessionRefresh(_ session: SceneSession) {
+        ask({ .requestScene(.refresh(session: session.persistentIdentifier), cookie: $0) }) { _ in }
+    }
+
+    /// Closes a scene for good.
+    public func requestSceneSessionDestruction(
+        _ session: SceneSession, errorHandler: (@MainActor (RequestError) -> Void)? = nil
+    ) {
+        let identifier = session.persistentIdentifier
+        guard channel != nil else {
+            ownEvents += [
+                .scene(.didDisconnect, session: identifier, cookie: 0),
+                .discardScenes([identifier], cookie: 0),
+            ]
+            return
+        }
+        ask({ .requestScene(.destroy(session: identifier), cookie: $0) }) {
+            if case .refused(let code, let reason) = $0 {
+                errorHandler?(RequestError(code: code, description: reason))
+            }
+        }
+    }
+
+    /// Has the app that is in charge of a URL open it.
+    /// - Throws: ``RequestError``, for example when there is none.
+    public func open(_ url: String) async throws(RequestError) {
+        let answer = await withCheckedContinuation { continuation in
+            ask({ .openURL(url, cookie: $0) }) { continuation.resume(returning: $0) }
+        }
+        if case .refused(let code, let reason) = answer {
+            throw RequestError(code: code, description: reason)
+        }
+    }
+
+    private func ask(
+        _ report: (UInt64) -> AppReport, _ answered: @escaping @MainActor (AppEvent.Answer) -> Void
+    ) {
+        guard let channel else {
+            return answered(.refused(code: ENOTCONN, reason: "the app runs without Greenroom"))
+        }
+        requestCount += 1
+        requests[requestCount] = answered
+        channel.send(.report(report(requestCount)))
+    }
+
+    private func activateByHand(_ identifier: String?, _ content: AppContent) {
+        let session = identifier ?? String(sessions.count + 1)
+        if self.session(withIdentifier: session)?.scene == nil {
+            ownEvents.append(
+                .connectScene(SceneConnection(session: session, content: content, cookie: 0)))
+        }
+        ownEvents += [
+            .scene(.willEnterForeground, session: session, cookie: 0),
+            .scene(.didBecomeActive, session: session, cookie: 0),
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+#define _GNU_SOURCE
+#include "CApplicationKit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/prctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/// Swift's runtime, stubs/CommandLine.cpp. Weak, because it is nobody's promise.
+extern void _swift_stdlib_overrideUnsafeArgvArgc(char **argv, int argc) __attribute__((weak));
+
+/// A vector of pointers into a copy of the strings, null at its end; kept for good, as the kernel's is.
+static char **make_vector(const char *strings, size_t size, size_t count) {
+    char **vector = malloc((count + 1) * sizeof *vector);
+    char *copy = malloc(size ? size : 1);
+    if (!vector || !copy) {
+        free(vector);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, strings, size);
+    for (size_t i = 0; i < count; i++) {
+        vector[i] = copy;
+        copy += strlen(copy) + 1;
+    }
+    vector[count] = NULL;
+    return vector;
+}
+
+int cak_set_environment(const char *strings, size_t size, size_t count) {
+    char **vector = make_vector(strings, size, count);
+    if (!vector) return ENOMEM;
+    environ = vector;
+    return 0;
+}
+
+/// Tells the kernel where the command line is now. It wants the whole map back, which /proc/self/stat
+/// has in its fields 26 to 28 and 45 to 47 (proc_pid_stat(5)); failure only means that ps(1) shows the
+/// prewarm's.
+static void tell_kernel(const char *arguments, const char *end) {
+    char text[1024];
+    FILE *file = fopen("/proc/self/stat", "re");
+    if (!file) return;
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = 0;
+    char *at = strrchr(text, ')');
+    unsigned long long fields[53] = {0};
+    for (unsigned field = 3; at && field < 53; field++) {
+        at = strchr(at, ' ');
+        if (at) fields[field] = strtoull(++at, NULL, 10);
+    }
+    if (!fields[26] || !fields[47]) return;
+    struct prctl_mm_map map = {
+        .start_code = fields[26],
+        .end_code = fields[27],
+        .start_stack = fields[28],
+        .start_data = fields[45],
+        .end_data = fields[46],
+        .start_brk = fields[47],
+        .brk = (unsigned long long)(uintptr_t)sbrk(0),
+        .arg_start = (unsigned long long)(uintptr_t)arguments,
+        .arg_end = (unsigned long long)(uintptr_t)end,
+        .env_start = fields[50],
+        .env_end = fields[51],
+        .exe_fd = (unsigned)-1,
+    };
+    prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
+}
+
+int cak_set_arguments(const char *strings, size_t size, size_t count, bool visibly) {
+    char **vector = make_vector(strings, size, count);
+    if (!vector) return ENOMEM;
+    if (_swift_stdlib_overrideUnsafeArgvArgc)
+        _swift_stdlib_overrideUnsafeArgvArgc(vector, (int)count);
+    if (visibly) tell_kernel(vector[0], vector[0] + size);
+    return 0;
+}

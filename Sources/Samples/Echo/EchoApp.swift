@@ -1,0 +1,31 @@
+internal import ApplicationKit
+internal import Glibc
+
+/// Echo: says back what it hears on a socket that greenroomd holds and hands over (`LISTEN_FDS`,
+/// sd_listen_fds(3)). The first connection launches it in the background. It brings its own loop, poll(2).
+final class EchoApp: ApplicationDelegate {
+    func applicationWillTerminate(_ application: Application) {
+        log("ends after \(Server.shared.count) connections")
+    }
+}
+
+@main enum Program {
+    @MainActor static func main() {
+        let application = ApplicationStart(EchoApp.self)
+        application.processEvents()
+        let server = Server.shared
+        guard server.takeSockets() else {
+            log("no socket was handed over: give the app's manifest a [Socket] ListenStream=")
+            exit(64)
+        }
+        log("serves, launched \(application.launchInfo.reason)")
+        while true {
+            if server.wait(besides: application.channelDescriptor) { application.processEvents() }
+        }
+    }
+}
+
+func log(_ line: String) {
+    var line = "echo: \(line)\n"
+    line.withUTF8 { _ = unsafe write(2, $0.baseAddress, $0.count) }
+}

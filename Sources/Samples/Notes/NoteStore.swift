@@ -1,0 +1,64 @@
+internal import Glibc
+
+/// The notes, a line each in a file: `NOTES_FILE`, else `notes.txt` in the app's data directory.
+@MainActor
+final class NoteStore {
+    private var lines: [String]?
+    private let path: String
+
+    init() {
+        func variable(_ name: String) -> String? {
+            unsafe getenv(name).map { unsafe String(cString: $0) }
+        }
+        let data =
+            variable("XDG_DATA_HOME") ?? (variable("HOME") ?? "/tmp") + "/.local/share"
+        path = variable("NOTES_FILE") ?? data + "/greenroom-notes.txt"
+    }
+
+    var notes: [String] {
+        load()
+        return lines ?? []
+    }
+
+    /// Once; a file that is not there holds no notes.
+    func load() {
+        guard lines == nil else { return }
+        lines = []
+        guard let file = unsafe fopen(path, "re") else { return }
+        defer { unsafe fclose(file) }
+        var text: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while case let count = unsafe fread(&part, 1, part.count, file), count > 0 {
+            text += part[..<count]
+        }
+        lines = text.split(separator: UInt8(ascii: "\n")).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// - Returns: the note's number.
+    func add(_ text: String) -> Int {
+        load()
+        lines?.append(text)
+        save()
+        return lines?.count ?? 0
+    }
+
+    func remove(_ index: Int) -> Bool {
+        guard notes.indices.contains(index) else { return false }
+        lines?.remove(at: index)
+        save()
+        return true
+    }
+
+    /// Whole, by a new file in the old one's place.
+    func save() {
+        guard let lines else { return }
+        let new = path + ".new"
+        guard let file = unsafe fopen(new, "we") else { return complain() }
+        for line in lines { unsafe fputs(line + "\n", file) }
+        guard unsafe fclose(file) == 0, unsafe rename(new, path) == 0 else { return complain() }
+    }
+
+    private func complain() { Terminal.say("\(path) cannot be written: errno \(errno)") }
+}

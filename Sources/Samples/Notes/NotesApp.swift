@@ -1,0 +1,20 @@
+internal import ApplicationKit
+
+/// Notes: one line each, kept in a file, with scenes, a URL scheme (`notes:3`, `notes:new`) and a quick
+/// action (`new-note`). What it shows, it shows on a terminal: `greenroomctl run io.greenroom.Notes`.
+@main final class NotesApp: ApplicationDelegate {
+    static var sceneDelegateClass: (any SceneDelegate.Type)? { NotesScene.self }
+
+    static let store = NoteStore()
+
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool {
+        // Reading the file can wait until the user sees something; a request that needs a note reads it.
+        application.afterLaunch { Self.store.load() }
+        return true
+    }
+
+    func applicationWillTerminate(_ application: Application) { Terminal.say("Goodbye.") }
+}

@@ -1,0 +1,180 @@
+import ApplicationKit
+import Glibc
+
+@MainActor let delegates: [String: any ApplicationDelegate.Type] = [
+    "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
+    "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self,
+]
+
+/// Everything but the two methods whose absence counts.
+@MainActor protocol Talkative: ApplicationDelegate {}
+
+extension Talkative {
+    func will(_ application: Application, _ options: Application.LaunchOptions?) -> Bool {
+        say("willFinishLaunching \(words(options)) \(application.applicationState)")
+        return variable("PROBE_WILL") != "false"
+    }
+    func did(_ application: Application, _ options: Application.LaunchOptions?) -> Bool {
+        say("didFinishLaunching \(words(options)) \(application.applicationState)")
+        return variable("PROBE_DID") != "false"
+    }
+    private func words(_ options: Application.LaunchOptions?) -> String {
+        options?.keys.description ?? "nil"
+    }
+
+    func application(_ application: Application, loadInterfaceNamed name: String) {
+        say("loadInterface \(name)")
+    }
+    func applicationDidBecomeActive(_ application: Application) {
+        say("didBecomeActive \(application.applicationState)")
+    }
+    func applicationWillResignActive(_ application: Application) {
+        say("willResignActive \(application.applicationState)")
+    }
+    func applicationDidEnterBackground(_ application: Application) {
+        say("didEnterBackground \(application.applicationState)")
+    }
+    func applicationWillEnterForeground(_ application: Application) {
+        say("willEnterForeground \(application.applicationState)")
+    }
+    func applicationWillTerminate(_ application: Application) { say("willTerminate") }
+    func applicationDidReceiveMemoryWarning(_ application: Application) { say("memoryWarning") }
+    func applicationSignificantTimeChange(_ application: Application) { say("timeChange") }
+    func applicationProtectedDataWillBecomeUnavailable(_ application: Application) {
+        say("protectedDataWillBecomeUnavailable \(secret(application))")
+    }
+    func applicationProtectedDataDidBecomeAvailable(_ application: Application) {
+        say("protectedDataDidBecomeAvailable \(secret(application))")
+    }
+    private func secret(_ application: Application) -> String {
+        ["token", "absent"].map { name in
+            do throws(ProtectedDataError) {
+                let bytes = try application.credential(named: name)
+                return "\(name)=" + (bytes.map { String(decoding: $0, as: UTF8.self) } ?? "nil")
+            } catch {
+                return "\(name): \(error)"
+            }
+        }.joined(separator: ", ")
+    }
+
+    func application(
+        _ application: Application, open url: String, options: OpenURLContext.Options
+    ) -> Bool {
+        say("open \(url) from \(options.sourceApplication ?? "-") \(application.applicationState)")
+        return variable("PROBE_OPEN") != "false"
+    }
+    func application(
+        _ application: Application, performActionFor shortcutItem: ApplicationShortcutItem,
+        completionHandler: @escaping @MainActor (Bool) -> Void
+    ) {
+        say("performAction \(shortcutItem.type)")
+        if variable("PROBE_ACTION") == "later" {
+            Task {
+                try? await Task.sleep(for: .milliseconds(1))
+                say("performed later")
+                completionHandler(true)
+            }
+        } else {
+            completionHandler(variable("PROBE_ACTION") != "false")
+        }
+    }
+    func application(
+        _ application: Application, willContinueUserActivityWithType userActivityType: String
+    ) -> Bool {
+        say("willContinue \(userActivityType)")
+        return false
+    }
+    func application(_ application: Application, continue userActivity: UserActivity) -> Bool {
+        say("continue \(userActivity.activityType) \(userActivity.userInfo)")
+        return true
+    }
+    func application(
+        _ application: Application, didReceiveRemoteNotification payload: String,
+        fetchCompletionHandler completionHandler:
+            @escaping @MainActor (Application.BackgroundFetchResult) -> Void
+    ) {
+        say("remoteNotification \(payload)")
+        completionHandler(.newData)
+    }
+
+    func application(
+        _ application: Application, didDiscardSceneSessions sceneSessions: Set<SceneSession>
+    ) {
+        say("didDiscard \(sceneSessions.map(\.persistentIdentifier).sorted())")
+    }
+}
+
+final class Both: Talkative {
+    init() {
+        say("delegate")
+        Application.notificationCenter.addObserver(
+            forName: Application.didFinishLaunchingNotification
+        ) { note in
+            say("didFinishLaunchingNotification \(note.userInfo?.keys.description ?? "nil")")
+        }
+    }
+    func application(
+        _ application: Application,
+        willFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { will(application, launchOptions) }
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { did(application, launchOptions) }
+}
+
+final class Will: Talkative {
+    func application(
+        _ application: Application,
+        willFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { will(application, launchOptions) }
+}
+
+final class Did: Talkative {
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { did(application, launchOptions) }
+}
+
+final class Neither: Talkative {}
+
+/// Leaves out everything.
+final class Bare: ApplicationDelegate {
+    init() { say("bare") }
+}
+
+/// Tells of the environment, and keeps the main actor busy in all ways.
+final class Busy: Talkative {
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool {
+        application.afterLaunch { say("afterLaunch \(application.applicationState)") }
+        Task {
+            say("task prewarm=\(variable("ActivePrewarm") ?? "-")")
+            await Self.elsewhere()
+            say("back on the main thread: \(pthread_equal(pthread_self(), mainThread) != 0)")
+            let info = application.launchInfo
+            say("prewarmed \(info.wasPrewarmed) because \(info.reason)")
+            do throws(RequestError) {
+                try await application.open("https://example.org")
+                say("opened")
+            } catch {
+                say("not opened: \(error)")
+            }
+        }
+        let fromInfo = application.launchInfo.arguments.dropFirst()
+        let isSame = fromInfo == CommandLine.arguments.dropFirst()
+        say("arguments \(fromInfo) \(isSame) prewarm=\(variable("ActivePrewarm") ?? "-")")
+
+        say("channel in environment: \(variable("GREENROOM_CHANNEL") != nil)")
+        if variable("PROBE_SLOW") != nil { usleep(260_000) }
+        return true
+    }
+    @concurrent private static func elsewhere() async {
+        let thread = pthread_self()
+        let main = await MainActor.run { mainThread }
+        say("off the main thread: \(pthread_equal(thread, main) == 0)")
+    }
+}

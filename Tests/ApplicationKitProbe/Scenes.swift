@@ -1,0 +1,72 @@
+import ApplicationKit
+
+final class SceneApp: Talkative {
+    static var sceneDelegateClass: (any SceneDelegate.Type)? { TalkativeScene.self }
+
+    func application(
+        _ application: Application,
+        willFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { will(application, launchOptions) }
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool { did(application, launchOptions) }
+
+    func application(
+        _ application: Application, configurationForConnecting session: SceneSession,
+        options: Scene.ConnectionOptions
+    ) -> SceneConfiguration {
+        say(
+            "configuration \(session.persistentIdentifier) \(session.role.rawValue) \(options.urlContexts.map(\.url)) \(application.applicationState)"
+        )
+        return session.configuration
+    }
+}
+
+final class TalkativeScene: SceneDelegate {
+    func scene(
+        _ scene: Scene, willConnectTo session: SceneSession,
+        options: Scene.ConnectionOptions
+    ) {
+        tell("willConnect", scene)
+        if !options.isEmpty {
+            say(
+                "options \(options.urlContexts.map(\.url)) \(options.shortcutItem?.type ?? "-") \(options.userActivities.map(\.activityType)) \(options.notificationResponse?.actionIdentifier ?? "-")"
+            )
+        }
+        if let activity = session.stateRestorationActivity {
+            say("restore \(activity.activityType)")
+        }
+    }
+    func sceneDidDisconnect(_ scene: Scene) { tell("didDisconnect", scene) }
+    func sceneWillEnterForeground(_ scene: Scene) { tell("willEnterForeground", scene) }
+    func sceneDidBecomeActive(_ scene: Scene) {
+        tell("didBecomeActive", scene)
+        scene.didDrawFirstFrame()
+    }
+    func sceneWillResignActive(_ scene: Scene) { tell("willResignActive", scene) }
+    func sceneDidEnterBackground(_ scene: Scene) { tell("didEnterBackground", scene) }
+    func scene(_ scene: Scene, openURLContexts urlContexts: [OpenURLContext]) {
+        say("scene opens \(urlContexts.map(\.url))")
+        let application = Application.shared
+        switch urlContexts.first?.url {
+        case "notes://another":
+            application.requestSceneSessionActivation(nil) { say("refused: \($0)") }
+        case "notes://close": application.requestSceneSessionDestruction(scene.session)
+        default: break
+        }
+    }
+    func scene(
+        _ scene: Scene, performActionFor shortcutItem: ApplicationShortcutItem,
+        completionHandler: @escaping @MainActor (Bool) -> Void
+    ) {
+        say("scene performs \(shortcutItem.type)")
+        completionHandler(true)
+    }
+
+    private func tell(_ what: String, _ scene: Scene) {
+        say(
+            "\(scene.session.persistentIdentifier) \(what) \(scene.activationState) app \(Application.shared.applicationState)"
+        )
+    }
+}

@@ -1,0 +1,177 @@
+import GreenroomAppChannel
+import TestSupport
+import Testing
+
+/// Why an app was launched, and what its two answers do to it.
+@Suite struct LaunchReasonTests {
+    typealias Start = AppProcess.Start
+
+    /// Launches without scenes and into the foreground; what the app said after `main`, and whether it accepted.
+    private func launch(
+        _ delegate: String, _ content: AppContent, _ reason: AppLaunch.Reason = .url,
+        _ environment: [String] = [], start: Start = .prewarmed
+    ) throws -> (lines: [String], handled: Bool) {
+        let app = try AppProcess(delegate, start, environment: environment)
+        try app.launch(
+            AppLaunch(cookie: 1, reason: reason, content: content), start,
+            environment: environment)
+        let handled = try app.awaitAcknowledgement(1)
+        try app.tell(.didBecomeActive)
+        return (Array(try app.end().dropFirst()), handled)
+    }
+
+    private static let url: AppContent = {
+        var content = AppContent()
+        var url = AppContent.OpenURL("notes://1")
+        url.sourceApplication = "org.example.mail"
+        content.urls = [url]
+        return content
+    }()
+
+    private static let opened = "open notes://1 from org.example.mail inactive"
+
+    @Test(arguments: Start.allCases)
+    func `a URL is in the launch options and opened after both have said true`(
+        start: Start
+    ) throws {
+        let (lines, handled) = try launch("both", Self.url, start: start)
+        let options = #"["url", "sourceApplication"]"#
+        #expect(handled)
+        #expect(
+            lines == [
+                "delegate", "willFinishLaunching \(options) inactive",
+                "didFinishLaunching \(options) inactive",
+                "didFinishLaunchingNotification \(options)", Self.opened,
+                "didBecomeActive active", "willTerminate",
+            ])
+    }
+
+    @Test(
+        arguments: [
+            ("both", [String](), true), ("both", ["PROBE_WILL=false"], false),
+            ("both", ["PROBE_DID=false"], false),
+            ("both", ["PROBE_WILL=false", "PROBE_DID=false"], false),
+            ("will", [], true), ("will", ["PROBE_WILL=false"], false),
+            ("will", ["PROBE_DID=false"], true), ("did", [], true),
+            ("did", ["PROBE_DID=false"], false), ("did", ["PROBE_WILL=false"], true),
+            ("neither", ["PROBE_WILL=false", "PROBE_DID=false"], true),
+        ])
+    func
+        `if either method returns false the system does not open the URL; one that is missing does not count`(
+            delegate: String, environment: [String], opens: Bool
+        ) throws
+    {
+        let (lines, handled) = try launch(delegate, Self.url, .url, environment)
+        #expect(lines.contains(Self.opened) == opens)
+        #expect(handled == opens)
+    }
+
+    @Test(arguments: ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_X=1"])
+    func `an activity is not continued if either method returns false`(variable: String) throws {
+        var activity = AppContent.Activity("editing")
+        activity.userInfo = ["line": "7"]
+        var content = AppContent()
+        content.userActivities = [activity]
+        let (lines, _) = try launch("both", content, .userActivity, [variable])
+        let expected =
+            variable == "PROBE_X=1"
+            ? ["willContinue editing", #"continue editing ["line": "7"]"#] : []
+        #expect(lines.filter { $0.contains("ontinue") } == expected)
+        #expect(lines[1].contains("userActivityDictionary"))
+    }
+
+    @Test(arguments: ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_ACTION=later", "PROBE_X=1"])
+    func `performActionFor is not called if a method says that it handled the quick action`(
+        variable: String
+    ) throws {
+        var content = AppContent()
+        content.quickAction = .init("new-note")
+        let (lines, _) = try launch("both", content, .quickAction, [variable])
+        #expect(lines[1].contains(#"["shortcutItem"]"#))
+        let isHandled = variable == "PROBE_WILL=false" || variable == "PROBE_DID=false"
+        #expect(lines.contains("performAction new-note") == !isHandled)
+    }
+
+    @Test(arguments: ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_X=1"])
+    func `the return value is ignored if the app launches for a remote notification`(
+        variable: String
+    ) throws {
+        var content = AppContent()
+        content.remoteNotification = #"{"a":1}"#
+        let (lines, handled) = try launch("both", content, .remoteNotification, [variable])
+        #expect(handled)
+        #expect(lines.contains(#"remoteNotification {"a":1}"#))
+    }
+
+    @Test func `every key of the launch options has its typed value`() throws {
+        var content = Self.url
+        content.urls[0].annotation = "a"
+        content.urls[0].eventAttribution = "e"
+        content.localNotification = "l"
+        content.remoteNotification = "r"
+        content.isForLocation = true
+        content.newsstandDownloads = ["n"]
+        content.bluetoothCentrals = ["c"]
+        content.bluetoothPeripherals = ["p"]
+        content.userActivities = [.init("t")]
+        content.quickAction = .init("q")
+        content.cloudKitShareMetadata = "s"
+        let (lines, _) = try launch("will", content)
+        #expect(
+            lines[0] == """
+                willFinishLaunching ["url", "sourceApplication", "annotation", "localNotification", \
+                "remoteNotification", "location", "newsstandDownloads", "bluetoothCentrals", \
+                "bluetoothPeripherals", "userActivityDictionary", "userActivityType", "shortcutItem", \
+                "cloudKitShareMetadata", "eventAttribution"] inactive
+                """)
+    }
+
+    @Test func `the same requests reach a running app`() throws {
+        let app = try AppProcess("both", .cold, environment: ["PROBE_ACTION=later"])
+        try app.launch(AppLaunch(cookie: 1), .cold)
+        var content = Self.url
+        content.userActivities = [.init("editing")]
+        content.quickAction = .init("new")
+        content.remoteNotification = "r"
+        #expect(try app.tell(.deliver(content, session: nil, cookie: 2)))
+        let lines = try app.end().dropFirst(5)
+        #expect(
+            Array(lines) == [
+                Self.opened, "willContinue editing", "continue editing [:]", "performAction new",
+                "remoteNotification r", "performed later", "willTerminate",
+            ])
+    }
+
+    @Test func `an app that cannot do what a request asks says so`() throws {
+        let app = try AppProcess(
+            "both", .cold, environment: ["PROBE_OPEN=false", "PROBE_ACTION=false"])
+        try app.launch(AppLaunch(cookie: 1), .cold)
+        var action = AppContent()
+        action.quickAction = .init("new")
+        #expect(try !app.tell(.deliver(Self.url, session: nil, cookie: 2)))
+        #expect(try !app.tell(.deliver(action, session: nil, cookie: 3)))
+        let bare = try AppProcess("bare", .cold)
+        try bare.launch(AppLaunch(cookie: 1), .cold)
+        #expect(try !bare.tell(.deliver(Self.url, session: nil, cookie: 2)))
+        #expect(try !bare.tell(.deliver(action, session: nil, cookie: 3)))
+    }
+
+    @Test func `a scene gets what is meant for it`() throws {
+        let app = try AppProcess("scenes", .cold)
+        try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .cold)
+        try app.connect("s1")
+        var content = Self.url
+        content.quickAction = .init("new")
+        content.remoteNotification = "r"
+        #expect(try app.tell(.deliver(content, session: "s1", cookie: 2)))
+        // This scene's delegate has no method for activities.
+        var activity = AppContent()
+        activity.userActivities = [.init("editing")]
+        #expect(try !app.tell(.deliver(activity, session: "s1", cookie: 3)))
+        #expect(
+            try app.end().suffix(4) == [
+                #"scene opens ["notes://1"]"#, "scene performs new", "remoteNotification r",
+                "willTerminate",
+            ])
+    }
+}

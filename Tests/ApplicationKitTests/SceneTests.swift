@@ -1,0 +1,90 @@
+import GreenroomAppChannel
+import TestSupport
+import Testing
+
+/// Several scenes, and what apps ask about them.
+@Suite struct SceneTests {
+    private func launched() throws -> AppProcess {
+        let app = try AppProcess("scenes", .cold)
+        try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .cold)
+        try app.connect("s1")
+        try app.tell(.willEnterForeground, "s1")
+        try app.tell(.didBecomeActive, "s1")
+        return app
+    }
+
+    private func open(_ url: String, _ app: AppProcess) throws {
+        var content = AppContent()
+        content.urls = [.init(url)]
+        #expect(try app.tell(.deliver(content, session: "s1", cookie: app.nextCookie())))
+    }
+
+    private func request(of app: AppProcess) -> (AppReport.SceneRequest, UInt64)? {
+        for report in app.reports {
+            if case .requestScene(let request, let cookie) = report { return (request, cookie) }
+        }
+        return nil
+    }
+
+    @Test func `an app asks for another scene and is told if it cannot have one`() throws {
+        let app = try launched()
+        try open("notes://another", app)
+        let (asked, cookie) = try #require(request(of: app))
+        #expect(asked == .activate(session: nil, AppContent()))
+        try app.send(.answer(request: cookie, .refused(code: 1, reason: "MultipleScenes= is no")))
+        #expect(try app.end().suffix(2) == ["refused: MultipleScenes= is no", "willTerminate"])
+    }
+
+    @Test func `an app closes a scene for good`() throws {
+        let app = try launched()
+        try open("notes://close", app)
+        let (asked, cookie) = try #require(request(of: app))
+        #expect(asked == .destroy(session: "s1"))
+        try app.send(.answer(request: cookie, .done))
+        try app.tell(.didDisconnect, "s1")
+        try app.tell(.discardScenes(["s1"], cookie: 50))
+        #expect(
+            try app.end().suffix(3) == [
+                "s1 didDisconnect unattached app background", #"didDiscard ["s1"]"#,
+                "willTerminate",
+            ])
+    }
+
+    @Test func `sessions that were discarded while the app did not run are told at its launch`()
+        throws
+    {
+        let app = try AppProcess("scenes", .prewarmed)
+        try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .prewarmed)
+        try app.tell(.discardScenes(["old", "older"], cookie: 2))
+        try app.connect("s1")
+        let lines = try app.end()
+        #expect(lines[3] == #"didDiscard ["old", "older"]"#)
+        #expect(lines[4].hasPrefix("configuration s1"))
+    }
+
+    @Test func `a session that comes back brings its activity`() throws {
+        let app = try launched()
+        try app.tell(.willResignActive, "s1")
+        try app.tell(.didEnterBackground, "s1")
+        try app.tell(.didDisconnect, "s1")
+        try app.tell(
+            .connectScene(
+                SceneConnection(session: "s1", restoration: .init("editing"), cookie: 60)))
+        #expect(try app.end().suffix(2) == ["restore editing", "willTerminate"])
+    }
+
+    @Test func `app-level foreground events are not for apps with scenes`() throws {
+        let app = try launched()
+        for event: AppEvent.Lifecycle in [
+            .willResignActive, .didEnterBackground, .willEnterForeground, .didBecomeActive,
+        ] {
+            #expect(try app.tell(event))
+        }
+        try app.tell(.didReceiveMemoryWarning)
+        #expect(
+            try app.end().suffix(3) == [
+                "s1 didBecomeActive foregroundActive app active", "memoryWarning",
+                "willTerminate",
+            ])
+    }
+}

@@ -1,0 +1,14 @@
+/// Says a byte when its delegate is reached: what an app pays for linking ApplicationKit.
+import ApplicationKit
+import Glibc
+
+@main final class KitApp: ApplicationDelegate {
+    func application(
+        _ application: Application,
+        didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
+    ) -> Bool {
+        var byte: UInt8 = 1
+        write(1, &byte, 1)
+        exit(0)
+    }
+}
