@@ -71,12 +71,14 @@ import GreenroomAppChannel
         case .launch: return
         case .lifecycle(let event, _): word = "\(event)"
         case .connectScene(let connection):
-            word = "connect \(connection.session)\(words(connection.content))"
+            let place = connection.isForForeground ? "" : " in the background"
+            word = "connect \(connection.session)\(place)\(words(connection.content))"
         case .scene(let transition, let session, _): word = "\(transition) \(session)"
         case .discardScenes(let sessions, _):
             word = "discard \(sessions.joined(separator: " "))"
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
+        case .credentials: word = "credentials"
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         }

@@ -238,6 +238,8 @@ import Testing
             let scenes = try client.instance(instance).scenes ?? []
             return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
         }
+        // It takes its messages in order: the answer lies before this one's.
+        try daemon.client().change(.background, instance)
         #expect(probe.told(in: daemon).contains("answer 7 done"))
     }
 
@@ -247,6 +249,8 @@ import Testing
         let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance
         try daemon.awaitState(.background, of: instance)
         #expect(
-            probe.told(in: daemon) == ["launch user background unlocked", "connect 1"])
+            probe.told(in: daemon) == [
+                "launch user background unlocked", "connect 1 in the background",
+            ])
     }
 }

@@ -96,6 +96,7 @@ final class ApplicationChannels {
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
             var connection = SceneConnection(session: session, cookie: pending.cookie)
+            connection.isForForeground = pending.step == .connect
             connection.configuration = catalog[app]?.sceneConfiguration
             connection.content = contents.removeValue(forKey: instance) ?? AppContent()
             return send(.connectScene(connection), to: instance)
