@@ -74,6 +74,7 @@ extension AppManifest {
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
         let application = readApplication(&reader, kind)
+        let timer = readTimer(&reader, kind)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -91,7 +92,7 @@ extension AppManifest {
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
-            application: application)
+            application: application, timer: timer)
     }
 
     private enum Instances: String, CaseIterable {

@@ -53,6 +53,8 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Application]
 
     public var application = Application()
+    /// `[Timer]`
+    public var timer: Timer?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

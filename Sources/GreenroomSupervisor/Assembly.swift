@@ -28,6 +28,7 @@ public final class Daemon {
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
     private let staleness: StalenessWatcher
+    private let timers = AppTimers()
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -95,6 +96,7 @@ public final class Daemon {
         supervisor.control = control
         let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
         supervisor.applications = applications
+        timers.launch = { [unowned self] in control.launchForTimer($0) }
         applications.open = { [unowned self] in control.openURL($0, from: $1) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
@@ -259,6 +261,8 @@ public final class Daemon {
             staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
             supervisor.handle(.appInstalled(catalog[app.identifier]!.description))
         }
+        timers.update(
+            catalog.table.values.map { ($0.identifier, $0.timer) }, reporter: reporter)
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {

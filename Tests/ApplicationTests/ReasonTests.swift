@@ -156,6 +156,41 @@ import Testing
     }
 }
 
+@Suite struct `Apps that are launched without being asked` {
+    private static let app = "org.example.app"
+
+    @Test func `a timer launches an app in the background, again and again`() throws {
+        var probe = Probe(Self.app)
+        probe.timer = ["OnActiveSec=200ms", "OnUnitActiveSec=300ms"]
+        let daemon = try TestDaemon.with(probe)
+        let watcher = try daemon.watch()
+        for _ in 0..<2 {
+            let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
+            let instance = try #require(launched.instance)
+            try watcher.awaitState(.background, of: instance)
+            try daemon.client().change(.kill, instance)
+        }
+        #expect(
+            probe.told(in: daemon).prefix(2) == [
+                "launch timer background unlocked", "didEnterBackground",
+            ])
+    }
+
+    @Test func `a timer goes with its manifest`() throws {
+        var probe = Probe(Self.app)
+        probe.timer = ["OnActiveSec=600ms"]
+        let daemon = try TestDaemon.with(probe)
+        let watcher = try daemon.watch()
+        probe.timer = []
+        try probe.install(in: daemon)
+        _ = try daemon.client().reload()
+        #expect(throws: (any Error).self) {
+            try watcher.next(milliseconds: 1200)
+        }
+        #expect(probe.told(in: daemon).isEmpty)
+    }
+}
+
 @Suite struct `Scenes of real apps` {
     private static let app = "org.example.app"
 

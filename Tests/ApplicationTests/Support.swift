@@ -8,6 +8,7 @@ struct Probe {
     let identifier: String
     var scenes = ""
     var application: [String] = []
+    var timer: [String] = []
     var environment: [String] = []
     var lines: [String] = []
     var prewarm = 0
@@ -31,6 +32,9 @@ struct Probe {
             [Application]
             \(scenes)
             \(application.joined(separator: "\n"))
+
+            [Timer]
+            \(timer.joined(separator: "\n"))
 
             """
         try daemon.directory.write(text, to: "apps/\(identifier).app")

@@ -108,7 +108,7 @@ import UnitFile
         ),
         (
             "[Unit]",
-            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Application]"
+            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Application] and [Timer]"
         ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])

@@ -106,7 +106,7 @@ struct AppLoader {
             description: description(
                 of: manifest, account: owner.account, key: pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            application: manifest.application, poolEnvironment: pool)
+            application: manifest.application, timer: manifest.timer, poolEnvironment: pool)
     }
 
     private func ineligibility(

@@ -61,6 +61,7 @@ struct InstalledApp: Sendable {
 
     /// What an SDK app may be asked for, and shows.
     var application = AppManifest.Application()
+    var timer: AppManifest.Timer?
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }

@@ -220,6 +220,18 @@ extension ControlHandler {
         }
     }
 
+    func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
+
+    /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
+    /// is tried again with the next event.
+    private func launchForSystem(_ identifier: AppIdentifier, _ reason: AppLaunch.Reason) {
+        guard let app = catalog[identifier] else { return }
+        let request = supervisor.applications.newRequest()
+        try? begin(
+            app, AppContent(), reason, inBackground: true, request,
+            LaunchIdentifier(newLaunchIdentifier()))
+    }
+
     private func setDefault(
         _ name: String, _ handles: String, _ connection: ControlConnection
     ) throws(ControlError) {
