@@ -6,7 +6,10 @@
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
+#   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
+#   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
+#   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 
@@ -23,6 +26,8 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+# (SECONDS itself is also the shell's clock.)
+FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
 SWIFT      ?= swift
 CLANG      ?= clang
@@ -37,8 +42,8 @@ export SWIFT_BACKTRACE := enable=no
 -include Sources/CPrewarm/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots bench simulate install uninstall test-asan test-tsan \
-    setup setup-demo build release clean units
+.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
+    test-tsan setup setup-demo build release clean units deb test-deb
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -82,13 +87,33 @@ snapshots: build
 	@UPDATE_SNAPSHOTS=1 $(SWIFT) test --skip-build --disable-xctest \
 	    --filter '^(GreenroomCommandsTests|ManualTests)' | grep -E '^✘' || true
 	@git --no-pager diff --stat -- Tests Sources/Documentation
+test-deb: deb
+	@Tests/packages/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+# By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
+DOCC ?= $(dir $(realpath $(shell command -v $(SWIFT))))docc
+docs: setup
+	@[ -x $(DOCC) ] || { echo "docs: no docc beside $(SWIFT); set DOCC=" >&2; exit 1; }
+	@rm -rf .build/symbols .build/Greenroom.doccarchive && mkdir -p .build/symbols
+	@$(SWIFT) package dump-symbol-graph --minimum-access-level public \
+	    --skip-synthesized-members >.build/symbols/log
+	@for target in Sources/*/; do cp .build/*/symbolgraph/$$(basename $$target)[.@]*json .build/symbols/ \
+	    2>/dev/null || true; done
+	@$(DOCC) convert Sources/Documentation/Greenroom.docc --output-path .build/Greenroom.doccarchive \
+	    --additional-symbol-graph-dir .build/symbols --fallback-display-name Greenroom \
+	    --fallback-bundle-identifier io.greenroom --transform-for-static-hosting \
+	    >.build/symbols/docc.log 2>&1 || { cat .build/symbols/docc.log >&2; exit 1; }
+	@echo "docs: any web server over .build/Greenroom.doccarchive, for one python3 -m http.server"
+fuzz: setup
+	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 demo: setup-demo release
 	@Tests/demo/demo.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@for app in bench-plain-app bench-kit-app; do $(SWIFT) build -c release \
 	    --scratch-path .build/daemon --static-swift-stdlib --product $$app; done
 	@Tests/Benchmarks/sdk.py --programs .build/daemon/release
@@ -97,7 +122,9 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-UNITS := greenroomd.service greenroomd.socket greenroom-apps.service
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom.slice
+VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
+    Sources/GreenroomCommands/Greenroomctl.swift)
 units:
 	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
 	    mkdir -p .build/units/$$(dirname $$unit); \
@@ -111,6 +138,9 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
+	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
+	@install -D -m 644 systemd/greenroom.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/greenroom.conf
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog systemd/greenroom.catalog
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
 	@for page in $(MANUAL); do \
 	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
@@ -129,9 +159,16 @@ uninstall:
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
+	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 	@rm -f $(foreach page,$(MANUAL),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
+
+# The Debian packages, in .build/packages. VERSION= for one that is to replace another.
+deb: release
+	@mkdir -p .build/packages
+	@config/debian/build $(VERSION) $(abspath .build/packages)
 
 clean:
 	@rm -rf .build

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +26,11 @@ int gr_open(const char *path, int flags, uint32_t mode) {
 
 int gr_openat(int dir, const char *path, int flags, uint32_t mode) {
     return openat(dir, path, flags | O_CLOEXEC, mode);
+}
+
+int gr_open_in_root(int dir, const char *path, int flags) {
+    struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+    return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
 int gr_dup_cloexec(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
@@ -154,6 +160,18 @@ int gr_signalfd_read(int fd) {
     ssize_t count = read(fd, &info, sizeof info);
     if (count == (ssize_t)sizeof info) return (int)info.ssi_signo;
     return count < 0 && errno != EAGAIN ? -1 : 0;
+}
+
+int gr_stop_group(int signal) {
+    sigset_t set = set_of(&signal, 1), before;
+    if (kill(0, signal) < 0) return -1;
+    if (sigprocmask(SIG_UNBLOCK, &set, &before) < 0) return -1;
+    return sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool gr_signal_is_ignored(int signal) {
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 const char *gr_error_name(int error) { return strerrorname_np(error); }

@@ -2,9 +2,9 @@
  * and exec the child shares the parent's memory, so it may not allocate, lock or touch reference
  * counts. It only makes system calls, has one way out (exit_group) and reports through `struct job`. */
 #define _GNU_SOURCE
-#include "CGreenroomLinux.h"
+#include "job.h"
+#include "keeper.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
@@ -12,12 +12,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -38,29 +37,6 @@ struct clone3_args {
 /* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and a page to spare. It lies in
  * the parent's own frame, so spawns of several threads do not meet. */
 enum { CHILD_STACK = 16 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
-
-struct job {
-    const struct gr_spawn_request *request;
-    const struct gr_fd_mapping *fds;  /* sorted by `to` */
-    bool join_cgroup;                 /* clone did not do it */
-    bool has_handlers;                /* clone did not clear them */
-    uint64_t ignored;                 /* signals, 1 << (number - 1) */
-    bool raises_descriptor_limit;
-    int cwd;                          /* the directory's descriptor, or -1 */
-    volatile int error, stage;
-};
-
-static _Noreturn void fail(struct job *job, int stage) {
-    job->error = errno;
-    job->stage = stage;
-    /* Not libc's _exit: a sanitizer would end its own work there, in memory that is our parent's. */
-    for (;;) (void)syscall(SYS_exit_group, 127);
-}
-
-#define TRY(stage, call) \
-    do { \
-        if ((call) < 0) fail(job, stage); \
-    } while (0)
 
 /* Raw calls: glibc refuses its two internal signals. The kernel's struct begins with the handler and
  * is all zero bytes for SIG_DFL. */
@@ -161,6 +137,14 @@ static void place_descriptors(struct job *job) {
     TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
+/* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). */
+static void take_terminal(struct job *job) {
+    int fd = 0;
+    while (fd < 2 && ioctl(fd, TIOCSCTTY, 0) < 0) fd++;
+    if (fd == 2) TRY(GR_STAGE_SESSION, ioctl(fd, TIOCSCTTY, 0));
+    keep_job_control();
+}
+
 /* Raw: glibc's setters signal every thread of the process, which here are the parent's. */
 static void take_identity(struct job *job) {
     const struct gr_spawn_request *r = job->request;
@@ -178,9 +162,15 @@ static int child(void *argument) {
     if (r->umask >= 0) umask((mode_t)r->umask);
     if (r->has_oom_score) adjust_oom_score(job);
     set_limits(job, true);
+    gr_enter_namespaces(job);
+    gr_make_mounts(job);
     place_descriptors(job);
+    if (r->controlling_terminal) take_terminal(job);
     set_limits(job, false);
+    gr_bound_capabilities(job);
+    gr_keep_capabilities(job);
     if (r->has_identity) take_identity(job);
+    gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     /* As the app's user: it must be allowed to enter it. */
@@ -188,6 +178,7 @@ static int child(void *argument) {
     else if (r->cwd) TRY(GR_STAGE_DIRECTORY, chdir(r->cwd));
     uint64_t none = 0;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
+    gr_install_filters(job);
     execve(r->path, r->argv, r->envp);
     fail(job, GR_STAGE_EXECUTE);
 }
@@ -245,13 +236,20 @@ static bool clone3_is_missing(int error) {
     return error == ENOSYS || error == EPERM || error == E2BIG || error == EINVAL;
 }
 
+/* Only clone can make a user namespace for a process that shares memory; the others the child
+ * makes itself, so that a failure of theirs has a name of its own. */
+static uint64_t clone_flags(const struct gr_spawn_request *r) {
+    uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+    return r->confinement && r->confinement->in_user_namespace ? flags | CLONE_NEWUSER : flags;
+}
+
 /* Returns the child's pid or -errno. Falls back to clone(2), where the child joins its cgroup
  * itself: that waits for a grace period of the kernel (7 ms, not 0.1), hence only a fallback. */
 static long start_child(struct job *job, int *pidfd, char *stack) {
     static _Atomic bool no_clone3;
     const struct gr_spawn_request *r = job->request;
     struct clone3_args args = {
-        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+        .flags = clone_flags(r) | CLONE_CLEAR_SIGHAND,
         .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD,
         .stack = (uintptr_t)stack, .stack_size = CHILD_STACK,
     };
@@ -265,7 +263,7 @@ static long start_child(struct job *job, int *pidfd, char *stack) {
     }
     job->join_cgroup = r->cgroup >= 0;
     job->has_handlers = true;
-    long pid = clone_call(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+    long pid = clone_call(SYS_clone, (long)clone_flags(r) | SIGCHLD,
                           (long)(stack + CHILD_STACK), (long)pidfd, child, job);
     if (pid < 0) return pid;
     if (!r->without_clone3) atomic_store_explicit(&no_clone3, true, memory_order_relaxed);
@@ -290,7 +288,9 @@ static bool raises_descriptor_limit(const struct gr_spawn_request *r) {
 }
 
 static struct gr_spawned failure(int stage, int error) {
-    return (struct gr_spawned){ .pid = -1, .pidfd = -1, .error = error, .stage = stage };
+    return (struct gr_spawned){
+        .pid = -1, .pidfd = -1, .error = error, .stage = stage, .step = -1,
+    };
 }
 
 struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
@@ -298,19 +298,22 @@ struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
     struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
     if (request->fd_count < 0 || request->fd_count > GR_SPAWN_DESCRIPTORS_MAX)
         return failure(GR_STAGE_DESCRIPTORS, E2BIG);
+    if (request->confinement && request->confinement->mount_count > GR_MOUNTS_MAX)
+        return failure(GR_STAGE_MOUNTS, E2BIG);
     if (request->fd_count > 0)
         memcpy(fds, request->fds, sizeof *fds * (size_t)request->fd_count);
     sort_by_target(fds, request->fd_count);
     struct job job = { .request = request, .fds = fds, .cwd = request->cwd_fd,
                        .raises_descriptor_limit = raises_descriptor_limit(request),
-                       .ignored = ignored_signals() };
+                       .ignored = ignored_signals(), .step = -1 };
 
     /* No handler of the parent may run in the child, on this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
     /* A change of user id in the child clears "dumpable" of the memory it shares with us. The
      * kernel thereby keeps the new user from tracing it; we take ours back once it has its own. */
-    int dumpable = request->has_identity ? prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) : -1;
+    bool changes = request->has_identity || request->confinement;
+    int dumpable = changes ? prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) : -1;
     int pidfd = -1;
     long pid = start_child(&job, &pidfd, stack);
     if (dumpable == 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -319,13 +322,17 @@ struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
     if (pid < 0) {
         int error = (int)-pid;
         bool ours = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+        if (!ours && clone_flags(request) & CLONE_NEWUSER)
+            return failure(GR_STAGE_USER_NAMESPACE, error);
         return failure(request->cgroup >= 0 && !ours ? GR_STAGE_CGROUP : GR_STAGE_CLONE, error);
     }
     if (job.error != 0) { /* it never became the app: nobody else is to see it */
         siginfo_t info;
         while (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0 && errno == EINTR) {}
         close(pidfd);
-        return failure(job.stage, job.error);
+        struct gr_spawned result = failure(job.stage, job.error);
+        result.step = job.step;
+        return result;
     }
     return (struct gr_spawned){ .pid = (pid_t)pid, .pidfd = pidfd };
 }

@@ -1,5 +1,6 @@
 #include "descriptors.h"
 
+#include "../CGreenroomLinux/keeper.h"
 #include "system.h"
 
 #include <asm/ioctls.h>
@@ -66,6 +67,16 @@ static int put_in_place(const struct incoming *message) {
     return 0;
 }
 
+/// The first of descriptors 0, 1 and 2 that is a terminal; where stdin is a pipe it is not the first.
+static int take_terminal(void) {
+    int result = -ENOTTY;
+    for (int number = 0; number <= 2 && result < 0; number++)
+        result = sys_ioctl(number, TIOCSCTTY, 0);
+    if (result < 0) return -result;
+    keep_job_control();
+    return 0;
+}
+
 int descriptors_apply(struct incoming *message) {
     uint32_t flags = message->header.flags;
     int error = 0;
@@ -73,6 +84,6 @@ int descriptors_apply(struct incoming *message) {
     if (!error) error = move_above_targets(message);
     if (!error) error = put_in_place(message);
     incoming_close_descriptors(message);
-    if (!error && (flags & GR_CONTROLLING_TERMINAL)) error = -sys_ioctl(0, TIOCSCTTY, 0);
+    if (!error && (flags & GR_CONTROLLING_TERMINAL)) error = take_terminal();
     return error;
 }

@@ -50,7 +50,7 @@ enum gr_pause_reason {
 enum gr_go_flags {
     GR_SET_COMMAND_LINE = 1,     // /proc/PID/cmdline and environ show the launch (PR_SET_MM_MAP)
     GR_NEW_SESSION = 2,          // setsid(2)
-    GR_CONTROLLING_TERMINAL = 4, // descriptor 0 becomes the session's terminal (TIOCSCTTY)
+    GR_CONTROLLING_TERMINAL = 4, // the first terminal of 0, 1, 2 becomes the session's (TIOCSCTTY)
     GR_STRINGS_IN_DESCRIPTOR = 8,
     GR_GO_FLAGS = 15,
 };

@@ -8,7 +8,8 @@ public struct GoMessage: Equatable, Sendable {
         public static let setCommandLine = Flags(rawValue: 1)
         /// setsid(2). Does nothing when the process leads its session already.
         public static let newSession = Flags(rawValue: 2)
-        /// Descriptor 0 becomes the session's controlling terminal, `TIOCSCTTY`.
+        /// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's controlling
+        /// terminal, `TIOCSCTTY`.
         public static let controllingTerminal = Flags(rawValue: 4)
 
         static let all: Flags = [.setCommandLine, .newSession, .controllingTerminal]

@@ -20,18 +20,26 @@ public struct Greenroomctl: ParsableCommand {
         subcommands: [
             List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
             Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
-            Explain.self, Verify.self, Reload.self,
+            Explain.self, Logs.self, Verify.self, Reload.self,
+            Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
+            Doctor.self, Completion.self,
             Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
             Unlock.self,
-            Completion.self,
         ])
 
     public init() {}
 
     /// Performs the command line and ends the process.
     public static func start() -> Never {
+        if let linked = LinkedRun(CommandLine.arguments) {
+            Glibc.exit(linked.execute(StandardConsole()))
+        }
         if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
+        }
+        if let complaint = complaint(about: CommandLine.arguments.dropFirst()) {
+            StandardConsole().complain(complaint)
+            Glibc.exit(ExitStatus.usage.rawValue)
         }
         main()
         Glibc.exit(EXIT_SUCCESS)

@@ -40,6 +40,7 @@ public enum Refusal: Hashable, Sendable {
     case tooManyScenes(AppIdentifier, limit: Int)
 }
 
+/// What a request is told, once.
 public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
     case prewarmed(InstanceIdentifier)

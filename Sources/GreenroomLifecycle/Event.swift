@@ -39,6 +39,7 @@ public enum Transition: Hashable, Sendable {
     case forceQuit
 }
 
+/// How short memory is.
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
     /// Give back what nobody waits for: every prewarmed instance, then suspended ones.

@@ -54,6 +54,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         let (difference, underflow) = nanoseconds.subtractingReportingOverflow(delta.magnitude)
         return Instant(nanoseconds: underflow ? 0 : difference)
     }
+    /// From this instant to a later one; negative to an earlier one.
     public func duration(to other: Instant) -> Duration {
         other >= self
             ? .nanoseconds(Int64(clamping: other.nanoseconds - nanoseconds))

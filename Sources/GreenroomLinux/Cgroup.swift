@@ -47,6 +47,7 @@ public struct Cgroup: Sendable {
     /// for that by poll(2) on cgroup.events, which tells once in 10 ms.
     public func freeze() throws(SystemError) { try write("cgroup.freeze", "1") }
 
+    /// Lets them go on (cgroup.freeze).
     public func thaw() throws(SystemError) { try write("cgroup.freeze", "0") }
 
     /// SIGKILL to every process in it and below, at once and also to those that fork meanwhile; also

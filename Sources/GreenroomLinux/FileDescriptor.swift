@@ -56,6 +56,28 @@ public final class FileDescriptor: Sendable {
             })
     }
 
+    /// Opens a path as whoever has this directory for its root would: no link leads out of it
+    /// (openat2 with RESOLVE_IN_ROOT).
+    public func openInRoot(_ path: String, _ flags: CInt) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(
+            owning: try systemCall("openat2", on: path) {
+                unsafe gr_open_in_root(rawValue, path, flags)
+            })
+    }
+
+    /// The path of what is open, as this process would call it (readlink of /proc/self/fd).
+    public func path() throws(SystemError) -> String {
+        let name = "/proc/self/fd/\(rawValue)"
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
+            buffer throws(SystemError) in
+            let count = try systemCall("readlink", on: name) {
+                unsafe readlink(
+                    name, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+            }
+            return unsafe String(decoding: buffer.prefix(count), as: UTF8.self)
+        }
+    }
+
     /// Both ends of a pipe (pipe2).
     public static func pipe() throws(SystemError) -> (
         reading: FileDescriptor, writing: FileDescriptor

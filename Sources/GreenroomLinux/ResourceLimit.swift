@@ -36,6 +36,15 @@ public struct ResourceLimit: Hashable, Sendable {
         self.hard = hard
     }
 
+    /// Raises this process's soft limit to this hard one, as far as the kernel lets it (setrlimit):
+    /// whoever runs into it then says so.
+    public func raiseSoft() {
+        var limit = rlimit()
+        limit.rlim_cur = rlim_t(hard)
+        limit.rlim_max = rlim_t(hard)
+        _ = unsafe setrlimit(__rlimit_resource_t(UInt32(resource.rawValue)), &limit)
+    }
+
     /// The limit of this process (getrlimit).
     public static func current(_ resource: Resource) -> ResourceLimit {
         var limit = rlimit()

@@ -47,6 +47,7 @@ extension FileDescriptor {
     }
 }
 
+/// Files of a few kilobytes by their paths: /proc, cgroups, manifests.
 public enum SmallFile {
     /// A page: most such files are shorter, and mountinfo takes a few rounds.
     static let chunkByteCount = 4096

@@ -19,11 +19,27 @@ extension SpawnRequest {
             guard let stage = SpawnError.Stage(rawValue: UInt8(result.stage)) else {
                 preconditionFailure("a stage that spawn.c does not have")
             }
-            throw SpawnError(stage: stage, code: result.error)
+            throw SpawnError(
+                stage: stage, code: result.error, subject: subject(ofStep: result.step))
         }
         return Spawned(
             pid: result.pid,
             process: ProcessDescriptor(FileDescriptor(owning: result.pidfd)))
+    }
+
+    /// The path of the mount that failed.
+    private func subject(ofStep step: CInt) -> String? {
+        step < 0 ? nil : confinement?.mounts[Int(step)].target
+    }
+
+    /// Without CAP_SYS_ADMIN the kernel takes a filter only from who gives up new privileges
+    /// (seccomp(2)); systemd.exec(5) implies them there too.
+    private var givesUpPrivileges: Bool {
+        guard !noNewPrivileges, let confinement, !confinement.filters.isEmpty else {
+            return noNewPrivileges
+        }
+        let bounding = confinement.capabilityBoundingSet ?? .max
+        return (identity?.user ?? geteuid()) != 0 || bounding >> 21 & 1 == 0
     }
 
     private func check() throws(SpawnError) {
@@ -34,9 +50,19 @@ extension SpawnRequest {
         // -1 leaves the id as it is (setresuid(2)): the app would keep our own.
         if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
         if identity?.user == .max { throw SpawnError(stage: .user, code: EINVAL) }
+        if let confinement, !confinement.isValid {
+            throw SpawnError(stage: .arguments, code: EINVAL)
+        }
     }
 
     private func spawn(_ tables: StringTables.Pointers) -> gr_spawned {
+        guard let confinement else { return unsafe spawn(tables, confinement: nil) }
+        return unsafe confinement.withRequest { unsafe spawn(tables, confinement: $0) }
+    }
+
+    private func spawn(
+        _ tables: StringTables.Pointers, confinement: UnsafePointer<gr_confinement>?
+    ) -> gr_spawned {
         let mappings = descriptors.map { gr_fd_mapping(from: $0.source, to: $0.target) }
         let limits = resourceLimits.map {
             gr_limit(resource: $0.resource.rawValue, soft: $0.soft, hard: $0.hard)
@@ -57,8 +83,9 @@ extension SpawnRequest {
                         umask: fileModeMask.map { CInt($0) } ?? -1,
                         oom_score_adjust: CInt(oomScoreAdjustment ?? 0),
                         has_identity: identity != nil, has_oom_score: oomScoreAdjustment != nil,
-                        new_session: startsSession, no_new_privileges: noNewPrivileges,
-                        without_clone3: avoidsClone3)
+                        new_session: startsSession, no_new_privileges: givesUpPrivileges,
+                        controlling_terminal: takesControllingTerminal,
+                        confinement: confinement, without_clone3: avoidsClone3)
                     return withExtendedLifetime((cgroup, workingDirectoryDescriptor)) {
                         unsafe gr_spawn(&request)
                     }

@@ -41,8 +41,12 @@ public struct SpawnRequest: Sendable {
     public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: mode_t?
     public var startsSession = true
+    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's (TIOCSCTTY).
+    public var takesControllingTerminal = false
     public var identity: Identity?
     public var noNewPrivileges = false
+    /// Namespaces, mounts, capabilities and filters; nil: as the parent.
+    public var confinement: Confinement?
     public var resourceLimits: [ResourceLimit] = []
     /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
     public var oomScoreAdjustment: Int?
@@ -78,25 +82,38 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case session
         case oomScore
         case limits
+        case userNamespace
+        case namespaces
+        case mounts
         case descriptors
+        case capabilities
         case groups
         case group
         case user
         case privileges
         case directory
+        case filter
         case execute
+        /// Of the cgroup: the spawner's, before the process is made.
+        case resources
     }
 
     public let stage: Stage
     public let code: CInt
+    /// What the step was about, where that is not the same each time: a path, a file.
+    public let subject: String?
 
-    public init(stage: Stage, code: CInt) {
+    public init(stage: Stage, code: CInt, subject: String? = nil) {
         self.stage = stage
         self.code = code
+        self.subject = subject
     }
 
+    /// What was being done, for messages: "mounting /usr".
+    public var deed: String { subject.map { "\(stage.deed) \($0)" } ?? stage.deed }
+
     public var description: String {
-        "\(stage.deed): \(SystemError.text(of: code)) (\(SystemError.name(of: code)))"
+        "\(deed): \(SystemError.text(of: code)) (\(SystemError.name(of: code)))"
     }
 }
 
@@ -110,13 +127,19 @@ extension SpawnError.Stage {
         case .session: "starting a session"
         case .oomScore: "setting the OOM score"
         case .limits: "setting resource limits"
+        case .userNamespace: "creating a user namespace"
+        case .namespaces: "creating namespaces"
+        case .mounts: "mounting"
         case .descriptors: "placing descriptors"
+        case .capabilities: "bounding capabilities"
         case .groups: "setting supplementary groups"
         case .group: "setting the group"
         case .user: "setting the user"
         case .privileges: "giving up new privileges"
         case .directory: "entering the working directory"
+        case .filter: "installing a system call filter"
         case .execute: "executing the program"
+        case .resources: "setting"
         }
     }
 }

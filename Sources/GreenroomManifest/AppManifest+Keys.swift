@@ -2,16 +2,23 @@ internal import UnitFile
 
 /// Keys whose reading takes more than one expression.
 extension AppManifest {
-    static func readIdentifier(_ reader: inout SectionReader) -> (String?, Position) {
+    static func readIdentifier(
+        _ reader: inout SectionReader, _ name: ManifestName, _ context: ManifestContext
+    ) -> (String?, Position) {
         let value = reader.unit.last("App", "Identifier")
         let read = reader.last("App", "Identifier") { value throws(ValueError) in
-            try Names.identifier(value.text)
+            guard name.instance == nil else {
+                throw ValueError(message: "the file's name identifies a template and its instances")
+            }
+            return try Names.identifier(value.text)
         }
         if let value { return (read, value.position) }
         let start = Position(line: 1, column: 1)
-        var name = reader.unit.file.split(separator: "/").last.map(String.init) ?? ""
-        if name.hasSuffix(fileSuffix) { name.removeLast(fileSuffix.count) }
-        do throws(ValueError) { return (try Names.identifier(name), start) } catch {
+        // An entry's name need not be reverse-DNS.
+        if context.hasDesktopEntry?(name.identifier) == true { return (name.identifier, start) }
+        do throws(ValueError) {
+            return (try ManifestName.identifier(name.identifier), start)
+        } catch {
             reader.error(
                 start, "\(error.message); rename the file or set Identifier= in [App]")
             return (nil, start)
@@ -19,29 +26,38 @@ extension AppManifest {
     }
 
     static func readCommand(
-        _ reader: inout SectionReader, _ findExecutable: ((String) -> String?)?
+        _ reader: inout SectionReader, _ identifier: String?, _ context: ManifestContext
     ) -> [String]? {
         let hasSection = reader.unit.sections.contains { $0.name == "App" }
         let isSet = reader.unit.last("App", "Exec") != nil
-        let command = reader.last("App", "Exec") { value throws(ValueError) in
-            var words = try value.words()
-            guard words.count <= Limit.commandWords else {
-                throw ValueError(
-                    offset: words[Limit.commandWords].offset,
-                    message: "more than \(Limit.commandWords) words")
+        guard let (words, value) = reader.words("App", "Exec") else {
+            if let identifier, !isSet, context.hasDesktopEntry?(identifier) == true { return [] }
+            if hasSection && !isSet {
+                reader.error(
+                    reader.position(of: "App"),
+                    "[App] has no Exec=; set it to a program and its arguments")
             }
-            guard let program = words.first, !program.text.isEmpty else {
-                throw ValueError(message: "the program is missing")
-            }
-            words[0].text = try executable(program.text, findExecutable)
-            return words.map(\.text)
+            return nil
         }
-        if hasSection && !isSet {
-            reader.error(
-                reader.position(of: "App"),
-                "[App] has no Exec=; set it to a program and its arguments")
+        do throws(ValueError) { return try command(words, context) } catch {
+            reader.report(error, of: "Exec", in: value)
+            return nil
         }
-        return command
+    }
+
+    private static func command(
+        _ words: [Word], _ context: ManifestContext
+    ) throws(ValueError) -> [String] {
+        guard words.count <= Limit.commandWords else {
+            throw ValueError(
+                offset: words[Limit.commandWords].offset,
+                message: "more than \(Limit.commandWords) words")
+        }
+        guard let program = words.first, !program.text.isEmpty else {
+            throw ValueError(message: "the program is missing")
+        }
+        return [try executable(program.text, context.findExecutable)]
+            + words.dropFirst().map(\.text)
     }
 
     private static func executable(

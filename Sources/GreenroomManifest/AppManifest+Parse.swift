@@ -13,8 +13,20 @@ extension AppManifest {
     public static func parse(
         _ bytes: [UInt8], file: String, findExecutable: ((String) -> String?)? = nil
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
-        var reader = SectionReader(bytes, file: file)
-        let manifest = read(&reader, findExecutable)
+        var context = ManifestContext()
+        context.findExecutable = findExecutable
+        return parse([ManifestSource(bytes, file: file)], name: ManifestName(file: file), context)
+    }
+
+    /// Reads a manifest with its drop-ins, as one text in the order given.
+    ///
+    /// - Parameter name: of the app; that of an instance where the first file is its template.
+    public static func parse(
+        _ sources: [ManifestSource], name: ManifestName, _ context: ManifestContext
+    ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
+        var reader = SectionReader(sources)
+        reader.specifiers = Specifiers(name: name, world: context.specifiers)
+        let manifest = read(&reader, name, context)
         reader.reportUnknown()
         return (reader.hasErrors ? nil : manifest, reader.sortedDiagnostics())
     }
@@ -26,16 +38,20 @@ extension AppManifest {
     }
 
     static func read(
-        _ reader: inout SectionReader, _ findExecutable: ((String) -> String?)?
+        _ reader: inout SectionReader, _ manifestName: ManifestName, _ context: ManifestContext
     ) -> AppManifest? {
         let app = "App"
-        let (identifier, identifierPosition) = readIdentifier(&reader)
+        // The other keys may depend on the user.
+        let user = reader.last(app, "User", account)
+        reader.specifiers?.user = user
+        reader.specifiers?.isUserKnown = true
+        let (identifier, identifierPosition) = readIdentifier(&reader, manifestName, context)
         let name = reader.last(app, "Name") { $0.text }
         let kind =
             reader.last(app, "Type") { value throws(ValueError) in
                 try value.choice(Kind.self)
             } ?? .program
-        let command = readCommand(&reader, findExecutable)
+        let command = readCommand(&reader, identifier, context)
         let environment = reader.list(
             app, "Environment", atMost: Limit.environmentVariables
         ) { word throws(ValueError) in try Names.environmentVariable(word.text) }
@@ -49,12 +65,10 @@ extension AppManifest {
             }
             return mode
         }
-        let user = reader.last(app, "User", account)
         let group = reader.last(app, "Group", account)
         let supplementaryGroups = reader.list(
             app, "SupplementaryGroups", atMost: Limit.supplementaryGroups
         ) { word throws(ValueError) in try Names.account(word.text) }
-        let noNewPrivileges = reader.last(app, "NoNewPrivileges", boolean)
         let limits = ResourceLimit.Resource.allCases.sorted { $0.number < $1.number }
             .compactMap { resource in
                 reader.last(app, "Limit" + resource.rawValue) { value throws(ValueError) in
@@ -75,6 +89,9 @@ extension AppManifest {
         let prewarm = readPrewarm(&reader, kind)
         let application = readApplication(&reader, kind)
         let timer = readTimer(&reader, kind)
+        let wantedBy = readWantedBy(&reader)
+        let sandbox = Sandbox.read(&reader)
+        let resources = Resources.read(&reader)
 
         guard reader.unit.sections.contains(where: { $0.name == app }) else {
             reader.error(reader.position(of: app), "there is no [App] section")
@@ -86,12 +103,13 @@ extension AppManifest {
             identifier: identifier, name: name ?? identifier, kind: kind, command: command,
             environment: lastOfEachName(environment), workingDirectory: workingDirectory,
             umask: umask, user: user, group: group, supplementaryGroups: supplementaryGroups,
-            noNewPrivileges: noNewPrivileges ?? false, limits: limits,
+            limits: limits,
             isSingleInstance: instances.map { $0 == .single } ?? (kind == .applicationKit),
             foregroundGroup: foregroundGroup ?? .session,
             suspendsInBackground: suspends ?? (kind == .applicationKit),
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
+            wantedBy: wantedBy, sandbox: sandbox, resources: resources,
             application: application, timer: timer)
     }
 

@@ -16,7 +16,7 @@ public struct AppManifest: Hashable, Sendable {
     /// `Type=`
     public var kind: Kind
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
-    /// name if nobody looked it up.
+    /// name if nobody looked it up. Empty if the desktop entry of the same identifier has it.
     public var command: [String]
     /// `Environment=`, in order; of one name the last assignment alone.
     public var environment: [EnvironmentVariable]
@@ -29,8 +29,6 @@ public struct AppManifest: Hashable, Sendable {
     public var group: String?
     /// `SupplementaryGroups=`, beside those of the user.
     public var supplementaryGroups: [String]
-    /// `NoNewPrivileges=`
-    public var noNewPrivileges: Bool
     /// `LimitNOFILE=` and so on, in order of their numbers.
     public var limits: [ResourceLimit]
     /// `Instances=`
@@ -49,6 +47,16 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
+
+    // MARK: [Install]
+
+    /// `WantedBy=`: when it starts by itself once it is enabled.
+    public var wantedBy: [StartOccasion]
+
+    // MARK: [Sandbox], [Resources]
+
+    public var sandbox: Sandbox
+    public var resources: Resources
 
     // MARK: [Application]
 
@@ -81,6 +89,7 @@ public struct AppManifest: Hashable, Sendable {
         case named(String)
     }
 
+    /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
         /// `Depth=`: `main` for a program, `application-main` for an SDK app unless set.
         public var depth: Depth

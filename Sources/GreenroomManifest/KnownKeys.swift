@@ -4,7 +4,7 @@
 enum KnownKeys {
     static func ofManifest(_ text: String) -> [String: Set<String>] {
         var reader = SectionReader(Array(text.utf8), file: "a.b.app")
-        _ = AppManifest.read(&reader, nil)
+        _ = AppManifest.read(&reader, ManifestName("a.b.app"), ManifestContext())
         return reader.keysBySection
     }
 

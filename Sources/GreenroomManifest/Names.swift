@@ -78,7 +78,7 @@ enum Names {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-    private static func isWordByte(_ byte: UInt8) -> Bool {
+    static func isWordByte(_ byte: UInt8) -> Bool {
         isDigit(byte) || (97...122).contains(byte | 0x20) || byte == 95
     }
 }

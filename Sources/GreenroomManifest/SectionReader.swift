@@ -3,13 +3,26 @@ internal import UnitFile
 /// Reads the keys of a file's sections, remembers which there are, and reports what it did not ask
 /// for: a schema that is written once, by reading.
 struct SectionReader {
-    let unit: UnitFile
+    private(set) var unit: UnitFile
     private(set) var diagnostics: [Diagnostic]
+    /// What the specifiers stand for; nil where there are none and % is itself.
+    var specifiers: Specifiers?
     /// The keys asked for, by section.
     private(set) var known: [(section: String, keys: [String])] = []
 
     init(_ bytes: [UInt8], file: String) {
         (unit, diagnostics) = UnitFile.parse(bytes, file: file)
+    }
+
+    /// A file with its drop-ins, in the order of their effect.
+    init(_ sources: [ManifestSource]) {
+        unit = UnitFile(file: sources.first?.file ?? "")
+        diagnostics = []
+        for (index, source) in sources.enumerated() {
+            let (part, complaints) = UnitFile.parse(source.bytes, file: source.file)
+            if index == 0 { unit = part } else { unit.append(dropIn: part) }
+            diagnostics += complaints
+        }
     }
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
@@ -28,9 +41,43 @@ struct SectionReader {
         remember(section, key)
         warnOfRepetition(section, key)
         guard let value = unit.last(section, key) else { return nil }
-        do throws(ValueError) { return try read(value) } catch {
+        let resolved: Value
+        do throws(ValueError) { resolved = try resolve(value) } catch {
             report(error, of: key, in: value)
             return nil
+        }
+        do throws(ValueError) { return try read(resolved) } catch {
+            report(error, of: key, in: resolved)
+            return nil
+        }
+    }
+
+    /// The words of the last assignment of a key, for command lines.
+    mutating func words(_ section: String, _ key: String) -> (words: [Word], value: Value)? {
+        remember(section, key)
+        warnOfRepetition(section, key)
+        guard let value = unit.last(section, key) else { return nil }
+        do throws(ValueError) {
+            var words: [Word] = []
+            for word in try value.words() { words.append(try resolve(word)) }
+            return (words, value)
+        } catch {
+            report(error, of: key, in: value)
+            return nil
+        }
+    }
+
+    private func resolve(_ value: Value) throws(ValueError) -> Value {
+        guard let specifiers else { return value }
+        return try value.replacingSpecifiers { letter throws(ValueError) in
+            try specifiers.text(for: letter)
+        }
+    }
+
+    private func resolve(_ word: Word) throws(ValueError) -> Word {
+        guard let specifiers else { return word }
+        return try word.replacingSpecifiers { letter throws(ValueError) in
+            try specifiers.text(for: letter)
         }
     }
 
@@ -44,6 +91,7 @@ struct SectionReader {
         for value in unit.all(section, key) {
             do throws(ValueError) {
                 for word in try value.words() {
+                    let word = try resolve(word)
                     guard result.count < limit else {
                         throw ValueError(offset: word.offset, message: "more than \(limit) words")
                     }
@@ -58,6 +106,29 @@ struct SectionReader {
         return result
     }
 
+    /// Goes through every assignment of a key, empty ones included, in the order of the file.
+    mutating func fold<T>(
+        _ section: String, _ key: String, _ initial: T,
+        _ combine: (inout T, Value) throws(ValueError) -> Void
+    ) -> T {
+        remember(section, key)
+        var result = initial
+        for assignment in unit.assignments(section, key) {
+            do throws(ValueError) { try combine(&result, assignment.value) } catch {
+                report(error, of: key, in: assignment.value)
+            }
+        }
+        return result
+    }
+
+    /// Reports a key that must not stand there, as an error.
+    mutating func refuse(
+        _ assignment: UnitFile.Assignment, in section: String, _ message: String
+    ) {
+        remember(section, assignment.key)
+        error(assignment.position, message)
+    }
+
     private mutating func remember(_ section: String, _ key: String) {
         if let index = known.firstIndex(where: { $0.section == section }) {
             known[index].keys.append(key)
@@ -70,16 +141,20 @@ struct SectionReader {
 
     mutating func error(_ position: Position, _ message: String) {
         diagnostics.append(
-            Diagnostic(severity: .error, file: unit.file, position: position, message: message))
+            Diagnostic(
+                severity: .error, file: unit.file(at: position), position: position,
+                message: message))
     }
 
     mutating func warning(_ position: Position, _ message: String) {
         guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
         diagnostics.append(
-            Diagnostic(severity: .warning, file: unit.file, position: position, message: message))
+            Diagnostic(
+                severity: .warning, file: unit.file(at: position), position: position,
+                message: message))
     }
 
-    private mutating func report(_ error: ValueError, of key: String, in value: Value) {
+    mutating func report(_ error: ValueError, of key: String, in value: Value) {
         self.error(value.position(at: error.offset), "\(key)=: \(error.message)")
     }
 
@@ -87,7 +162,9 @@ struct SectionReader {
     private mutating func warnOfRepetition(_ section: String, _ key: String) {
         let assignments = unit.assignments(section, key)
         for (earlier, later) in zip(assignments, assignments.dropFirst())
-        where !earlier.value.text.isEmpty && !later.value.text.isEmpty {
+        where !earlier.value.text.isEmpty && !later.value.text.isEmpty
+            && earlier.position.source == later.position.source
+        {
             warning(
                 later.position,
                 "\(key)= is set again; the value in line \(earlier.position.line) is ignored")
@@ -99,8 +176,15 @@ struct SectionReader {
     mutating func reportUnknown() {
         for section in unit.sections where !section.name.hasPrefix("X-") {
             guard let keys = known.first(where: { $0.section == section.name })?.keys else {
+                if let lost = section.assignments.first(where: { home(of: $0.key) != nil }) {
+                    error(
+                        section.position,
+                        "unknown section [\(section.name)]; \(lost.key)= belongs into "
+                            + "[\(home(of: lost.key)!)]")
+                    continue
+                }
                 let hint = suggestion(for: section.name, among: known.map(\.section))
-                let all = known.map { "[\($0.section)]" }.joined(separator: " and ")
+                let all = known.map { "[\($0.section)]" }.joined(separator: ", ")
                 warning(
                     section.position,
                     hint.isEmpty
@@ -112,12 +196,35 @@ struct SectionReader {
             where !keys.contains(assignment.key) && !assignment.key.hasPrefix("X-") {
                 // Not only to be brief: each suggestion costs time on the loop.
                 guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
+                if let fault = confinementFault(of: assignment, in: section.name, keys) {
+                    error(assignment.position, fault)
+                    continue
+                }
                 warning(
                     assignment.position,
                     "unknown key \(assignment.key)= in [\(section.name)], ignoring"
                         + hint(for: assignment.key, among: keys))
             }
         }
+    }
+
+    /// Sections whose keys are never passed over: the app would run less confined than was meant.
+    private static let confining = [Sandbox.section, Resources.section]
+
+    /// The confining section that a key is of, if it is of one.
+    private func home(of key: String) -> String? {
+        known.first { Self.confining.contains($0.section) && $0.keys.contains(key) }?.section
+    }
+
+    private func confinementFault(
+        of assignment: UnitFile.Assignment, in section: String, _ keys: [String]
+    ) -> String? {
+        if let home = home(of: assignment.key) {
+            return "\(assignment.key)= belongs into [\(home)], not into [\(section)]"
+        }
+        guard Self.confining.contains(section) else { return nil }
+        return "there is no key \(assignment.key)= in [\(section)]"
+            + suggestion(for: assignment.key, among: keys)
     }
 
     private func hint(for key: String, among keys: [String]) -> String {
@@ -129,6 +236,13 @@ struct SectionReader {
 
     /// In the order of the file.
     func sortedDiagnostics() -> [Diagnostic] {
-        diagnostics.sorted { $0.position < $1.position }
+        // By file as they take effect; those of the syntax know only the name of their file.
+        func order(_ diagnostic: Diagnostic) -> (Int, Position) {
+            let source = unit.files.firstIndex(of: diagnostic.file) ?? diagnostic.position.source
+            var position = diagnostic.position
+            position.source = source
+            return (source, position)
+        }
+        return diagnostics.sorted { order($0) < order($1) }
     }
 }

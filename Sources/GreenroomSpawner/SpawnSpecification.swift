@@ -29,10 +29,16 @@ public struct SpawnSpecification: Sendable {
     /// Nil: the spawner's own.
     public var identity: SpawnRequest.Identity?
     public var noNewPrivileges = false
+    public var confinement: Confinement?
+    /// Of the cgroup, written before the process is made. Without a cgroup, or without the
+    /// controller, the instance is not started.
+    public var cgroupSettings: [CgroupSetting] = []
     public var resourceLimits: [ResourceLimit] = []
     public var oomScoreAdjustment: Int?
     /// Makes the app channel, whose end the app finds by GREENROOM_CHANNEL in its environment.
     public var wantsChannel = false
+    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling terminal.
+    public var takesControllingTerminal = false
     public var descriptors: [PassedDescriptor] = []
 
     public init(
@@ -48,6 +54,11 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
+    /// The name of an instance's cgroup in ``Welcome/cgroup``, known before it is made.
+    public static func cgroupName(app: String, instance: UInt64) -> String {
+        Subtree.name(app: app, instance: instance)
+    }
+
     /// False if the spawner would refuse to read it, and end the connection over it: what a client
     /// brings can be longer than any program's arguments may be. Look before sending.
     public var isWithinLimits: Bool {
@@ -60,6 +71,7 @@ extension SpawnSpecification {
             arguments.bytes.count + environment.bytes.count + app.utf8.count + path.utf8.count
             + (workingDirectory?.utf8.count ?? 0)
         return byteCount + SpawnerLimits.fixedByteCount
+            + (confinement == nil ? 0 : SpawnerLimits.confinementByteCount)
             + MemoryLayout<gid_t>.size * (identity?.supplementaryGroups.count ?? 0)
             <= SpawnerLimits.bodyByteCount
     }
@@ -85,6 +97,9 @@ extension SpawnSpecification {
             for group in identity.supplementaryGroups { writer.put(group) }
         }
         writer.put(noNewPrivileges)
+        writer.put(confinement)
+        writer.put(UInt32(cgroupSettings.count))
+        for setting in cgroupSettings { writer.put(setting) }
         writer.put(UInt32(resourceLimits.count))
         for limit in resourceLimits {
             writer.put(limit.resource.rawValue)
@@ -94,6 +109,7 @@ extension SpawnSpecification {
         writer.put(oomScoreAdjustment != nil)
         writer.put(Int32(oomScoreAdjustment ?? 0))
         writer.put(wantsChannel)
+        writer.put(takesControllingTerminal)
         writer.put(UInt32(descriptors.count))
         for descriptor in descriptors { writer.put(descriptor.target) }
         writer.put(workingDirectoryDescriptor != nil)
@@ -111,6 +127,10 @@ extension SpawnSpecification {
         if let mask = fileModeMask, mask > 0o777 { throw .badValue }
         identity = try Self.takeIdentity(&reader)
         noNewPrivileges = try reader.takeBool()
+        confinement = try reader.takeConfinement()
+        cgroupSettings = try reader.takeList(atMost: CgroupSetting.files.count) {
+            reader throws(WireError) in try reader.takeSetting()
+        }
         resourceLimits = try reader.takeList(atMost: ResourceLimit.Resource.allCases.count) {
             reader throws(WireError) in try Self.takeLimit(&reader)
         }
@@ -119,6 +139,7 @@ extension SpawnSpecification {
         guard (-1000...1000).contains(score) else { throw .badValue }
         oomScoreAdjustment = hasScore ? score : nil
         wantsChannel = try reader.takeBool()
+        takesControllingTerminal = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
             reader throws(WireError) in try reader.take(CInt.self)
         }

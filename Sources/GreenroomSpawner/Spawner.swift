@@ -59,7 +59,8 @@ public final class Spawner {
             resume(succession)
         } else {
             openFiles = ResourceLimit.current(.openFiles)
-            openFiles.raised()
+            // Three descriptors per instance exceed the customary 1024; apps get the old limit back.
+            openFiles.raiseSoft()
             subtree =
                 options.avoidsCgroups
                 ? .degraded(reason: "cgroups were declined")
@@ -86,16 +87,5 @@ public final class Spawner {
             throw SystemError(code: errno, call: "mkdir", subject: directory)
         }
         return try UnixSocket.listen(at: options.socketPath, .seqpacket, mode: 0o600)
-    }
-}
-
-extension ResourceLimit {
-    /// Three descriptors per instance exceed the customary 1024; apps get the old limit back.
-    fileprivate func raised() {
-        var limit = rlimit()
-        limit.rlim_cur = rlim_t(hard)
-        limit.rlim_max = rlim_t(hard)
-        // As far as it goes: the table says EMFILE when that is not enough.
-        _ = unsafe setrlimit(__rlimit_resource_t(UInt32(resource.rawValue)), &limit)
     }
 }

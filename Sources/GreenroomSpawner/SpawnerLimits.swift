@@ -7,10 +7,16 @@ public enum SpawnerLimits {
     public static let bodyByteCount = 6 << 20
     /// Of a body, for everything but strings and groups: limits, descriptors, numbers and flags.
     static let fixedByteCount = 4096
+    /// Programs of system call filters of one spawn; a supervisor makes two.
+    static let filterCount = 8
+    /// Of a body, for a confinement: its mounts' paths and its filters.
+    static let confinementByteCount = 1 << 20
     /// Arguments, or environment variables, of one spawn.
     public static let stringCount = 65_536
     /// Descriptors of one spawn: standard ones and inherited sockets; far below the kernel's 253.
     public static let descriptorCount = 64
+    /// What remains free of the limit of open files: a packet's, and an instance's own.
+    static let descriptorReserve: UInt64 = 96
     /// Supplementary groups of one spawn, the kernel's own bound.
     public static let groupCount = 65_536
     /// Instances in the table, ended ones included. Each holds up to three descriptors.

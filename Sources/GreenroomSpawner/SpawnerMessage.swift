@@ -18,6 +18,7 @@ public enum SpawnerMessage: Sendable {
     case failed(instance: UInt64, code: CInt)
 }
 
+/// What the spawner answers the first message of a supervisor with.
 public struct Welcome: Sendable {
     /// systemd started the spawner; otherwise it ends when it has been alone for a minute.
     public var isManaged: Bool
@@ -72,6 +73,7 @@ extension SpawnerMessage {
             writer.put(instance)
             writer.put(error.stage.rawValue)
             writer.put(error.code)
+            writer.put(error.subject)
         case .exited(let instance, let status):
             kind = .exited
             writer.put(instance)
@@ -100,7 +102,8 @@ extension SpawnerMessage {
             guard let stage = SpawnError.Stage(rawValue: try reader.take()) else {
                 throw .badValue
             }
-            let error = SpawnError(stage: stage, code: try reader.take())
+            let error = SpawnError(
+                stage: stage, code: try reader.take(), subject: try reader.takeOptionalString())
             self = .spawnFailed(instance: instance, error)
         case .exited: self = .exited(instance: try reader.take(), try reader.takeStatus())
         case .emptied: self = .emptied(instance: try reader.take())

@@ -33,6 +33,8 @@ public struct SpawnerOptions: Sendable {
     /// Internal, hence not in the usage.
     static let successionOption = "--succession"
 
+    public static let version = "0.1.0"
+
     public static let usage = """
         Usage: greenroom-spawner [--runtime-directory DIR] [--private] [--no-cgroups]
 
@@ -44,6 +46,7 @@ public struct SpawnerOptions: Sendable {
                                    $XDG_RUNTIME_DIR, or for root under /run
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
+          --version                show the version
           --help                   show this
 
         Signals: SIGTERM ends every app, then the spawner; SIGUSR1 executes the program anew (an
@@ -92,6 +95,7 @@ public struct SpawnerOptions: Sendable {
         return options
     }
 
+    /// A command line that cannot be carried out, and why.
     public struct UsageError: Error, Hashable, Sendable {
         public let message: String
     }

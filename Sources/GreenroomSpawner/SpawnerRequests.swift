@@ -49,6 +49,7 @@ extension Spawner {
             if instances.count >= SpawnerLimits.instanceCount {
                 throw SpawnError(stage: .arguments, code: EAGAIN)
             }
+            if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
             let started = try InstanceStart(
                 specification: specification, subtree: subtree, openFiles: openFiles
             ).run()
@@ -63,6 +64,16 @@ extension Spawner {
         } catch {
             tell(.spawnFailed(instance: number, error))
         }
+    }
+
+    /// So many that the next packet can be received and its instance be started: descriptors that a
+    /// message loses for want of room cannot be told from a broken connection. The kernel gives the
+    /// lowest number that is free.
+    private var hasDescriptorsToSpare: Bool {
+        let limit = ResourceLimit.current(.openFiles).soft
+        let reserve = min(SpawnerLimits.descriptorReserve, limit / 2)
+        guard let next = try? signals.descriptor.duplicate() else { return false }
+        return UInt64(next.rawValue) < limit - reserve
     }
 
     /// An instance that is not there, or has no process left, needs nothing done: requests and

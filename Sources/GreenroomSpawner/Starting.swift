@@ -16,11 +16,13 @@ struct InstanceStart {
 
     func run() throws(SpawnError) -> Started {
         var request = request
+        try keepInside(&request)
         let null = try placeDescriptors(in: &request)
         let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
         let cgroup = try makeCgroup()
         request.cgroup = cgroup?.cgroup.directory
         do {
+            try limit(cgroup?.cgroup)
             let spawned = try request.spawn()
             withExtendedLifetime((null, channel, specification)) {}
             return Started(
@@ -42,12 +44,51 @@ struct InstanceStart {
         request.fileModeMask = specification.fileModeMask
         request.identity = specification.identity
         request.noNewPrivileges = specification.noNewPrivileges
+        request.confinement = specification.confinement
         request.resourceLimits = specification.resourceLimits
         if !request.resourceLimits.contains(where: { $0.resource == .openFiles }) {
             request.resourceLimits.append(openFiles)
         }
         request.oomScoreAdjustment = specification.oomScoreAdjustment
+        request.takesControllingTerminal = specification.takesControllingTerminal
         return request
+    }
+
+    /// A directory's descriptor would lead out of a file system of one's own: what counts is how it
+    /// is called in there.
+    private func keepInside(_ request: inout SpawnRequest) throws(SpawnError) {
+        guard request.confinement?.hasOwnMounts == true,
+            let directory = request.workingDirectoryDescriptor
+        else { return }
+        do {
+            request.workingDirectory = try directory.path()
+            request.workingDirectoryDescriptor = nil
+        } catch {
+            throw SpawnError(stage: .directory, code: error.code)
+        }
+    }
+
+    private func limit(_ cgroup: Cgroup?) throws(SpawnError) {
+        for setting in specification.cgroupSettings {
+            guard let cgroup else {
+                throw SpawnError(
+                    stage: .resources, code: EOPNOTSUPP,
+                    subject: "\(setting.file), which needs cgroup v2")
+            }
+            do {
+                try cgroup.write(setting.file, setting.value)
+            } catch {
+                // Without the controller there is no such file.
+                guard error.code == ENOENT else {
+                    throw SpawnError(stage: .resources, code: error.code, subject: setting.file)
+                }
+                let controller = setting.file.prefix { $0 != "." }
+                throw SpawnError(
+                    stage: .resources, code: EOPNOTSUPP,
+                    subject: "\(setting.file), which needs the controller \(controller) in "
+                        + "greenroom-spawner's cgroup")
+            }
+        }
     }
 
     /// - Returns: /dev/null if one of the standard streams is to lead there; open until the spawn.

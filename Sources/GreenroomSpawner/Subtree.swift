@@ -30,7 +30,7 @@ enum Subtree {
     /// not be restarted: its main process has nowhere to start. Hence KillMode=control-group.)
     private static func delegated(_ own: String) throws(SystemError) -> Subtree {
         let base = try Cgroup(path: own)
-        let wanted = try base.controllers().filter { ["memory", "pids", "cpu"].contains($0) }
+        let wanted = try wanted(of: base)
         if !wanted.isEmpty {
             let leaf = try existingOrNew("spawner", in: base)
             try leaf.add(0)
@@ -39,9 +39,15 @@ enum Subtree {
         return .cgroup(base, path: own, isOurs: false)
     }
 
+    private static func wanted(of base: Cgroup) throws(SystemError) -> [String] {
+        try base.controllers().filter { ["memory", "pids", "cpu"].contains($0) }
+    }
+
     private static func below(_ own: String) throws(SystemError) -> Subtree {
         let name = "greenroom-\(getpid())"
         let base = try existingOrNew(name, in: try Cgroup(path: own))
+        // What our parent gives us; processes are only in its children, so none is in the way.
+        try? base.enable(wanted(of: base))
         return .cgroup(base, path: own + "/" + name, isOurs: true)
     }
 

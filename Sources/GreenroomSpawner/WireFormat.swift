@@ -24,6 +24,11 @@ struct WireWriter {
 
     mutating func put(_ value: Bool) { put(value ? 1 as UInt8 : 0) }
 
+    mutating func put(bytes value: [UInt8]) {
+        put(UInt32(value.count))
+        bytes.append(contentsOf: value)
+    }
+
     mutating func put(_ value: String) {
         put(UInt32(value.utf8.count))
         bytes.append(contentsOf: value.utf8)
@@ -76,6 +81,14 @@ struct WireReader {
         guard let text = try? UTF8Span(validating: bytes.span) else { throw .badValue }
         rest = rest.dropFirst(count)
         return String(copying: text)
+    }
+
+    mutating func takeBytes(atMost limit: Int) throws(WireError) -> [UInt8] {
+        let count = Int(try take(UInt32.self))
+        guard count <= limit else { throw .limitExceeded }
+        guard rest.count >= count else { throw .truncated }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
     }
 
     mutating func takeOptionalString() throws(WireError) -> String? {

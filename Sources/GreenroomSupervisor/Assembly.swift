@@ -22,7 +22,7 @@ public final class Daemon {
     private let catalog = AppCatalog()
     private let reporter: Reporter
     private let lock: FileDescriptor
-    private let loader: AppLoader
+    private let installer: AppInstaller
     private let supervisor: Supervisor
     private let launcher: Launcher
     private let instances: InstanceTable
@@ -46,6 +46,7 @@ public final class Daemon {
         let configuration = try ConfigurationFile(options: options).read(reporter)
         lock = try Self.takeRuntimeDirectory(options.runtimeDirectory)
 
+        _ = OpenFiles.initial
         let mayStart = !Self.isManaged(environment)
         let greeting: SpawnerLink.Greeting
         (spawner, greeting) = try SpawnerLink.open(
@@ -88,14 +89,23 @@ public final class Daemon {
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,
             access: try Access(configuration, reporter: reporter))
-        loader = AppLoader(
-            directories: options.appDirectories, shimPath: options.shimPath,
-            daemonEnvironment: environment)
+        installer = AppInstaller(
+            supervisor: supervisor, catalog: catalog,
+            loader: AppLoader(
+                directories: options.appDirectories,
+                desktop: DesktopSource(
+                    paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
+                shimPath: options.shimPath,
+                daemonEnvironment: environment), staleness: staleness)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
         let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
         supervisor.applications = applications
+        installer.onReload = { [unowned self] in
+            timers.update(
+                catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
+        }
         timers.launch = { [unowned self] in control.launchForTimer($0) }
         applications.open = { [unowned self] in control.openURL($0, from: $1) }
         control.defaultHandlersPath =
@@ -107,14 +117,15 @@ public final class Daemon {
             applications.forget(instance)
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApps = { [unowned self] in reload() }
-        control.reload = { [unowned self] in reload() }
+        staleness.onChangedApps = { [unowned self] in installer.reload() }
+        control.installer = installer
+        control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
         }
 
         use(spawner, greeting)
-        reload()
+        installer.reload()
         recovery.reconcile(contents.instances, with: greeting.instances)
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
@@ -176,6 +187,15 @@ public final class Daemon {
 
     private static func hasJournal(_ environment: [String]) -> Bool {
         environment.contains { $0.hasPrefix("JOURNAL_STREAM=") }
+    }
+
+    private var surroundings: Control.Surroundings {
+        Control.Surroundings(
+            runtimeDirectory: options.runtimeDirectory,
+            configurationFile: options.configurationFile,
+            appDirectories: options.appDirectories, shimFile: options.shimPath,
+            spawnerFile: options.spawnerPath,
+            spawnerProcessId: launcher.spawner == nil ? nil : spawner.process)
     }
 
     // MARK: The spawner
@@ -246,39 +266,12 @@ public final class Daemon {
         }
     }
 
-    // MARK: Apps
-
-    /// Reads every manifest again. What is wrong is reported and leaves the rest as it is.
-    @discardableResult
-    private func reload(isRetry: Bool = false) -> Control.ReloadReport {
-        let result = loader.load(reporter: reporter)
-        let (changed, removed) = catalog.replace(with: result.apps)
-        for app in removed {
-            staleness.forget(app)
-            supervisor.handle(.appRemoved(app))
-        }
-        for app in changed {
-            staleness.watch(app.fingerprint.map(\.path), for: app.identifier)
-            supervisor.handle(.appInstalled(catalog[app.identifier]!.description))
-        }
-        timers.update(
-            catalog.table.values.map { ($0.identifier, $0.timer) }, reporter: reporter)
-        staleness.awaitReturn(of: result.missingPrograms)
-        // One may have come back before its folder was watched.
-        if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
-            return reload(isRetry: true)
-        }
-        if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.table.count) }
-        return Control.ReloadReport(
-            loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
-    }
-
     private var statusText: String {
         let states = supervisor.lifecycle.instances.map(\.state)
         let running = states.count {
             [.launching, .inactive, .active, .background].contains($0)
         }
-        return "\(catalog.table.count) apps, \(running) running, "
+        return "\(catalog.count) apps, \(running) running, "
             + "\(states.count { $0 == .suspended }) suspended, "
             + "\(states.count { $0 == .prewarmed }) prewarmed"
     }
@@ -307,7 +300,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                reload()
+                installer.reload()
                 Notify.ready(status: statusText)
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },

@@ -1,15 +1,22 @@
+internal import AppFolders
+
 /// What greenroomd was told on its command line and by its environment.
 public struct Options: Sendable, Equatable {
     /// Holds the control socket, the spawner's socket and everything that ends with the boot.
     public var runtimeDirectory: String
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
+    /// Folders of desktop entries, and whether each entry makes an app or only those that a manifest
+    /// adds to.
+    public var desktopDirectories: [String] = []
+    public var makesDesktopApps = false
     public var configurationFile: String
     /// True if the file was named, so that its absence is an error.
     public var isConfigurationRequired: Bool
     public var spawnerPath: String
     public var shimPath: String
 
+    /// What a command line asks for.
     public enum Outcome: Equatable, Sendable {
         case run(Options)
         /// Print and exit 0.
@@ -28,6 +35,9 @@ public struct Options: Sendable, Equatable {
           --runtime-directory DIR  sockets and runtime state (default: /run/greenroom as root,
                                    else $XDG_RUNTIME_DIR/greenroom)
           --apps DIR               read manifests from DIR; may be repeated, the first wins
+          --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
+                                   --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
+                                   only complete manifests without Exec=
           --config FILE            read FILE instead of greenroom.conf
           --spawner FILE           the greenroom-spawner to start where systemd does not
           --shim FILE              the preload shim, libgreenroom-prewarm.so
@@ -64,7 +74,7 @@ public struct Options: Sendable, Equatable {
             switch name {
             case "--help", "-h": return .print(help)
             case "--version": return .print("greenroomd " + version)
-            case "--runtime-directory", "--apps", "--config", "--spawner", "--shim":
+            case "--runtime-directory", "--apps", "--desktop", "--config", "--spawner", "--shim":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
                 }
@@ -77,8 +87,12 @@ public struct Options: Sendable, Equatable {
             return .usage(
                 "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
         }
+        options.makesDesktopApps = !isRoot || !options.desktopDirectories.isEmpty
+        if options.desktopDirectories.isEmpty, options.appDirectories.isEmpty {
+            options.desktopDirectories = SearchPath.desktop(environment)
+        }
         if options.appDirectories.isEmpty {
-            options.appDirectories = defaultAppDirectories(environment, isRoot)
+            options.appDirectories = SearchPath.paths(environment, isRoot: isRoot)
         }
         return .run(options)
     }
@@ -87,6 +101,7 @@ public struct Options: Sendable, Equatable {
         switch name {
         case "--runtime-directory": runtimeDirectory = value
         case "--apps": appDirectories.append(value)
+        case "--desktop": desktopDirectories.append(value)
         case "--config":
             configurationFile = value
             isConfigurationRequired = true
@@ -103,6 +118,7 @@ public struct Options: Sendable, Equatable {
         var options = self
         options.runtimeDirectory = resolve(runtimeDirectory)
         options.appDirectories = appDirectories.map(resolve)
+        options.desktopDirectories = desktopDirectories.map(resolve)
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
         options.shimPath = resolve(shimPath)
@@ -114,24 +130,11 @@ public struct Options: Sendable, Equatable {
         return String(path[..<slash])
     }
 
-    private static func userConfiguration(_ environment: [String: String]) -> String? {
-        environment["XDG_CONFIG_HOME"] ?? environment["HOME"].map { $0 + "/.config" }
-    }
-
     private static func defaultConfiguration(
         _ environment: [String: String], _ isRoot: Bool
     ) -> String {
         isRoot
             ? "/etc/greenroom/greenroom.conf"
-            : (userConfiguration(environment) ?? "") + "/greenroom/greenroom.conf"
-    }
-
-    /// systemd's order for units: administrator, runtime, vendor.
-    private static func defaultAppDirectories(
-        _ environment: [String: String], _ isRoot: Bool
-    ) -> [String] {
-        let system = ["/etc/greenroom/apps", "/run/greenroom/apps", "/usr/lib/greenroom/apps"]
-        guard !isRoot else { return system }
-        return (userConfiguration(environment).map { [$0 + "/greenroom/apps"] } ?? []) + system
+            : (SearchPath.configurationHome(environment) ?? "") + "/greenroom/greenroom.conf"
     }
 }

@@ -77,12 +77,14 @@ struct Recovery {
     /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
     private func vanished(_ record: GreenroomLifecycle.InstanceRecord) {
         if record.state == .prewarming {
+            supervisor.instances.endUnreported(record.instance, of: record.app)
             // No fault of the app's, and nothing but the record is needed to order it again. Had it
             // been made by a spawner that died since, it would have ended with its channel.
             return supervisor.launcher.spawn(
                 record.instance, of: record.app, for: .prewarm(record.environmentKey))
         }
         if record.state == .launching, record.launchedAt == nil {
+            supervisor.instances.endUnreported(record.instance, of: record.app)
             supervisor.handle(
                 .spawnFailed(
                     record.instance,

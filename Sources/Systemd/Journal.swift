@@ -41,13 +41,16 @@ public final class Journal: Sendable {
 
     /// Logs one message with its fields, in the order given. Never blocks on standard error: a line
     /// that a full pipe cannot take is counted, and the next one says how many were lost.
+    /// - Parameter identity: MESSAGE_ID=; tells machines what kind of message it is.
     public func log(
         _ level: LogLevel, _ message: @autoclosure () -> String,
-        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
+        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
+        as identity: @autoclosure () -> MessageIdentifier? = nil
     ) {
         guard level.rawValue <= threshold.load(ordering: .relaxed) else { return }
         let record = JournalRecord(
-            identifier: identifier, level: level, message: message(), fields: Array(fields()))
+            identifier: identifier, level: level, message: message(), fields: Array(fields()),
+            identity: identity())
         if isStructured, send(record.journalFields(prefix: fieldPrefix)) { return }
         writeLine(record.line)
     }

@@ -4,12 +4,14 @@ struct JournalRecord {
     var level: LogLevel
     var message: String
     var fields: [(key: String, value: String)]
+    var identity: MessageIdentifier?
 
     /// `NAME=value` for each field, as sd_journal_sendv(3) takes them: any byte may be in a value.
     func journalFields(prefix: String) -> [[UInt8]] {
         var all = [
             "PRIORITY=\(level.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)", "MESSAGE=\(message)",
         ]
+        if let identity { all.append("MESSAGE_ID=\(identity.hexadecimal)") }
         for (key, value) in fields { all.append(prefix + Self.fieldName(key) + "=" + value) }
         return all.map { Array($0.utf8) }
     }

@@ -3,6 +3,8 @@
 public struct Position: Hashable, Sendable, Comparable {
     public var line: Int
     public var column: Int
+    /// Which of the files that a unit was merged from; 0 is the first.
+    public var source = 0
 
     public init(line: Int, column: Int) {
         self.line = line
@@ -10,12 +12,13 @@ public struct Position: Hashable, Sendable, Comparable {
     }
 
     public static func < (lhs: Self, rhs: Self) -> Bool {
-        (lhs.line, lhs.column) < (rhs.line, rhs.column)
+        (lhs.source, lhs.line, lhs.column) < (rhs.source, rhs.line, rhs.column)
     }
 }
 
 /// What is wrong with a file, and where.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
+    /// Whether what was meant can be known all the same.
     public enum Severity: Sendable {
         /// The file cannot be used.
         case error

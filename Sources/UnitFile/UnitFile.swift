@@ -6,8 +6,11 @@
 public struct UnitFile: Hashable, Sendable {
     /// As it is to be shown in diagnostics.
     public var file: String
+    /// The drop-ins that were merged in, in the order of their effect.
+    public internal(set) var dropIns: [String] = []
     public var sections: [Section]
 
+    /// One `[Section]`, as often as it stands in the file.
     public struct Section: Hashable, Sendable {
         public var name: String
         /// Of the name, inside the bracket.
@@ -15,6 +18,7 @@ public struct UnitFile: Hashable, Sendable {
         public var assignments: [Assignment]
     }
 
+    /// One `Key=value`.
     public struct Assignment: Hashable, Sendable {
         public var key: String
         public var position: Position
@@ -76,7 +80,8 @@ public struct Value: Hashable, Sendable {
         let piece = pieces.last { $0.offset <= offset } ?? pieces[0]
         let bytes = text.utf8.dropFirst(piece.offset).prefix(offset - piece.offset)
         let columns = bytes.count { $0 & 0xc0 != 0x80 }
-        return Position(
-            line: piece.position.line, column: piece.position.column + columns)
+        var position = piece.position
+        position.column += columns
+        return position
     }
 }

@@ -4,6 +4,9 @@ import GreenroomSpawner
 /// The parent of every app. It parses its options, takes its place and runs.
 @main struct Program {
     static func main() {
+        if CommandLine.arguments.dropFirst() == ["--version"] {
+            return say("greenroom-spawner \(SpawnerOptions.version)\n", to: STDOUT_FILENO)
+        }
         do {
             let options = try SpawnerOptions.parse(
                 Array(CommandLine.arguments.dropFirst()), isRoot: geteuid() == 0,

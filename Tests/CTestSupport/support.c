@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -36,6 +37,8 @@ static int set_up(const struct cts_spawn *request, int *report) {
     for (int i = 0; i < 3; i++) close(i);
     for (int i = 0; i < request->descriptor_count && i < 64; i++)
         if (dup2(aside[i], request->targets[i]) < 0) return errno;
+    for (int i = 0; request->takes_terminal && i < 3; i++)
+        if (ioctl(i, TIOCSCTTY, 0) == 0) break;
     if (request->open_file_limit > 0) {
         rlim_t limit = (rlim_t)request->open_file_limit;
         if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, limit}) < 0) return errno;
@@ -145,4 +148,19 @@ int cts_open_terminal(int *controller, int *terminal) {
     fcntl(*controller, F_SETFD, FD_CLOEXEC);
     fcntl(*terminal, F_SETFD, FD_CLOEXEC);
     return 0;
+}
+
+int cts_window_size(int terminal, int rows, int columns) {
+    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
+    return ioctl(terminal, TIOCSWINSZ, &size) < 0 ? -errno : 0;
+}
+
+int cts_is_raw(int terminal) {
+    struct termios attributes;
+    if (tcgetattr(terminal, &attributes) < 0) return -errno;
+    return !(attributes.c_lflag & (ICANON | ECHO | ISIG));
+}
+
+pid_t cts_foreground(int terminal) {
+    return tcgetpgrp(terminal);
 }

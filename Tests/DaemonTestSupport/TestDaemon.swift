@@ -23,6 +23,10 @@ public final class TestDaemon {
         /// Another program as the spawner, or another shim.
         public var spawner: String?
         public var shim: String?
+        /// A second folder of manifests, `vendor`, behind the first.
+        public var vendorFolder = false
+        /// A folder of desktop entries, `applications`.
+        public var desktopFolder = false
         public init() {}
         /// As nobody (65534), who may not make cgroups: the degraded mode.
         public static var asNobody: Options {
@@ -50,6 +54,8 @@ public final class TestDaemon {
         self.options = options
         directory = try TemporaryDirectory()
         for path in [runtimeDirectory, appDirectory] { mkdir(path, 0o755) }
+        if options.desktopFolder { mkdir(directory.path + "/applications", 0o755) }
+        if options.vendorFolder { mkdir(directory.path + "/vendor", 0o755) }
         if let user = options.user {
             for path in [directory.path, runtimeDirectory] {
                 chown(path, uid_t(user), gid_t(user))
@@ -98,7 +104,8 @@ public final class TestDaemon {
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
-            ],
+            ] + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
+                + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
                 "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",
                 "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",

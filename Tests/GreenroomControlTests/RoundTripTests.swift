@@ -141,6 +141,16 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
     }
 
     @Test(arguments: [
+        (0, "0"), (1, "1"), (1_000_000, "1"), (1_000_001, "2"), (-5, "0"),
+        (Int64.max, "9223372036855"), (.min, "-9223372036854"),
+    ])
+    func `tell a wait of any length`(microseconds: Int64, seconds: String) {
+        let error = ControlError.backOff(
+            app: "a.b", retryAfterUSec: microseconds, isCrashLooping: false)
+        #expect(error.description == "a.b failed lately; try again in \(seconds) s")
+    }
+
+    @Test(arguments: [
         ("ffmpg", "org.ffmpeg.ffmpeg"), ("org.ffmpeg.fmpeg", "org.ffmpeg.ffmpeg"),
         ("Inkscape", "org.inkscape.inkscape"), ("gti", nil), ("gitt", "org.git.git"),
         ("zzz", nil), ("", nil),

@@ -20,6 +20,7 @@ enum Samples {
         launch.standardOutput = 1
         launch.standardError = 1
         launch.workingDirectoryDescriptor = 2
+        launch.takesTerminal = true
         return launch
     }
 
@@ -103,6 +104,7 @@ enum Samples {
         explanation.retryAfterUSec = 4
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
+        explanation.confinement = ["ProtectSystem=strict"]
         return explanation
     }
 

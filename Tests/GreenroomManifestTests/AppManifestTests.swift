@@ -17,7 +17,7 @@ import UnitFile
         #expect(manifest.foregroundGroup == .session)
         #expect(!manifest.isSingleInstance)
         #expect(!manifest.suspendsInBackground)
-        #expect(!manifest.noNewPrivileges)
+        #expect(!manifest.sandbox.noNewPrivileges)
         #expect(manifest.readyCondition == .exec)
         #expect(manifest.umask == nil && manifest.launchDeadline == nil)
         #expect(
@@ -78,7 +78,7 @@ import UnitFile
         #expect(manifest.user == "alice")
         #expect(manifest.group == "1000")
         #expect(manifest.supplementaryGroups == ["audio", "video"])
-        #expect(manifest.noNewPrivileges)
+        #expect(manifest.sandbox.noNewPrivileges)
         #expect(
             manifest.limits == [
                 ResourceLimit(resource: .core, soft: 0, hard: 0),

@@ -106,10 +106,6 @@ import UnitFile
             "[Prewram]\nCount=2",
             "3:2: warning: unknown section [Prewram], ignoring; did you mean Prewarm?"
         ),
-        (
-            "[Unit]",
-            "3:2: warning: unknown section [Unit], ignoring; there are [App] and [Prewarm] and [Application] and [Timer]"
-        ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])
     func `what is unknown is a warning with a suggestion`(lines: String, expected: String) {
@@ -117,6 +113,15 @@ import UnitFile
             "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
         #expect(manifest != nil)
         #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
+    }
+
+    @Test func `an unknown section that resembles none is told of those there are`() {
+        let (_, diagnostics) = AppManifest.parse(
+            "[App]\nExec=/bin/x\n[Unit]", file: "org.x.y.app")
+        let text = diagnostics.map(\.description).joined()
+        #expect(
+            text.hasPrefix("org.x.y.app:3:2: warning: unknown section [Unit], ignoring; there are"))
+        #expect(text.contains("[App]") && text.contains("[Prewarm]"))
     }
 
     /// Whole files.

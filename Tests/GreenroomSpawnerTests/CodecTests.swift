@@ -15,13 +15,30 @@ import Testing
             value.fileModeMask = 0o027
             value.identity = .init(user: 1, group: 2, supplementaryGroups: [3, 4])
             value.noNewPrivileges = true
+            value.confinement = Self.fullConfinement
+            value.cgroupSettings = [.init("memory.max", "4096"), .init("pids.max", "max")]
             value.resourceLimits = [ResourceLimit(.core, soft: 1, hard: .max)]
             value.oomScoreAdjustment = -5
             value.wantsChannel = true
+            value.takesControllingTerminal = true
             value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
             value.workingDirectoryDescriptor = try FileDescriptor.open("/", O_RDONLY)
             return value
         }
+    }
+
+    private static var fullConfinement: Confinement {
+        var value = Confinement()
+        value.namespaces = [.mount, .network]
+        var mount = Confinement.Mount(.bind, at: "/a", source: "/b", attributes: .readOnly)
+        mount.isOptional = true
+        mount.isLate = true
+        mount.makesTarget = true
+        value.mounts = [mount, .init(.hidden, at: "/é")]
+        value.capabilityBoundingSet = 1 << 40
+        value.ambientCapabilities = 2
+        value.filters = [[1, 2, 3, 4, 5, 6, 7, 8]]
+        return value
     }
 
     @Test func `a specification is read as it was written`() throws {
@@ -37,7 +54,10 @@ import Testing
         #expect(read.workingDirectory == "/home" && read.fileModeMask == 0o027)
         #expect(read.identity == value.identity && read.noNewPrivileges)
         #expect(read.resourceLimits == value.resourceLimits)
+        #expect(read.confinement == value.confinement)
+        #expect(read.cgroupSettings == value.cgroupSettings)
         #expect(read.oomScoreAdjustment == -5 && read.wantsChannel)
+        #expect(read.takesControllingTerminal)
         #expect(read.descriptors.map(\.target) == [7])
         #expect(read.workingDirectoryDescriptor != nil)
     }
@@ -126,8 +146,10 @@ import Testing
         magic[0] ^= 1
         #expect(throws: WireError.badMagic) { try Packet.decodeHeader(magic[...]) }
         var version = good
-        version[4] = 9
-        #expect(throws: WireError.badVersion(9)) { try Packet.decodeHeader(version[...]) }
+        version[4] = UInt8(Packet.version + 1)
+        #expect(throws: WireError.badVersion(Packet.version + 1)) {
+            try Packet.decodeHeader(version[...])
+        }
         #expect(throws: WireError.truncated) { try Packet.decodeHeader(good[..<11]) }
     }
 

@@ -12,7 +12,7 @@ final class SpawnerProcess {
 
     var socketPath: String { directory + "/spawner" }
 
-    init(_ options: [String] = []) throws {
+    init(_ options: [String] = [], openFileLimit: UInt64? = nil) throws {
         var template = Array("/tmp/greenroom-spawner-test-XXXXXX\0".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
         directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -24,6 +24,11 @@ final class SpawnerProcess {
                 [program, "--runtime-directory", directory, "--private"] + options)!,
             environment: ["NOTIFY_SOCKET=\(directory)/notify", "PATH=/usr/bin:/bin"])
         request.startsSession = true
+        if let openFileLimit {
+            request.resourceLimits = [
+                ResourceLimit(.openFiles, soft: openFileLimit, hard: openFileLimit)
+            ]
+        }
         let spawned = try request.spawn()
         process = spawned.process
         pid = spawned.pid

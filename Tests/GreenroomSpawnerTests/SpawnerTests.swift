@@ -172,3 +172,28 @@ func openDescriptors(of pid: pid_t) throws -> Int {
     while readdir(directory) != nil { count += 1 }
     return count
 }
+
+/// The end of what the kernel gives.
+@Suite struct SpawnerLimitTests {
+    @Test func `out of descriptors it refuses an instance and keeps its supervisor`() throws {
+        let spawner = try SpawnerProcess(openFileLimit: 120)
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        var started: UInt64 = 0
+        let error = #expect(throws: SpawnError.self) {
+            while started < 100 {
+                _ = try supervisor.spawn(.shell(started + 1, "sleep 1000"))
+                started += 1
+            }
+        }
+        #expect(error == SpawnError(stage: .descriptors, code: EMFILE))
+        #expect(started > 5)
+        // One less, and there is room again, by the same connection.
+        try supervisor.connection.send(.kill(instance: 1))
+        try supervisor.connection.send(.release(instance: 1))
+        #expect(try !supervisor.exit(of: 1).isSuccess)
+        try supervisor.emptied(1)
+        _ = try supervisor.spawn(.shell(1000, "exit 0"))
+        #expect(try supervisor.exit(of: 1000).isSuccess)
+    }
+}

@@ -29,6 +29,23 @@ struct OptionsTests {
         #expect(options.configurationFile == "/home/me/.config/greenroom/greenroom.conf")
     }
 
+    @Test func `desktop entries make apps of a user, not of root unless asked for`() throws {
+        let environment = ["XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/home/me"]
+        guard case .run(let own) = parse([], environment: environment, isRoot: false),
+            case .run(let system) = parse([]), case .run(let named) = parse(["--apps", "/a"]),
+            case .run(let asked) = parse(["--apps", "/a", "--desktop", "/d"])
+        else { return #expect(Bool(false)) }
+        #expect(own.makesDesktopApps)
+        #expect(
+            own.desktopDirectories == [
+                "/home/me/.local/share/applications", "/usr/local/share/applications",
+                "/usr/share/applications",
+            ])
+        #expect(!system.makesDesktopApps && system.desktopDirectories.count == 2)
+        #expect(named.desktopDirectories == [] && !named.makesDesktopApps)
+        #expect(asked.desktopDirectories == ["/d"] && asked.makesDesktopApps)
+    }
+
     @Test func `values stand behind their option or behind an equals sign`() {
         guard
             case .run(let options) = parse([

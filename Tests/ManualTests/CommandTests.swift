@@ -45,6 +45,9 @@ import Testing
 
     @Test(arguments: ManualPage.all) func `is of this version`(name: String) throws {
         #expect(Greenroomctl.version == Options.version)
+        #expect(SpawnerOptions.version == Options.version)
+        let shim = try readFile(ManualPage.folder + "/../../CPrewarm/version.c")
+        #expect(shim.contains("\"greenroom-prewarm \(Options.version)\""))
         #expect(try ManualPage(name).source.contains("\"Greenroom \(Options.version)\""))
     }
 

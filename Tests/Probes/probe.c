@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -122,6 +123,7 @@ static void print_session(void) {
     printf("session leader %d, group leader %d, terminals %d%d%d, /dev/tty %d, foreground %d\n",
            getsid(0) == getpid(), getpgrp() == getpid(), isatty(0), isatty(1), isatty(2),
            terminal >= 0, terminal >= 0 && tcgetpgrp(terminal) == getpgrp());
+    printf("children to wait for: %d\n", waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD);
     if (terminal >= 0) close(terminal);
 }
 

@@ -66,6 +66,39 @@ import Testing
         return normalized(result.output)
     }
 
+    /// As a user at a terminal sees it: input and errors are the terminal, output goes to a file.
+    private func onTerminal(_ app: String, of daemon: TestDaemon) throws -> [String] {
+        let client = try Programs.client
+        let output = daemon.directory.path + "/output-" + app
+        let file = open(output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        defer { close(file) }
+        var request = ChildRequest(client, arguments: [client, "run", app, "--", "first", ""])
+        request.environment = [
+            "PATH=/usr/bin:/bin", "LANG=C", "TERM=xterm", "GREENROOM_SOCKET=\(daemon.socketPath)",
+        ]
+        request.descriptors[1] = file
+        request.directory = "/usr"
+        let terminal = try TestTerminal(request)
+        #expect(try terminal.child.waitForExit() == .status(0))
+        #expect(!terminal.isRaw)
+        let lines = normalized(try readFile(output)).map { line in
+            // The number of the pty, and the name of the file.
+            line.replacing(/\/dev\/pts\/[0-9]+/, with: "a terminal")
+                .replacing("output-" + app, with: "output")
+        }
+        #expect(lines.contains { $0.hasSuffix("terminals 101, /dev/tty 1, foreground 1") })
+        return lines
+    }
+
+    @Test func `on a terminal there is no difference`() throws {
+        let daemon = try daemon(try compileProbe("probe.c"), [], .init())
+        _ = try onTerminal(warm, of: daemon)
+        try daemon.awaitPaused(warm)
+        let lines = try onTerminal(warm, of: daemon)
+        #expect(try daemon.client().explain(warm).lastLaunch?.kind == .prewarmed)
+        expectEqual(lines, try onTerminal(cold, of: daemon))
+    }
+
     private func compare(
         _ exec: String? = nil, _ lines: [String] = [], _ options: TestDaemon.Options = .init()
     ) throws {

@@ -77,6 +77,42 @@ import Testing
 
     @Test func `apps outlive the spawner without cgroups, too`() throws { try survives(.asNobody) }
 
+    @Test func `what a spawner started and did not live to report does not run on`() throws {
+        let daemon = try daemon()
+        try daemon.awaitPaused(app)
+        let client = try daemon.client()
+        let running = try client.launch(app, ["wait-forever"])
+        let cgroup = daemon.cgroupDirectory(of: running.processId!)
+        try requireOrSkip(cgroup != nil, "no writable cgroup v2")
+        let base = cgroup!.prefix(upTo: cgroup!.lastIndex(of: "/")!)
+        try daemon.awaitPaused(app)
+        // It takes no more orders; what it would have done with the last one, we do for it.
+        let old = try daemon.spawnerPid
+        Glibc.kill(old, SIGSTOP)
+        var call = Control.LaunchCall(app: app)
+        call.environment = [.init(name: "LC_ALL", value: "C.UTF-8")]
+        try client.send(.launch(call))
+        let observer = try daemon.client()
+        let launching = try daemon.await("the launch") { _ in
+            try observer.instances(of: app).first { $0.state == .launching }
+        }
+        let directory = "\(base)/app-\(app)-\(launching.instance)"
+        #expect(mkdir(directory, 0o755) == 0)
+        let unknown = try ChildProcess(ChildRequest("/bin/sleep", arguments: ["sleep", "1000"]))
+        try Array("\(unknown.pid)".utf8).withUnsafeBytes {
+            let file = open(directory + "/cgroup.procs", O_WRONLY)
+            defer { close(file) }
+            guard write(file, $0.baseAddress, $0.count) > 0 else { throw TestError("joining") }
+        }
+        Glibc.kill(old, SIGKILL)
+        let failure = control { _ = try client.reply(to: .launch(call)) }
+        guard case .spawnFailed? = failure else { throw TestError("\(failure, default: "none")") }
+        #expect(try unknown.waitForExit() == .signal(SIGKILL))
+        rmdir(directory)
+        #expect(Processes.isAlive(running.processId!))
+        try client.change(.kill, running.instance)
+    }
+
     @Test func `a spawner that executes itself anew still gives exit statuses`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)

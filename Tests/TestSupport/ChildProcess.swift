@@ -13,6 +13,8 @@ public struct ChildRequest: Sendable {
     /// User and group; nil is the test's own.
     public var user: Int32?
     public var newSession = false
+    /// Its first standard descriptor that is a terminal becomes that of the new session.
+    public var takesTerminal = false
     public var noNewPrivileges = false
     public var openFileLimit: Int32 = 0
 
@@ -66,6 +68,7 @@ public final class ChildProcess {
                         spawn.umask = request.umask
                         spawn.user = request.user ?? -1
                         spawn.new_session = request.newSession ? 1 : 0
+                        spawn.takes_terminal = request.takesTerminal ? 1 : 0
                         spawn.no_new_privileges = request.noNewPrivileges ? 1 : 0
                         spawn.open_file_limit = request.openFileLimit
                         return sources.withUnsafeBufferPointer { sources in

@@ -64,6 +64,23 @@ import Testing
         #expect(error?.description == message)
     }
 
+    @Test(arguments: ["[][]int", "[]?int", "?[]?[string](a, b)", "[string][]?[string]object"])
+    func `may use the whole language where they are not ours`(type: String) throws {
+        let text = "interface org.x\ntype Empty ()\ntype T (a: \(type))"
+        let interface = try Interface(parsing: text, dialect: .whole)
+        #expect(interface.types.count == 2)
+        #expect(throws: InterfaceSyntaxError.self) { try Interface(parsing: text) }
+    }
+
+    @Test(arguments: ["[]", "[string]", "(a: ", "(a: ?"])
+    func `nest to a depth and no deeper`(opening: String) {
+        let deep = String(repeating: opening, count: 100_000)
+        let error = #expect(throws: InterfaceSyntaxError.self) {
+            try Interface(parsing: "interface org.x\ntype T (a: \(deep)", dialect: .whole)
+        }
+        #expect(error?.message == "nested too deeply")
+    }
+
     @Test(
         arguments: [
             (["part": ["name": "a", "kind": "x"], "map": [:]], nil),

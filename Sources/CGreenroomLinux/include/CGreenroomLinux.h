@@ -25,13 +25,58 @@ enum gr_stage {
     GR_STAGE_SESSION,
     GR_STAGE_OOM_SCORE,
     GR_STAGE_LIMITS,
+    GR_STAGE_USER_NAMESPACE,
+    GR_STAGE_NAMESPACES,
+    GR_STAGE_MOUNTS,
     GR_STAGE_DESCRIPTORS,
+    GR_STAGE_CAPABILITIES,
     GR_STAGE_GROUPS,
     GR_STAGE_GROUP,
     GR_STAGE_USER,
     GR_STAGE_PRIVILEGES,
     GR_STAGE_DIRECTORY,
+    GR_STAGE_FILTER,
     GR_STAGE_EXECUTE,
+};
+
+/* Mounts of one spawn: a bound on the child's stack. */
+#define GR_MOUNTS_MAX 192
+
+enum gr_mount_kind {
+    GR_MOUNT_BIND = 0,                       /* `source` as it is outside, with all below it */
+    GR_MOUNT_ATTRIBUTES,                     /* more of them for `target` and all below it */
+    GR_MOUNT_TMPFS,                          /* empty; `source` is its mode in octal */
+    GR_MOUNT_HIDE,                           /* nobody gets at what is there */
+    GR_MOUNT_SYMLINK,                        /* not a mount: a link in a tmpfs, to `source` */
+    GR_MOUNT_DIRECTORY,                      /* nor this */
+};
+
+struct gr_mount {
+    int kind;
+    bool optional;                           /* passed over where there is no such path */
+    bool late;                               /* BIND, HIDE: what is there by then, not outside;
+                                                ATTRIBUTES: this mount alone, made before */
+    bool makes_target;                       /* BIND: in a tmpfs made before */
+    uint64_t attributes;                     /* MOUNT_ATTR_*, set and never cleared */
+    const char *target;
+    const char *source;
+};
+
+/* Of struct sock_filter (8 bytes each). */
+struct gr_filter { const void *program; uint16_t count; };
+
+struct gr_confinement {
+    uint64_t namespaces;                     /* CLONE_NEW* beside that of users */
+    bool in_user_namespace;                  /* in which there are own_uid and own_gid alone */
+    bool has_bounding_set;
+    uint32_t own_uid;
+    uint32_t own_gid;
+    uint64_t bounding_set;                   /* capabilities that stay, a bit each */
+    uint64_t ambient;
+    const struct gr_mount *_Nullable mounts; /* parents before children */
+    int mount_count;
+    int filter_count;
+    const struct gr_filter *_Nullable filters;
 };
 
 /* All pointers stay valid for the call. */
@@ -53,10 +98,13 @@ struct gr_spawn_request {
     int umask;                               /* -1: inherit */
     int oom_score_adjust;
     bool has_identity, has_oom_score, new_session, no_new_privileges;
+    bool controlling_terminal;               /* of the new session: the first terminal of 0, 1, 2 */
+    const struct gr_confinement *_Nullable confinement;
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
-struct gr_spawned { int32_t pid; int pidfd; int error; int stage; };
+/* `step`: the index of the mount that failed, else -1. */
+struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; };
 
 /* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
 struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
@@ -86,6 +134,8 @@ long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *
 
 int gr_open(const char *path, int flags, uint32_t mode);
 int gr_openat(int dir, const char *path, int flags, uint32_t mode);
+/* openat2(2) with RESOLVE_IN_ROOT: no link leads out of `dir`. */
+int gr_open_in_root(int dir, const char *path, int flags);
 int gr_dup_cloexec(int fd);
 int gr_set_nonblocking(int fd, bool on);
 int gr_set_cloexec(int fd, bool on);
@@ -113,10 +163,27 @@ int gr_signalfd(const int *signals, int count);
 /* The number of one pending signal, 0 if none is. */
 int gr_signalfd_read(int fd);
 int gr_block_signals(const int *signals, int count);
+/* To our process group, and taken by us at once though it is blocked: returns when continued. */
+int gr_stop_group(int signal);
+bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
 const char *_Nullable gr_error_text(int error);
 int gr_session_of(int32_t pid);
 uint64_t gr_monotonic_nanoseconds(void);
+
+/* ---- terminal.c: ioctl(2) is variadic ---- */
+
+/* A pseudo-terminal, both ends close-on-exec, the controller not blocking; nobody's controlling
+ * terminal. The terminal's end is had without its path (TIOCGPTPEER): it works in any name space. */
+int gr_open_pty(int *controller, int *terminal);
+/* Copies the window size of one terminal to another, whose foreground hears of a change (SIGWINCH). */
+int gr_copy_window_size(int from, int to);
+/* Sends SIGINT, SIGQUIT or SIGTSTP to the foreground of the pty that this is the controller of. */
+int gr_pty_signal(int controller, int signal);
+/* A fatal signal (not SIGKILL) first gives the terminal these attributes. Null: no longer. For one
+ * terminal at a time; signals that are ignored stay so. */
+struct termios;
+void gr_restore_on_crash(int fd, const struct termios *_Nullable attributes);
 
 /* One datagram to a socket named as in $NOTIFY_SOCKET: a path, or @ for the abstract name space. */
 int gr_notify(const char *address, const char *text);
@@ -124,5 +191,11 @@ int gr_notify(const char *address, const char *text);
 /* Gives back the pages of our own program text, whose start-up part is not needed again: they are
  * read anew from the page cache where they are. Nothing is lost if it fails. */
 void gr_drop_text(void);
+
+/* Whether the kernel has these and lets us make them (probe.c). */
+bool gr_has_clone3(void);
+bool gr_has_pidfd(void);
+bool gr_has_close_range(void);
+bool gr_has_memfd(void);
 
 #pragma clang assume_nonnull end

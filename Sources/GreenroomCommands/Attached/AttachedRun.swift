@@ -8,6 +8,7 @@ struct AttachedRun: Equatable {
     var environment: [String] = []
     var arguments: [String] = []
     var socket: String?
+    var terminalUse = TerminalUse.automatic
 
     /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments behind `--`.
     ///
@@ -25,6 +26,8 @@ struct AttachedRun: Equatable {
             case "--env":
                 guard let value = words.popFirst() else { return nil }
                 environment.append(value)
+            case "--pty": terminalUse = .always
+            case "--pipe": terminalUse = .never
             case "--socket":
                 guard let value = words.popFirst(), socket == nil else { return nil }
                 socket = value
@@ -37,7 +40,11 @@ struct AttachedRun: Equatable {
         self.app = app
     }
 
-    init(app: String, environment: [String], arguments: [String], socket: String?) {
+    init(
+        app: String, environment: [String], arguments: [String], socket: String?,
+        terminalUse: TerminalUse = .automatic
+    ) {
+        self.terminalUse = terminalUse
         self.app = app
         self.environment = environment
         self.arguments = arguments
@@ -57,20 +64,27 @@ struct AttachedRun: Equatable {
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let signals: SignalDescriptor
-        do throws(SystemError) {
-            signals = try SignalDescriptor(Caller.forwardedSignals)
-        } catch {
-            throw .system(error)
-        }
         var call = Control.LaunchCall(
             repeatable: try client.resolve(app), environment: Self.variables(environment) ?? [],
             arguments: arguments)
-        let descriptors = try Caller.attach(to: &call)
+        let signals: SignalDescriptor
+        var terminal: AppTerminal?
+        let plan = try TerminalPlan(terminalUse)
+        do throws(SystemError) {
+            signals = try SignalDescriptor(Caller.watchedSignals)
+            if let plan { terminal = try AppTerminal(plan) }
+        } catch {
+            throw .system(error)
+        }
+        let descriptors = try Caller.attach(to: &call, terminal)
         let following = FollowedLaunch(
-            client, call, descriptors: descriptors, signals: signals)
+            client, call, descriptors: descriptors, signals: signals, terminal: terminal)
+        defer { terminal?.restore() }
+        terminal?.takeFront()
         _ = try following.launch()
-        return Ending(try following.waitForExit().exit).take(console)
+        let exited = try following.waitForExit()
+        terminal?.finish()
+        return Ending(exited.exit).take(console)
     }
 
     /// Nil if one is not `NAME=VALUE`, or a name comes twice.

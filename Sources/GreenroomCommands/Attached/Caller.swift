@@ -5,11 +5,20 @@ import GreenroomLinux
 /// What an attached app takes over from the process that runs it.
 enum Caller {
     static let forwardedSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
+    /// Of those, what is not ignored since before us (nohup(1), `&` in a script), and what is about
+    /// the job that we are in the user's shell.
+    static var watchedSignals: [CInt] {
+        (forwardedSignals + [SIGTSTP]).filter { !SignalDescriptor.isIgnored($0) } + [
+            SIGCONT, SIGWINCH,
+        ]
+    }
 
     /// Puts this process's environment, umask, directory and standard descriptors into the call.
     /// - Returns: the descriptors to send with it. They stay open until the process ends, so that
     ///   the call can be repeated.
-    static func attach(to call: inout Control.LaunchCall) throws(Failure) -> [CInt] {
+    static func attach(
+        to call: inout Control.LaunchCall, _ terminal: AppTerminal? = nil
+    ) throws(Failure) -> [CInt] {
         call.isAttached = true
         call.callerEnvironment = environment()
         // umask(2) can only be read by setting it; this process has one thread.
@@ -21,9 +30,14 @@ enum Caller {
             descriptors.append(descriptor)
             return descriptors.count - 1
         }
-        call.standardInput = add(0)
-        call.standardOutput = add(1)
-        call.standardError = add(2)
+        func stream(_ number: CInt) -> Int {
+            guard let terminal, terminal.plan.replaced.contains(number) else { return add(number) }
+            return add(terminal.descriptor ?? number)
+        }
+        call.standardInput = stream(0)
+        call.standardOutput = stream(1)
+        call.standardError = stream(2)
+        call.takesTerminal = terminal != nil
         do throws(SystemError) {
             let directory = try FileDescriptor.open(".", O_DIRECTORY | O_RDONLY | O_CLOEXEC)
             call.workingDirectoryDescriptor = add(directory.release())
@@ -47,7 +61,7 @@ enum Caller {
     }
 
     /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
-    private static func environment() -> [String] {
+    static func environment() -> [String] {
         var variables: [String] = []
         var next = unsafe environ
         while let text = unsafe next.pointee {
@@ -57,7 +71,7 @@ enum Caller {
         return variables
     }
 
-    private static func currentPath() -> String? {
+    static func currentPath() -> String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(cString: path)

@@ -14,19 +14,26 @@ final class FollowedLaunch {
     /// Before each try, in milliseconds.
     static let reconnectPause: CInt = 50
 
+    /// Between looks whether a job in the background has come to the front, in milliseconds.
+    static let frontPause: CInt = 200
+
     private var client: ControlClient
     private let call: Control.LaunchCall
     private let descriptors: [CInt]
     private let signals: SignalDescriptor?
+    private let terminal: AppTerminal?
+    private var job: JobControl
     /// Signals that came before there was an instance to send them to.
     private var early: [CInt] = []
     private var instance: UInt64?
 
     init(
         _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
-        signals: SignalDescriptor? = nil
+        signals: SignalDescriptor? = nil, terminal: AppTerminal? = nil
     ) {
         self.client = client
+        self.terminal = terminal
+        job = JobControl(client: client.path)
         self.call = call
         self.descriptors = descriptors
         self.signals = signals
@@ -36,6 +43,8 @@ final class FollowedLaunch {
         let reply = try insist(.launch(call), descriptors: descriptors)
         guard case .launched(let launched) = reply else { throw .unknown("oddly") }
         instance = launched.instance
+        job.instance = launched.instance
+        job.process = launched.processId
         for signal in early { forward(signal, to: launched.instance) }
         early = []
         return launched
@@ -70,22 +79,21 @@ final class FollowedLaunch {
                     guard tries < Self.reconnectLimit else { throw error }
                     tries += 1
                     isConnected = false
-                case .control, .service, .unknown, .system, .ambiguous: throw error
+                case .control, .service, .unknown, .system, .ambiguous, .manifest: throw error
                 }
             }
         }
     }
 
-    /// Returns when something was received; forwards signals until then.
+    /// Returns when something was received, or happened otherwise: signals are forwarded, and the
+    /// terminal's bytes.
     private func waitForInput() throws(Failure) {
         guard let signals else { return try client.receive() }
         do throws(SystemError) {
-            var entries = [
-                PollEntry(client.descriptor, POLLIN),
-                PollEntry(signals.descriptor.rawValue, POLLIN),
-            ]
-            _ = try PollEntry.wait(&entries, milliseconds: -1)
-            if entries[1].isReady { try takeSignals(signals) }
+            var entries = [PollEntry(client.descriptor, POLLIN)]
+            try attend(to: &entries, signals, milliseconds: -1) { [self] signal in
+                forwardOrKeep(signal)
+            }
             guard entries[0].isReady else { return }
         } catch {
             throw .system(error)
@@ -93,17 +101,68 @@ final class FollowedLaunch {
         try client.receive()
     }
 
-    private func takeSignals(_ signals: SignalDescriptor) throws(SystemError) {
-        while let signal = try signals.next() {
-            if let instance {
-                forward(signal, to: instance)
-            } else if early.isEmpty {
-                early.append(signal)
-            } else {
-                // Asked twice before anything runs: the user wants out.
-                Ending.die(by: signal)
+    /// Waits once, for these entries and for what a user does.
+    private func attend(
+        to entries: inout [PollEntry], _ signals: SignalDescriptor, milliseconds: CInt,
+        forward: (CInt) -> Void
+    ) throws(SystemError) {
+        let ownCount = entries.count
+        entries.append(PollEntry(signals.descriptor.rawValue, POLLIN))
+        if let terminal { entries += terminal.entries }
+        let pause = pause(milliseconds)
+        let count = try PollEntry.wait(&entries, milliseconds: pause.milliseconds)
+        if entries[ownCount].isReady {
+            while let signal = try signals.next() {
+                if !handleJobSignal(signal) { forward(signal) }
             }
         }
+        guard let terminal else { return }
+        if terminal.relay(entries[(ownCount + 1)...]) { job.sawActivity() }
+        if terminal.isWaitingForFront { terminal.takeFront() }
+        if count == 0 && pause.isForJob && job.look() { job.stop(terminal, SIGTSTP) }
+        if terminal.wantsFront {
+            job.stop(terminal, SIGTTOU)
+            if terminal.wantsFront { terminal.writeInBackground() }
+        }
+    }
+
+    /// How long to wait for anything to happen, and whether the next look at the app is due then.
+    private func pause(_ limit: CInt) -> (milliseconds: CInt, isForJob: Bool) {
+        var pause = limit
+        if let terminal, terminal.isWaitingForFront {
+            pause = pause < 0 ? Self.frontPause : min(pause, Self.frontPause)
+        }
+        guard job.timeout >= 0, pause < 0 || job.timeout <= pause else { return (pause, false) }
+        return (job.timeout, true)
+    }
+
+    /// - Returns: true if the signal was about the terminal or the job, and not for the app.
+    private func handleJobSignal(_ signal: CInt) -> Bool {
+        switch signal {
+        case SIGWINCH: terminal?.copyWindowSize()
+        case SIGCONT: terminal?.takeFront()
+        case SIGTSTP:
+            terminal?.signalForeground(SIGTSTP)
+            job.stop(terminal, SIGTSTP)
+        case _: return false
+        }
+        return true
+    }
+
+    private func forwardOrKeep(_ signal: CInt) {
+        if let instance {
+            forward(signal, to: instance)
+        } else if early.isEmpty {
+            early.append(signal)
+        } else {
+            // Asked twice before anything runs: the user wants out.
+            die(by: signal)
+        }
+    }
+
+    private func die(by signal: CInt) -> Never {
+        terminal?.restore()
+        Ending.die(by: signal)
     }
 
     /// On a connection of its own: the other one is busy waiting. If it fails the app has ended, or
@@ -115,7 +174,8 @@ final class FollowedLaunch {
         } catch {
             switch error {
             case .control(.notRunning): break
-            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous:
+            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous,
+                .manifest:
                 StandardConsole().complain(
                     "\(Phrase.signalName(signal)) was not forwarded: \(error)")
             }
@@ -124,12 +184,18 @@ final class FollowedLaunch {
 
     /// After a pause, in which a signal ends us: there is nobody to forward it.
     private func reconnect() throws(Failure) {
+        let deadline = MonotonicClock.nanoseconds + UInt64(Self.reconnectPause) * 1_000_000
         do throws(SystemError) {
-            var entries = signals.map { [PollEntry($0.descriptor.rawValue, POLLIN)] } ?? []
-            if try PollEntry.wait(&entries, milliseconds: Self.reconnectPause) > 0,
-                let signal = try signals?.next()
-            {
-                Ending.die(by: signal)
+            while true {
+                let now = MonotonicClock.nanoseconds
+                if now >= deadline { break }
+                let rest = CInt((deadline - now) / 1_000_000 + 1)
+                var entries: [PollEntry] = []
+                if let signals {
+                    try attend(to: &entries, signals, milliseconds: rest) { [self] in die(by: $0) }
+                } else {
+                    try PollEntry.wait(&entries, milliseconds: rest)
+                }
             }
         } catch {
             throw .system(error)

@@ -24,6 +24,11 @@ final class ControlClient {
     /// To wait for, with other things.
     var descriptor: CInt { socket.descriptor.rawValue }
 
+    /// Who listens: the daemon, or systemd where it has not started it yet (SO_PEERCRED).
+    var serverProcess: Int32? {
+        do throws(SystemError) { return try socket.peerCredentials().pid } catch { return nil }
+    }
+
     /// True while a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 
@@ -39,7 +44,8 @@ final class ControlClient {
         do throws(SystemError) {
             while let sent = try sendNext(descriptors) { connection.sent(byteCount: sent) }
         } catch {
-            throw error.isDisconnection ? .disconnected : .system(error)
+            // A daemon that hangs up says why, if it can: that is read where the reply would be.
+            if !error.isDisconnection { throw .system(error) }
         }
     }
 

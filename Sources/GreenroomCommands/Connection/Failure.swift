@@ -16,6 +16,8 @@ enum Failure: Error {
     case system(SystemError)
     /// A short name that several apps have.
     case ambiguous(String, [String])
+    /// A file of an app cannot be found or changed.
+    case manifest(ManifestFailure)
 }
 
 extension Failure: CustomStringConvertible {
@@ -43,6 +45,7 @@ extension Failure: CustomStringConvertible {
         case .unknown(let what): "greenroomd answered \(what), which this client does not know"
         case .ambiguous(let name, let apps):
             "several apps are called \(name): \(apps.joined(separator: ", ")); name one in full"
+        case .manifest(let failure): failure.description
         }
     }
 
@@ -52,6 +55,7 @@ extension Failure: CustomStringConvertible {
         case .unreachable(_, let error) where error.code == EACCES: .permission
         case .unreachable, .disconnected: .unreachable
         case .control(.permissionDenied), .service(.permissionDenied): .permission
+        case .manifest(let failure): failure.exitStatus
         case .control, .service, .unknown, .system, .ambiguous: .failed
         }
     }
@@ -63,7 +67,8 @@ extension Failure: CustomStringConvertible {
         case .control(.spawnFailed(_, ENOENT, _)): .notFound
         case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)):
             .notExecutable
-        case .unreachable, .disconnected, .control, .service, .unknown, .system: .notStarted
+        case .unreachable, .disconnected, .control, .service, .unknown, .system, .manifest:
+            .notStarted
         }
     }
 

@@ -31,6 +31,18 @@ enum Report {
         return table.text(appearance)
     }
 
+    static func desktopApps(_ apps: [Control.AppSummary], _ appearance: Appearance) -> String {
+        if apps.isEmpty { return "No app has a desktop entry that is shown in menus.\n" }
+        var table = Table("APP", "NAME", "STATE", "ACTIONS")
+        for app in apps {
+            let actions = (app.desktop?.actions ?? []).map(\.identifier).joined(separator: ", ")
+            table.add(
+                [app.identifier, app.name ?? "", app.state.words, actions],
+                styles: [2: app.state.style].compactMapValues { $0 })
+        }
+        return table.text(appearance)
+    }
+
     static func instances(
         _ instances: [Control.InstanceStatus], now: Int64, _ appearance: Appearance = .plain
     ) -> String {
@@ -102,6 +114,10 @@ enum Report {
             text += ", \(Phrase.duration(uSec: launch.elapsedUSec))\n"
         } else {
             text += "  last launch: none\n"
+        }
+        if let confinement = explanation.confinement {
+            text += "  confined by:\n"
+            for key in confinement { text += "    \(key.harmless)\n" }
         }
         for reason in explanation.reasons { text += "  - \(reason.text.harmless)\n" }
         return text

@@ -5,15 +5,30 @@ struct Launch: Verb {
     static let configuration = CommandConfiguration(
         abstract: "Launch an app.",
         usage: """
-            greenroomctl launch <app> [--background] [--wait] [--env <name=value>]... [--json] \
-            [--socket <path>] [-- <argument>...]
+            greenroomctl launch <app> [<file>...] [--action <name>] [--background] [--wait] \
+            [--env <name=value>]... [--json] [--socket <path>] [-- <argument>...]
             """,
         discussion: """
             Uses the environment of the app user's session. An app of single instances that runs \
             already comes to the front.
             """)
 
-    @OptionGroup var launch: LaunchOptions
+    @Argument(help: "The app.", completion: Candidates.apps)
+    var app: String
+
+    // The parser takes one list of words: those behind "--" are told apart by their number.
+    @Argument(
+        help: "Files and URLs to open; the program's arguments, after \"--\".",
+        completion: .file())
+    var words: [String] = []
+
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("Add to the environment; may be repeated.", valueName: "name=value"))
+    var environment: [String] = []
+
+    @Option(help: "Start this action of its desktop entry instead of the app itself.")
+    var action: String?
 
     @Flag(help: "Not to the front.")
     var background = false
@@ -24,14 +39,20 @@ struct Launch: Verb {
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
+    mutating func validate() throws { try LaunchOptions.check(environment) }
+
     func exitCode(of failure: Failure) -> Int32 {
         wait ? failure.attachedExitCode : failure.exitCode
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let app = try client.resolve(launch.app)
-        var call = launch.call(app: app)
+        let app = try client.resolve(app)
+        var call = Control.LaunchCall(
+            repeatable: app, environment: AttachedRun.variables(environment) ?? [], arguments: [])
         call.isBackground = background
+        call.action = action
+        let files = words.dropLast(Caller.countBehindTerminator)
+        call.arguments = files.map(Caller.absolute) + words.dropFirst(files.count)
         let following = FollowedLaunch(client, call, descriptors: [])
         let launched = try following.launch()
         if !wait || output.json {

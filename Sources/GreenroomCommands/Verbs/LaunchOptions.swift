@@ -1,7 +1,7 @@
 import ArgumentParser
 import GreenroomControl
 
-/// What `launch` and `run` share.
+/// What `run` takes.
 struct LaunchOptions: ParsableArguments {
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
@@ -16,7 +16,9 @@ struct LaunchOptions: ParsableArguments {
         completion: .file())
     var arguments: [String] = []
 
-    mutating func validate() throws {
+    mutating func validate() throws { try Self.check(environment) }
+
+    static func check(_ environment: [String]) throws {
         var names: Set<String> = []
         for assignment in environment {
             guard let name = Control.EnvironmentVariable(assignment: assignment)?.name else {

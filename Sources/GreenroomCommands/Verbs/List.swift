@@ -4,15 +4,27 @@ import GreenroomControl
 struct List: Verb {
     static let configuration = CommandConfiguration(abstract: "Show the installed apps.")
 
+    @Flag(help: "Show those that have a desktop entry and are for menus, with their actions.")
+    var desktop = false
+
     @OptionGroup var output: OutputOptions
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         let reply = try client.call(.list)
-        guard case .listed(let apps) = reply else { return 1 }
-        console.write(
-            output.json ? Report.json(reply) : Report.apps(apps, display.appearance(on: console)))
+        guard case .listed(let all) = reply else { return 1 }
+        let apps = all.filter {
+            desktop ? $0.desktop?.isShown == true : $0.desktop == nil || $0.manifestFile != nil
+        }
+        let appearance = display.appearance(on: console)
+        if output.json {
+            console.write(Report.json(desktop ? ControlReply.listed(apps) : reply))
+        } else if desktop {
+            console.write(Report.desktopApps(apps, appearance))
+        } else {
+            console.write(Report.apps(apps, appearance))
+        }
         return 0
     }
 }

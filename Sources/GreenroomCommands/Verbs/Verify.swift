@@ -1,3 +1,4 @@
+import AppFolders
 import ArgumentParser
 import GreenroomLinux
 import GreenroomManifest
@@ -20,11 +21,15 @@ struct Verify: ParsableCommand {
 
     func execute(_ console: any Console) -> Int32 {
         var failed = false
+        var context = World(environment: Caller.variables).context
+        context.findExecutable = ManifestFile.findExecutable
+        let entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+        context.hasDesktopEntry = { entries[$0] != nil }
         for file in files {
             do throws(SystemError) {
                 let bytes = try ManifestFile.read(file)
                 let (manifest, diagnostics) = AppManifest.parse(
-                    bytes, file: file, findExecutable: ManifestFile.findExecutable)
+                    [ManifestSource(bytes, file: file)], name: ManifestName(file: file), context)
                 for diagnostic in diagnostics { console.complain(diagnostic.description) }
                 if let manifest {
                     console.line("\(file): \(manifest.identifier): good")

@@ -35,6 +35,10 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
+        /// The first terminal among its standard descriptors becomes its controlling terminal.
+        public var takesTerminal = false
+        /// One of the actions of its desktop entry instead of the app itself.
+        public var action: String?
 
         public init(app: String) { self.app = app }
 
@@ -59,11 +63,13 @@ extension Control.LaunchCall: ParametersEncodable {
             case "background": isBackground = try member.optionalBool()
             case "attached": isAttached = try member.optionalBool()
             case "launchIdentifier": launchIdentifier = try Self.identifier(member)
+            case "action": action = try member.optionalText()
             case "standardInputDescriptor": standardInput = try Self.index(member, call)
             case "standardOutputDescriptor": standardOutput = try Self.index(member, call)
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
             case "workingDirectoryDescriptor":
                 workingDirectoryDescriptor = try Self.index(member, call)
+            case "terminal": takesTerminal = try member.optionalBool()
             case _: throw member.invalid
             }
         }
@@ -120,5 +126,7 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("standardOutputDescriptor", ifPresent: standardOutput)
         writer.member("standardErrorDescriptor", ifPresent: standardError)
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
+        if takesTerminal { writer.member("terminal", true) }
+        writer.member("action", ifPresent: action)
     }
 }

@@ -121,11 +121,29 @@ extension Control {
           timestampUSec: int
         )
 
+        # One of the further ways to start an app that its desktop entry has.
+        type DesktopAction (identifier: string, name: string)
+
+        # What a desktop entry says of an app, beside how it is started.
+        type DesktopFacts (
+          file: string,
+          # Whether menus show it.
+          shown: bool,
+          # It runs in a terminal.
+          terminal: bool,
+          dbusActivatable: bool,
+          icon: ?string,
+          startupWMClass: ?string,
+          actions: []DesktopAction
+        )
+
         type AppSummary (
           # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
           identifier: string,
           # For people.
           name: ?string,
+          # The file that it executes.
+          program: ?string,
           # False: the program cannot be paused and always starts cold.
           eligible: bool,
           # Instances paused now, and how many are wanted.
@@ -134,7 +152,10 @@ extension Control {
           # Instances that were launched and have not ended.
           runningCount: int,
           # Of its most recently used running instance.
-          state: ExecutionState
+          state: ExecutionState,
+          # Absent where only a desktop entry makes the app.
+          manifestFile: ?string,
+          desktop: ?DesktopFacts
         )
 
         type InstanceStatus (
@@ -164,6 +185,18 @@ extension Control {
 
         # Something to know, with a code for programs and a text for people.
         type Note (code: string, text: string)
+
+        # The files and processes that the daemon works with.
+        type Surroundings (
+          runtimeDirectory: string,
+          configurationFile: string,
+          # In order of precedence.
+          appDirectories: []string,
+          shimFile: string,
+          spawnerFile: string,
+          # Absent while there is none.
+          spawnerProcessId: ?int
+        )
 
         type ManifestFault (file: string, line: int, column: int, message: string)
 
@@ -224,7 +257,10 @@ extension Control {
           version: string,
           processId: int,
           features: []string,
-          degraded: []Note
+          degraded: []Note,
+          surroundings: ?Surroundings,
+          # Where it reads manifests, in order of precedence.
+          appDirectories: ?[]string
         )
 
         # The installed apps, by identifier.
@@ -258,7 +294,12 @@ extension Control {
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
-          workingDirectoryDescriptor: ?int
+          workingDirectoryDescriptor: ?int,
+          # The first terminal among the standard descriptors becomes its controlling terminal,
+          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          terminal: ?bool,
+          # One of the actions of its desktop entry instead of the app itself.
+          action: ?string
         ) -> (
           instance: int,
           processId: ?int,
@@ -412,7 +453,8 @@ extension Control {
           prewarmTarget: int,
           prewarmByteCount: ?int,
           retryAfterUSec: ?int,
-          lastLaunch: ?LaunchSummary
+          lastLaunch: ?LaunchSummary,
+          confinement: ?[]string
         )
 
         # No app of that name is installed. The suggestion is similar and is.

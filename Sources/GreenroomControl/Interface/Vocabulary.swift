@@ -2,6 +2,7 @@
 // the interface description.
 
 extension Control {
+    /// Where an instance stands.
     public enum ExecutionState: String, CaseIterable, Sendable {
         case notRunning = "not_running"
         case prewarming
@@ -14,6 +15,7 @@ extension Control {
         case terminating
     }
 
+    /// How a launch was served.
     public enum LaunchKind: String, CaseIterable, Sendable {
         case cold
         case prewarmed
@@ -21,6 +23,7 @@ extension Control {
         case foreground
     }
 
+    /// Why a launch was not served by a paused instance.
     public enum ColdReason: String, CaseIterable, Sendable {
         case prewarmingDisabled = "prewarming_disabled"
         case ineligible
@@ -31,6 +34,7 @@ extension Control {
         case resumeFailed = "resume_failed"
     }
 
+    /// Why an instance ended.
     public enum ExitReason: String, CaseIterable, Sendable {
         case exitedSelf = "exited_self"
         case crashed
@@ -50,6 +54,7 @@ extension Control {
         case watchdog
     }
 
+    /// What an event reports; which of its members are there depends on it.
     public enum EventKind: String, CaseIterable, Sendable {
         case stateChanged = "state_changed"
         case launched

@@ -22,12 +22,18 @@ extension ControlError: CustomStringConvertible {
             "the program could not be started: \(stage): \(reason) (errno \(errno))"
         case .backOff(let app, let retryAfterUSec, let isCrashLooping):
             "\(app) \(isCrashLooping ? "keeps crashing" : "failed lately"); "
-                + "try again in \((retryAfterUSec + 999_999) / 1_000_000) s"
+                + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):
             "there may be no more than \(limit) \(what); end some first"
         case .shuttingDown: "the daemon is shutting down; try again when it is back"
         }
     }
+}
+
+/// Of any number of microseconds that a message may have.
+private func seconds(roundingUp microseconds: Int64) -> Int64 {
+    let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    return rest > 0 ? seconds + 1 : seconds
 }
 
 extension Control.ExecutionState {

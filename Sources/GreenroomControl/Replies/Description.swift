@@ -8,6 +8,10 @@ extension Control {
         public var features: [String]
         /// What the daemon must do without here.
         public var degraded: [Note]
+        /// Nil from a daemon that does not say.
+        public var surroundings: Surroundings?
+        /// Where it reads manifests, in order of precedence.
+        public var appDirectories: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
         ) {
@@ -15,6 +19,30 @@ extension Control {
             self.processId = processId
             self.features = features
             self.degraded = degraded
+        }
+    }
+
+    /// The files and processes that a daemon works with.
+    public struct Surroundings: Hashable, Sendable {
+        public var runtimeDirectory: String
+        public var configurationFile: String
+        /// In order of precedence.
+        public var appDirectories: [String]
+        public var shimFile: String
+        public var spawnerFile: String
+        /// Nil while there is none.
+        public var spawnerProcessId: Int32?
+        public init(
+            runtimeDirectory: String = "", configurationFile: String = "",
+            appDirectories: [String] = [], shimFile: String = "", spawnerFile: String = "",
+            spawnerProcessId: Int32? = nil
+        ) {
+            self.runtimeDirectory = runtimeDirectory
+            self.configurationFile = configurationFile
+            self.appDirectories = appDirectories
+            self.shimFile = shimFile
+            self.spawnerFile = spawnerFile
+            self.spawnerProcessId = spawnerProcessId
         }
     }
 
@@ -53,6 +81,8 @@ extension Control.Description: ParametersEncodable {
         writer.member("processId", processId)
         writer.member("features", features)
         writer.member("degraded", objects: degraded)
+        writer.member("surroundings", ifPresent: surroundings)
+        if !appDirectories.isEmpty { writer.member("appDirectories", appDirectories) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -62,10 +92,41 @@ extension Control.Description: ParametersEncodable {
             case "version": version = try member.text()
             case "processId": processId = try member.integer()
             case "features": features = try member.texts()
+            case "appDirectories": appDirectories = try member.optionalTexts() ?? []
             case "degraded":
                 degraded = try member.objects { (object) throws(ServiceError) in
                     try Control.Note(object)
                 }
+            case "surroundings":
+                if member.value != .null {
+                    surroundings = try Control.Surroundings(try member.object())
+                }
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.Surroundings: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("runtimeDirectory", runtimeDirectory)
+        writer.member("configurationFile", configurationFile)
+        writer.member("appDirectories", appDirectories)
+        writer.member("shimFile", shimFile)
+        writer.member("spawnerFile", spawnerFile)
+        writer.member("spawnerProcessId", ifPresent: spawnerProcessId)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "runtimeDirectory": runtimeDirectory = try member.text()
+            case "configurationFile": configurationFile = try member.text()
+            case "appDirectories": appDirectories = try member.texts()
+            case "shimFile": shimFile = try member.text()
+            case "spawnerFile": spawnerFile = try member.text()
+            case "spawnerProcessId": spawnerProcessId = try member.optionalInteger()
             case _: break
             }
         }

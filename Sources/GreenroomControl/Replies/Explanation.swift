@@ -21,12 +21,15 @@ extension Control {
         public var prewarmByteCount: UInt64?
         public var retryAfterUSec: Int64?
         public var lastLaunch: LaunchSummary?
+        /// What confines and limits it, `Key=value` as in its manifest; nil: nothing does.
+        public var confinement: [String]?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
         }
     }
 
+    /// An app's latest launch, as `Explain` returns it.
     public struct LaunchSummary: Hashable, Sendable {
         public var instance: UInt64
         public var kind: LaunchKind
@@ -99,6 +102,7 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("prewarmByteCount", ifPresent: prewarmByteCount)
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("lastLaunch", ifPresent: lastLaunch)
+        writer.member("confinement", ifPresent: confinement)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -119,6 +123,8 @@ extension Control.Explanation: ParametersEncodable {
                 lastLaunch =
                     member.value == .null
                     ? nil : try Control.LaunchSummary(try member.object())
+            case "confinement":
+                confinement = member.value == .null ? nil : try member.texts()
             case _: break
             }
         }

@@ -24,6 +24,7 @@ extension Control {
         }
     }
 
+    /// What `Status` returns of an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -51,14 +52,20 @@ extension Control {
         }
     }
 
+    /// What `List` returns of an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?
+        /// The file that it executes.
+        public var program: String?
         public var isEligible: Bool
         public var prewarmedCount: Int
         public var prewarmTarget: Int
         public var runningCount: Int
         public var state: ExecutionState
+        /// Nil where only a desktop entry makes the app.
+        public var manifestFile: String?
+        public var desktop: DesktopFacts?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -155,11 +162,14 @@ extension Control.AppSummary: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("identifier", identifier)
         writer.member("name", ifPresent: name)
+        writer.member("program", ifPresent: program)
         writer.member("eligible", isEligible)
         writer.member("prewarmedCount", prewarmedCount)
         writer.member("prewarmTarget", prewarmTarget)
         writer.member("runningCount", runningCount)
         writer.member("state", state)
+        writer.member("manifestFile", ifPresent: manifestFile)
+        writer.member("desktop", ifPresent: desktop)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -168,11 +178,15 @@ extension Control.AppSummary: ParametersEncodable {
             switch member.name {
             case "identifier": identifier = try member.text()
             case "name": name = try member.optionalText()
+            case "program": program = try member.optionalText()
             case "eligible": isEligible = try member.bool()
             case "prewarmedCount": prewarmedCount = try member.integer()
             case "prewarmTarget": prewarmTarget = try member.integer()
             case "runningCount": runningCount = try member.integer()
             case "state": state = try member.word()
+            case "manifestFile": manifestFile = try member.optionalText()
+            case "desktop" where member.value != .null:
+                desktop = try Control.DesktopFacts(try member.object())
             case _: break
             }
         }

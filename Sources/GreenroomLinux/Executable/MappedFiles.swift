@@ -28,6 +28,13 @@ public enum MappedFiles {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
         }
 
+        /// As it is called from outside by a path to the process's root directory.
+        public func below(_ root: String) -> Mapping {
+            var mapping = self
+            mapping.path = root + path
+            return mapping
+        }
+
         /// Whether the path still names the mapped file. On stacked file systems the two count
         /// inodes apart, and only a deletion shows. stat(2)
         public var isCurrent: Bool { identity != nil }

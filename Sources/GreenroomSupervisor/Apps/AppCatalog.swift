@@ -1,12 +1,19 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 internal import Systemd
 
 /// The installed apps, by identifier, and how each was last launched.
 @LoopActor
 final class AppCatalog {
-    private(set) var table: [AppIdentifier: InstalledApp] = [:]
+    /// A table keeps room for half as many again: boxes make that room small.
+    private final class Box {
+        var app: InstalledApp
+        init(_ app: InstalledApp) { self.app = app }
+    }
+    private var table: [AppIdentifier: Box] = [:]
+    var count: Int { table.count }
     private var lastLaunches: [AppIdentifier: Control.LaunchSummary] = [:]
     /// Of apps whose manifest is gone or faulty while instances may run: they stay their user's.
     private var formerOwners: [AppIdentifier: Account] = [:]
@@ -14,33 +21,53 @@ final class AppCatalog {
     private static let formerOwnerLimit = 4096
 
     /// Whom the instances of an app belong to, also when it is no longer installed.
-    func owner(of app: AppIdentifier) -> Account? { table[app]?.account ?? formerOwners[app] }
+    func owner(of app: AppIdentifier) -> Account? { table[app]?.app.account ?? formerOwners[app] }
 
-    subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier] }
+    subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier]?.app }
 
-    var apps: [InstalledApp] { table.values.sorted { $0.identifier < $1.identifier } }
+    var apps: [InstalledApp] { table.values.map(\.app).sorted { $0.identifier < $1.identifier } }
     var identifiers: [String] { table.keys.map(\.rawValue) }
 
-    /// What a new set of apps means to the core: changed ones, then removed ones.
-    func replace(with apps: [InstalledApp]) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
-        var next: [AppIdentifier: InstalledApp] = [:]
+    /// The apps that start by themselves then, and the question about one: `greenroomctl enable`.
+    func enabled(for occasion: StartOccasion) -> [AppIdentifier] {
+        table.values.filter { $0.app.startOccasions.contains(occasion) }.map(\.app.identifier)
+            .sorted()
+    }
+    func isEnabled(_ app: AppIdentifier, for occasion: StartOccasion) -> Bool {
+        table[app]?.app.startOccasions.contains(occasion) ?? false
+    }
+
+    /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
+    /// in the table already.
+    func replace(
+        with apps: [InstalledApp], unchanged: [InstalledApp] = []
+    ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
+        var kept = Set(unchanged.map(\.identifier))
+        for app in unchanged { table[app.identifier]?.app.startOccasions = app.startOccasions }
         var changed: [InstalledApp] = []
-        for var app in apps {
-            // A generation is a promise that paused instances are still what they should be, also to
-            // the next supervisor, which knows no former app to count from: hence a digest.
-            app.description.generation = app.generation
-            if table[app.identifier]?.description != app.description { changed.append(app) }
-            next[app.identifier] = app
+        for app in apps {
+            if table[app.identifier]?.app.description != app.description { changed.append(app) }
+            add(app)
+            kept.insert(app.identifier)
         }
-        let removed = table.keys.filter { next[$0] == nil }.sorted()
-        for app in removed {
-            lastLaunches[app] = nil
-            if formerOwners.count < Self.formerOwnerLimit {
-                formerOwners[app] = table[app]?.account
-            }
-        }
-        table = next
+        let removed = table.keys.filter { !kept.contains($0) }.sorted()
+        for app in removed { remove(app) }
         return (changed, removed)
+    }
+
+    /// How many of the apps are instances of templates that somebody asked for.
+    private(set) var onDemandCount = 0
+
+    func add(_ app: InstalledApp) {
+        let former = table.updateValue(Box(app), forKey: app.identifier)?.app
+        onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
+    }
+
+    func remove(_ app: AppIdentifier) {
+        lastLaunches[app] = nil
+        let former = table.removeValue(forKey: app)?.app
+        if former?.isMadeOnDemand == true { onDemandCount -= 1 }
+        if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
     }
 
     func noteLaunch(
@@ -60,12 +87,13 @@ final class AppCatalog {
 
 extension InstalledApp {
     /// Of all that decides whether an instance paused for one can be launched as the other.
-    fileprivate var generation: UInt64 {
+    var generation: UInt64 {
         let lists = [arguments, environment, extraKeyNames.sorted(), fingerprint.map { "\($0)" }]
         let scalars = [
             "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
             "\(account)", "\(groups)",
-            "\(noNewPrivileges)", "\(limits)",
+            "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
+            "\(cgroupSettings)",
         ]
         return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

@@ -1,3 +1,5 @@
+internal import AppFolders
+internal import DesktopEntry
 internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomControl
@@ -9,104 +11,428 @@ internal import UnitFile
 
 /// Makes installed apps out of manifests: everything that could block later (users, groups, paths,
 /// the program itself) is resolved here, once, when manifests are loaded.
+///
+/// A manifest whose files, program and world are what they were is not read again.
 @LoopActor
-struct AppLoader {
+final class AppLoader {
     let directories: [String]
+    let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    private let variables: [String: String]
+    /// What programs were found to be, by the name that was inspected.
+    private var programs: [String: ExecutableFacts] = [:]
+    private var worldDigest: UInt64 = 0
+
+    init(
+        directories: [String], desktop: DesktopSource, shimPath: String,
+        daemonEnvironment: [String]
+    ) {
+        self.directories = directories
+        self.desktop = desktop
+        self.shimPath = shimPath
+        self.daemonEnvironment = daemonEnvironment
+        variables = SearchPath.variables(of: daemonEnvironment)
+    }
+
+    /// The files that the programs of all apps consist of.
+    var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
 
     struct Result {
+        /// New ones, and those of which anything may have changed.
         var apps: [InstalledApp] = []
+        /// Those that are what they were.
+        var unchanged: [InstalledApp] = []
         var faults: [Control.ManifestFault] = []
         /// Programs that are not there (now): an upgrade may be about to bring them back.
         var missingPrograms: [String] = []
     }
 
-    func load(reporter: Reporter) -> Result {
-        let search = searchPath
-        let read = ManifestDirectories(
-            paths: directories, searchPath: search.split(separator: ":").map(String.init)
-        ).read()
+    /// What one loading looks up once and shares between apps; gone after it.
+    private final class Shared {
+        let world: World
+        var entries: [String: DesktopFolders.Entry] = [:]
+        var terminal: [String]?
+        let hasShim: Bool
+        var environments: [[String]: AppEnvironment] = [:]
+        var programs: [String: ExecutableFacts] = [:]
+        var groups: [UInt32: [gid_t]] = [:]
+        init(_ world: World, hasShim: Bool) {
+            self.world = world
+            self.hasShim = hasShim
+        }
+    }
+
+    /// The environments that an app's instances may get.
+    private struct AppEnvironment {
+        var strings: [String]
+        var encoded: StringList
+        var pool: PoolEnvironment
+    }
+
+    func load(former: [InstalledApp], reporter: Reporter) -> Result {
+        let hasShim = unsafe access(shimPath, R_OK) == 0
+        if !hasShim {
+            reporter.sayOnce(
+                "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
+        }
+        let shared = Shared(World(environment: variables), hasShim: hasShim)
+        shared.entries = DesktopFolders(desktop.paths).entries
+        shared.terminal = shared.world.terminal
+        keepPrograms(shared)
+        let world = digestOfWorld(former, shared)
+        var known: [String: InstalledApp] = [:]
+        if world == worldDigest {
+            for app in former { known[app.fileName] = app }
+        }
+        worldDigest = world
+
+        let folders = AppFolders(directories)
         var result = Result()
-        for diagnostic in read.diagnostics {
+        for (path, reason) in folders.unreadable {
+            reporter.say(.error, "\(path): \(reason)")
+            result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
+        }
+        let enabled = EnabledApps(folders)
+        var names = folders.names
+        let own = Set(names)
+        // Instances have no file of their own: they were asked for, or are enabled.
+        let onDemand = Set(former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
+        names += onDemand.union(enabled.names.filter(\.isInstance)).subtracting(own)
+            .sorted { $0.identifier < $1.identifier }
+        var manifests: [(AppManifest, AppFile)] = []
+        for name in names {
+            guard let file = folders.file(of: name), !file.isMasked else { continue }
+            if var app = known[name.file], app.sourceDigest == file.digest,
+                isCurrent(app, shared)
+            {
+                app.startOccasions = enabled.occasions(of: name)
+                result.unchanged.append(app)
+                continue
+            }
+            if let manifest = read(file, shared, reporter, &result) {
+                manifests.append((manifest, file))
+            }
+        }
+        let isTaken = Dictionary(
+            result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
+            uniquingKeysWith: { first, _ in first })
+        let entryManifests = desktopApps(
+            Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
+            known, shared, &result)
+        manifests = unique(manifests, isTaken, reporter, &result) + entryManifests
+        for (manifest, file) in manifests {
+            do throws(LoadFailure) {
+                guard var app = try install(manifest, file.isEntry, shared) else { continue }
+                app.fileName = file.name.file
+                app.sourceDigest = file.digest
+                app.startOccasions = enabled.occasions(of: file.name)
+                if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
+                result.apps.append(app)
+            } catch {
+                report(error, of: manifest, reporter, &result)
+            }
+        }
+        let used = Set((result.unchanged + result.apps).map { $0.arguments[0] })
+        programs = shared.programs.filter { used.contains($0.key) }
+        return result
+    }
+
+    /// The app that a template makes for an instance's name; nil if there is no such template.
+    func instantiate(_ name: ManifestName, reporter: Reporter) -> InstalledApp? {
+        guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
+        let folders = AppFolders(directories)
+        guard let file = folders.file(of: name), !file.isMasked else { return nil }
+        let shared = Shared(
+            World(environment: variables), hasShim: unsafe access(shimPath, R_OK) == 0)
+        shared.entries = DesktopFolders(desktop.paths).entries
+        keepPrograms(shared)
+        var result = Result()
+        guard let manifest = read(file, shared, reporter, &result) else { return nil }
+        do throws(LoadFailure) {
+            guard var app = try install(manifest, false, shared) else { return nil }
+            app.fileName = name.file
+            app.sourceDigest = file.digest
+            app.becomeOnDemand()
+            programs[app.arguments[0]] = shared.programs[app.arguments[0]]
+            return app
+        } catch {
+            report(error, of: manifest, reporter, &result)
+            return nil
+        }
+    }
+
+    private func read(
+        _ file: AppFile, _ shared: Shared, _ reporter: Reporter, _ result: inout Result
+    ) -> AppManifest? {
+        let sources: [ManifestSource]
+        do throws(SystemError) { sources = try file.read() } catch {
+            reporter.say(.error, error.description)
+            result.faults.append(
+                .init(
+                    file: error.subject ?? file.main.path, line: 0, column: 0,
+                    message: SystemError.text(of: error.code)))
+            return nil
+        }
+        var context = shared.world.context
+        context.hasDesktopEntry = { shared.entries[$0] != nil }
+        let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
+        report(diagnostics, reporter, &result)
+        return manifest
+    }
+
+    private func report(
+        _ diagnostics: [Diagnostic], _ reporter: Reporter, _ result: inout Result
+    ) {
+        for diagnostic in diagnostics {
             reporter.say(
                 diagnostic.severity == .error ? .error : .warning, diagnostic.description)
             if diagnostic.severity == .error {
                 result.faults.append(Control.ManifestFault(diagnostic))
             }
         }
-        for (path, reason) in read.unreadable {
-            reporter.say(.error, "\(path): \(reason)")
-            result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
+    }
+
+    private func report(
+        _ failure: LoadFailure, of manifest: AppManifest, _ reporter: Reporter,
+        _ result: inout Result
+    ) {
+        reporter.say(.error, "\(manifest.file): \(failure.message)")
+        result.faults.append(
+            .init(file: manifest.file, line: 0, column: 0, message: failure.message))
+        if let program = manifest.command.first, program.hasPrefix("/") {
+            result.missingPrograms.append(program)
         }
-        let hasShim = unsafe access(shimPath, R_OK) == 0
-        if !hasShim {
-            reporter.sayOnce(
-                "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
-        }
-        for manifest in read.manifests {
-            do throws(LoadFailure) {
-                result.apps.append(try install(manifest, search, hasShim: hasShim))
-            } catch {
-                reporter.say(.error, "\(manifest.file): \(error.message)")
-                result.faults.append(
-                    .init(file: manifest.file, line: 0, column: 0, message: error.message))
-                if manifest.command[0].hasPrefix("/") {
-                    result.missingPrograms.append(manifest.command[0])
+    }
+
+    /// The first of each identifier; those that are installed already come before.
+    private func unique(
+        _ manifests: [(AppManifest, AppFile)], _ taken: [String: String], _ reporter: Reporter,
+        _ result: inout Result
+    ) -> [(AppManifest, AppFile)] {
+        let (_, diagnostics) = AppManifest.withoutDuplicates(manifests.map(\.0))
+        report(diagnostics, reporter, &result)
+        var seen = taken
+        return manifests.filter { manifest, _ in
+            if let other = seen[manifest.identifier] {
+                if taken[manifest.identifier] != nil {
+                    report(
+                        LoadFailure(
+                            message: "the identifier \(manifest.identifier) is already that of "
+                                + "\(other); set another Identifier="), of: manifest, reporter,
+                        &result)
                 }
+                return false
+            }
+            seen[manifest.identifier] = manifest.file
+            return true
+        }
+    }
+
+    // MARK: What need not be done again
+
+    /// Programs that are what they were; each file is looked at once, however many apps share it.
+    private func keepPrograms(_ shared: Shared) {
+        var identities: [String: FileIdentity?] = [:]
+        shared.programs = programs.filter { _, facts in
+            facts.files.allSatisfy { file in
+                let now = identities[file.path] ?? FileIdentity(path: file.path)
+                identities[file.path] = .some(now)
+                return now == file.identity
             }
         }
-        return result
+        programs = shared.programs
+    }
+
+    private func isCurrent(_ app: InstalledApp, _ shared: Shared) -> Bool {
+        let entry = shared.entries[app.identifier.rawValue]
+        guard app.desktop?.digest == entry?.digest else { return false }
+        // One that is never paused has not been looked into.
+        if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
+        guard let facts = programs[app.arguments[0]] else { return false }
+        return facts.path == app.executablePath && facts.files == app.fingerprint
+    }
+
+    /// Of what manifests name and no manifest's file shows: accounts, sessions, the shim.
+    private func digestOfWorld(_ apps: [InstalledApp], _ shared: Shared) -> UInt64 {
+        let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
+        let sessions = Set(apps.map(\.account.user)).sorted().map { user in
+            "\(user) \(unsafe access("/run/user/\(user)", F_OK) == 0)"
+        }
+        return PoolEnvironment.digest(
+            files + sessions + ["\(shared.hasShim)"] + (shared.terminal ?? []))
+    }
+
+    // MARK: Desktop entries
+
+    /// Apps that only a desktop entry makes.
+    private func desktopApps(
+        _ taken: Set<String>, _ known: [String: InstalledApp], _ shared: Shared,
+        _ result: inout Result
+    ) -> [(AppManifest, AppFile)] {
+        guard desktop.makesApps else { return [] }
+        var manifests: [(AppManifest, AppFile)] = []
+        for entry in shared.entries.values.sorted(by: { $0.identifier < $1.identifier })
+        where !taken.contains(entry.identifier) {
+            let file = AppFile(entry: entry)
+            if let app = known[file.name.file], app.isDesktopOnly,
+                app.sourceDigest == file.digest, isCurrent(app, shared)
+            {
+                result.unchanged.append(app)
+                continue
+            }
+            // It asks for nothing: everything is the default but prewarming.
+            var context = ManifestContext()
+            context.hasDesktopEntry = { _ in true }
+            let source = ManifestSource(
+                Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
+            if let manifest = AppManifest.parse([source], name: file.name, context).manifest {
+                manifests.append((manifest, file))
+            }
+        }
+        return manifests
+    }
+
+    /// Nil if the entry makes no app: another type, hidden, its program not installed.
+    private func entry(
+        of manifest: AppManifest, isAlone: Bool, _ shared: Shared
+    ) throws(LoadFailure) -> DesktopApp? {
+        let needsCommand = manifest.command.isEmpty
+        guard let file = shared.entries[manifest.identifier] else { return nil }
+        func none(_ reason: String) throws(LoadFailure) -> DesktopApp? {
+            if isAlone || !needsCommand { return nil }
+            throw LoadFailure(message: "\(file.path) \(reason); set Exec= in [App]")
+        }
+        let found: DesktopEntry?
+        do throws(DesktopEntry.Mistake) {
+            found = try DesktopFolders.read(file, locale: Locale(environment: variables))
+        } catch {
+            if isAlone || !needsCommand { return nil }
+            throw LoadFailure(
+                message: "\(file.path):\(error.line):\(error.column): \(error.message)")
+        }
+        guard let entry = found else { return try none("is no application") }
+        if entry.isHidden { return try none("is hidden") }
+        if let program = entry.tryExec, find(program, shared) == nil {
+            return try none("has a TryExec= that is not installed")
+        }
+        guard entry.command != nil else { return try none("has no Exec=") }
+        let desktops = (variables["XDG_CURRENT_DESKTOP"] ?? "").split(separator: ":").map(
+            String.init)
+        return DesktopApp(
+            entry, isCommandUsed: needsCommand, isShown: entry.isShown(in: desktops),
+            path: entry.path, digest: file.digest, terminal: shared.terminal
+        ) { find($0, shared) }
+    }
+
+    private func find(_ program: String, _ shared: Shared) -> String? {
+        guard program.hasPrefix("/") else { return shared.world.findExecutable(program) }
+        return unsafe access(program, X_OK) == 0 ? program : nil
     }
 
     /// What is wrong with the world that a manifest names.
-    private struct LoadFailure: Error { let message: String }
+    struct LoadFailure: Error { let message: String }
 
     private var searchPath: String {
         daemonEnvironment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
             ?? ExecutableInspection.defaultSearchPath
     }
 
-    private func install(
-        _ manifest: AppManifest, _ search: String, hasShim: Bool
-    ) throws(LoadFailure) -> InstalledApp {
-        let owner = try owner(of: manifest)
-        let isSameUser = owner.account.user == getuid()
-        let environment = SessionEnvironment.make(
-            for: owner.account, daemon: daemonEnvironment, isSameUser: isSameUser,
-            additions: manifest.environment.map(\.description))
-        let facts: ExecutableFacts
+    private func facts(_ program: String, _ shared: Shared) throws(LoadFailure) -> ExecutableFacts {
+        if let known = shared.programs[program] { return known }
         do throws(ExecutableError) {
-            facts = try ExecutableInspection.inspect(
-                path: manifest.command[0], searchPath: search)
+            let facts = try ExecutableInspection.inspect(path: program, searchPath: searchPath)
+            shared.programs[program] = facts
+            return facts
         } catch {
             throw LoadFailure(message: error.description)
         }
-        let extraKeys = Set(manifest.prewarm.environmentKeys)
-        let ineligibility = ineligibility(of: manifest, facts, hasShim: hasShim)
+    }
+
+    private func command(_ desktop: DesktopApp) throws(LoadFailure) -> [String]? {
+        guard let command = desktop.command else { return nil }
+        do throws(DesktopEntry.Command.Refusal) {
+            return try command.arguments(
+                name: desktop.name, icon: desktop.facts.icon, file: desktop.facts.file)
+        } catch {
+            throw LoadFailure(message: "\(desktop.facts.file): \(error)")
+        }
+    }
+
+    private func environment(
+        of manifest: AppManifest, _ account: Account, _ shared: Shared
+    ) -> AppEnvironment {
+        let additions = manifest.environment.map(\.description)
+        let extraKeys = manifest.prewarm.environmentKeys
+        let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
+        if let known = shared.environments[key] { return known }
+        let strings = SessionEnvironment.make(
+            for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
+            additions: additions)
+        let made = AppEnvironment(
+            strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
+            pool: PoolEnvironment(of: strings, extraNames: Set(extraKeys)))
+        shared.environments[key] = made
+        return made
+    }
+
+    /// - Returns: nil if only a desktop entry makes it and that is none for an app here.
+    private func install(
+        _ manifest: AppManifest, _ isDesktopOnly: Bool, _ shared: Shared
+    ) throws(LoadFailure) -> InstalledApp? {
+        let desktop = try entry(of: manifest, isAlone: isDesktopOnly, shared)
+        var command = manifest.command
+        if let desktop, let own = try self.command(desktop) { command = own }
+        guard let program = command.first else { return nil }
+        let owner = try owner(of: manifest, shared)
+        let environment = environment(of: manifest, owner.account, shared)
+        let inspected = isDesktopOnly ? nil : try facts(program, shared)
+        guard let path = inspected?.path ?? find(program, shared) else { return nil }
+        let sandbox = try inspected.map { facts throws(LoadFailure) in
+            try self.sandbox(of: manifest, facts)
+        }
+        let ineligibility =
+            if let inspected {
+                self.ineligibility(of: manifest, inspected, hasShim: shared.hasShim)
+                    ?? sandbox?.ineligibility
+            } else {
+                InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
+            }
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
-        let pool = PoolEnvironment(of: environment, extraNames: extraKeys)
-        return InstalledApp(
-            identifier: AppIdentifier(manifest.identifier), name: manifest.name,
+        var app = InstalledApp(
+            identifier: AppIdentifier(manifest.identifier),
+            name: manifest.name == manifest.identifier
+                ? desktop?.name ?? manifest.name : manifest.name,
             manifestPath: manifest.file,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
-            executablePath: facts.path, pausedExecutablePath: facts.executable,
-            arguments: manifest.command, environment: environment,
-            encodedEnvironment: (try? StringList(environment)) ?? StringList(),
-            extraKeyNames: extraKeys,
-            workingDirectory: directory(of: manifest, owner.account),
+            executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
+            arguments: command, environment: environment.strings,
+            encodedEnvironment: environment.encoded,
+            extraKeyNames: Set(manifest.prewarm.environmentKeys),
+            workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
-            noNewPrivileges: manifest.noNewPrivileges,
+            noNewPrivileges: manifest.sandbox.noNewPrivileges,
+            confinement: sandbox?.confinement, cgroupSettings: cgroupSettings(of: manifest),
+            confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
-            ineligibility: ineligibility, isPrewarmingWanted: isWanted, fingerprint: facts.files,
+            ineligibility: ineligibility, isPrewarmingWanted: isWanted,
+            fingerprint: inspected?.files ?? [],
             description: description(
-                of: manifest, account: owner.account, key: pool.key,
+                of: manifest, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
-            application: manifest.application, timer: manifest.timer, poolEnvironment: pool)
+            poolEnvironment: environment.pool)
+        // A generation is a promise that paused instances are still what they should be, also to
+        // the next supervisor, which knows no former app to count from: hence a digest.
+        app.application = manifest.application
+        app.timer = manifest.timer
+        app.desktop = desktop
+        app.isDesktopOnly = isDesktopOnly
+        app.description.generation = app.generation
+        return app
     }
 
     private func ineligibility(
@@ -143,14 +469,20 @@ struct AppLoader {
     }
 
     /// Users and groups by name or number (systemd.exec(5), User=).
-    private func owner(of manifest: AppManifest) throws(LoadFailure) -> Owner {
-        var account = try account(manifest.user)
+    private func owner(
+        of manifest: AppManifest, _ shared: Shared
+    ) throws(LoadFailure) -> Owner {
+        var account = try account(manifest.user, shared)
         var changes = manifest.user != nil && account.user != getuid()
         if let name = manifest.group {
             account = account.with(group: try group(name, "Group="))
             changes = true
         }
-        var groups = changes ? account.groups() : []
+        var groups: [gid_t] = []
+        if changes {
+            groups = shared.groups[account.user] ?? account.groups()
+            shared.groups[account.user] = groups
+        }
         for name in manifest.supplementaryGroups {
             groups.append(try group(name, "SupplementaryGroups="))
             changes = true
@@ -162,13 +494,10 @@ struct AppLoader {
         return Owner(account: account, groups: groups, changes: changes)
     }
 
-    private func account(_ name: String?) throws(LoadFailure) -> Account {
+    private func account(_ name: String?, _ shared: Shared) throws(LoadFailure) -> Account {
         let wanted = name ?? String(getuid())
         do throws(SystemError) {
-            if let number = UInt32(wanted) {
-                return try Account.numbered(number) ?? Account(unlisted: number, group: number)
-            }
-            if let account = try Account.named(wanted) { return account }
+            if let account = try shared.world.account(name) { return account }
         } catch {
             throw LoadFailure(message: "User=\(wanted): \(error)")
         }
@@ -216,6 +545,27 @@ struct AppLoader {
             !manifest.application.hasScenes
             ? .unsupported : manifest.application.hasMultipleScenes ? .multiple : .single
         return description
+    }
+}
+
+extension InstalledApp.Ineligibility {
+    fileprivate static let onlyDesktopEntry = Self(
+        code: "desktop_entry",
+        text: "only a desktop entry makes this app: a manifest of the same name with [Prewarm] "
+            + "asks for prewarming")
+}
+
+extension InstalledApp {
+    /// It was not there at boot or login, and no pool keeps it from being forgotten.
+    fileprivate mutating func becomeOnDemand() {
+        isMadeOnDemand = true
+        switch description.prewarmOccasion {
+        case .boot, .login:
+            description.prewarmOccasion = .never
+            description.prewarmCount = 0
+            isPrewarmingWanted = false
+        case .demand, .never: break
+        }
     }
 }
 

@@ -2,6 +2,7 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import GreenroomSpawner
 
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
@@ -48,6 +49,12 @@ struct InstalledApp: Sendable {
     /// The manifest gives it groups beside its user's: not even that user may put code into it.
     var grantsGroups: Bool
     var noNewPrivileges: Bool
+    /// What its instances are kept from; nil: nothing.
+    var confinement: Confinement?
+    /// Limits of each instance's cgroup.
+    var cgroupSettings: [SpawnSpecification.CgroupSetting]
+    /// The keys of [Sandbox] and [Resources] that are set, for people.
+    var confinementKeys: [String]
     var limits: [ResourceLimit]
     var setsCommandLine: Bool
     var ineligibility: Ineligibility?
@@ -65,6 +72,18 @@ struct InstalledApp: Sendable {
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }
+    /// Of its manifest's file, or that of an instance if its template's was read.
+    var fileName = ""
+    /// Of the files that its manifest was read from.
+    var sourceDigest: UInt64 = 0
+    /// When it starts by itself.
+    var startOccasions: Set<StartOccasion> = []
+    /// Of its desktop entry, if it has one.
+    var desktop: DesktopApp?
+    /// No manifest adds to its desktop entry.
+    var isDesktopOnly = false
+    /// A template's instance that somebody asked for: forgotten when nothing of it is left.
+    var isMadeOnDemand = false
 
     /// Of `environment`; computed once because the launch path compares it.
     var poolEnvironment: PoolEnvironment

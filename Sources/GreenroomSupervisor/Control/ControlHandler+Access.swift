@@ -8,10 +8,18 @@ extension ControlHandler {
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
-        guard let app = catalog[AppIdentifier(name)], mayDo(.observe, owner: app.account, peer)
-        else { throw noSuchApp(name, peer) }
+        var found = catalog[AppIdentifier(name)]
+        if found == nil { found = try made(name, verb) }
+        guard let app = found, mayDo(.observe, owner: app.account, peer) else {
+            throw noSuchApp(name, peer)
+        }
         try require(verb, owner: app.account, peer)
         return app
+    }
+
+    /// An instance of a template comes to be when something is to be done with it.
+    private func made(_ name: String, _ verb: Access.Verb) throws(ControlError) -> InstalledApp? {
+        verb == .control ? try installer.instantiate(name) : nil
     }
 
     func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {

@@ -46,10 +46,11 @@ final class ControlHandler {
     let events: EventStream
     let service = Control.service(version: Options.version)
     var access: Access
-    var reload: (() -> Control.ReloadReport)!
+    var installer: AppInstaller!
     var degraded: [Control.Note] = []
     /// The apps that were chosen for schemes and types.
     var defaultHandlersPath = ""
+    var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
@@ -86,7 +87,9 @@ final class ControlHandler {
             switch call {
             case .launch(let launch): try self.launch(launch, connection, descriptors)
             case .describe: connection.reply(ControlReply.described(description))
-            case .list: connection.reply(ControlReply.listed(summaries(for: connection.peer)))
+            case .list:
+                installer.forgetUnused()
+                connection.reply(ControlReply.listed(summaries(for: connection.peer)))
             case .status(let target):
                 connection.reply(ControlReply.status(try statuses(of: target, connection.peer)))
             case .prewarm(let app, let count): try prewarm(app, count, connection)
@@ -106,7 +109,7 @@ final class ControlHandler {
                 }
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
-                connection.reply(ControlReply.reloaded(reload()))
+                connection.reply(ControlReply.reloaded(installer.reload()))
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
@@ -163,7 +166,7 @@ final class ControlHandler {
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
             || call.workingDirectoryDescriptor != nil
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty
+            call.environment.isEmpty, !call.takesTerminal
         else {
             throw .permissionDenied(needed: needed + " may bring arguments only")
         }

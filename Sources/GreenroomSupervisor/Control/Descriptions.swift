@@ -7,9 +7,12 @@ internal import GreenroomLinux
 
 extension ControlHandler {
     var description: Control.Description {
-        Control.Description(
+        var description = Control.Description(
             version: Options.version, processId: getpid(), features: ["prewarm.main"],
             degraded: degraded)
+        description.surroundings = surroundings()
+        description.appDirectories = installer.loader.directories
+        return description
     }
 
     /// The apps that the client may observe, by identifier.
@@ -17,7 +20,7 @@ extension ControlHandler {
         catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }.map { app in
             let records = supervisor.lifecycle.instances(of: app.identifier)
             let running = records.filter(\.isRunning)
-            return Control.AppSummary(
+            var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
                 isEligible: app.ineligibility == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
@@ -26,6 +29,10 @@ extension ControlHandler {
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
+            summary.program = app.executablePath
+            summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
+            summary.desktop = app.desktop?.facts
+            return summary
         }
     }
 
@@ -126,6 +133,7 @@ extension ControlHandler {
                     text: "the pool follows the environment of the latest launch, which differs "
                         + "from the session's"))
         }
+        explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
         return explanation
     }

@@ -11,7 +11,11 @@ final class InstanceTable {
     unowned let supervisor: Supervisor
     var spawner: SpawnerLink?
     /// The directory that holds the instances' cgroups; nil in degraded mode.
-    var cgroups: Cgroup?
+    var cgroups: Cgroup? {
+        didSet { formerCgroups = oldValue }
+    }
+    /// That of the spawner before this one.
+    private var formerCgroups: Cgroup?
     /// Called when an instance is forgotten, for whoever watches something of it.
     var onRelease: ((InstanceIdentifier) -> Void)?
 
@@ -80,6 +84,19 @@ final class InstanceTable {
             } catch {
                 supervisor.reporter.failed("watching \(instance.app)", error)
             }
+        }
+    }
+
+    /// An instance that nobody reported may run all the same: its spawner may have died between
+    /// making it and saying so. Its cgroup was made before, under a name that we know.
+    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) {
+        let name = SpawnSpecification.cgroupName(
+            app: app.rawValue, instance: identifier.rawValue)
+        for parent in [cgroups, formerCgroups].compactMap(\.self) {
+            guard let cgroup = try? parent.child(name) else { continue }
+            try? cgroup.kill()
+            // Not yet empty, it stays as litter.
+            _ = try? parent.removeChild(name)
         }
     }
 

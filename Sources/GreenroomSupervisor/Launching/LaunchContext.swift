@@ -15,6 +15,10 @@ struct LaunchContext {
     /// Standard input, output and error; nil means the daemon's choice.
     var standardStreams: [FileDescriptor?] = [nil, nil, nil]
     var requestedAt: Instant
+    /// One of its standard streams is to be its controlling terminal.
+    var takesTerminal = false
+    /// Another file than the app's.
+    var executablePath: String?
 
     /// Of an SDK app: why, and what for.
     var reason = AppLaunch.Reason.user

@@ -41,9 +41,9 @@ final class Launcher {
         for call: Control.LaunchCall, of app: InstalledApp, descriptors: [FileDescriptor],
         requestedAt: Instant
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var context = LaunchContext(
-            arguments: call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments,
-            requestedAt: requestedAt)
+        let command = try DesktopLaunch(call, of: app)
+        var context = LaunchContext(arguments: command.arguments, requestedAt: requestedAt)
+        context.executablePath = command.executablePath
         var key = app.poolEnvironment.key
         if call.callerEnvironment != nil || !call.environment.isEmpty {
             let environment = Self.environment(of: call, base: app.environment)
@@ -60,6 +60,7 @@ final class Launcher {
         if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
+        context.takesTerminal = call.takesTerminal
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
@@ -125,9 +126,13 @@ final class Launcher {
                 let message = try DaemonMessage.event(.launch(launch)).encoded()
                 _ = try channel.send(message.datagram)
             }
-            let (message, descriptors, strings) = try goMessage(context, app, instance)
+            // Ours, or how the instance would find it.
+            let directory = try context.workingDirectory.map {
+                app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+            }
+            let (message, descriptors, strings) = try goMessage(context, app, instance, directory)
             let sent = try channel.send(message, descriptors: descriptors)
-            withExtendedLifetime(strings) {}
+            withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
             supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
@@ -136,7 +141,8 @@ final class Launcher {
     }
 
     private func goMessage(
-        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: Instance,
+        _ directory: FileDescriptor?
     ) throws -> (datagram: [UInt8], descriptors: [CInt], strings: FileDescriptor?) {
         var roles: [DescriptorRole] = []
         var descriptors: [CInt] = []
@@ -145,7 +151,7 @@ final class Launcher {
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
         }
-        if let directory = context.workingDirectory {
+        if let directory {
             roles.append(.workingDirectory)
             descriptors.append(directory.rawValue)
         }
@@ -158,7 +164,7 @@ final class Launcher {
             GoMessage(
                 arguments: try StringList(arguments),
                 environment: environment,
-                flags: app.setsCommandLine ? .setCommandLine : [], umask: context.umask,
+                flags: Self.flags(context, app), umask: context.umask,
                 roles: roles))
         let encoded = try message.encoded()
         guard let bytes = encoded.descriptorStrings else {
@@ -168,6 +174,12 @@ final class Launcher {
             unsafe try SealedFile.create($0, name: "greenroom-strings")
         }
         return (encoded.datagram, descriptors + [strings.rawValue], strings)
+    }
+
+    private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
+        var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
+        if context.takesTerminal { flags.formUnion([.newSession, .controllingTerminal]) }
+        return flags
     }
 
     // MARK: Spawn
@@ -251,6 +263,8 @@ final class Launcher {
             supervisor.applications.prepare(
                 supervisor.applications.launch(instance, of: app, context), for: instance)
         }
+        specification.takesControllingTerminal = context.takesTerminal
+        if let path = context.executablePath { specification.path = path }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
             for: isInBackground ? .background : .foreground)
@@ -275,6 +289,8 @@ final class Launcher {
                 supplementaryGroups: app.groups)
         }
         specification.noNewPrivileges = app.noNewPrivileges
+        specification.confinement = app.confinement
+        specification.cgroupSettings = app.cgroupSettings
         specification.resourceLimits = app.limits
         if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]

@@ -17,7 +17,11 @@ final class PausedInspector {
         instance.argumentPrefix = commandLine(of: instance.pid)
         instance.prepareForLaunch()
         do throws(MappedFiles.Failure) {
+            // An app that sees another file system names files as they are called there.
+            let hasOwnMounts = app.confinement?.hasOwnMounts == true
+            let root = hasOwnMounts ? Instance.rootPath(of: instance.pid) : ""
             let mapped = try MappedFiles.mappedFiles(instance.pid).filter(\.isProgramText)
+                .map { $0.below(root) }
             // Watched before they are compared: no change falls between the two.
             return staleness.watch(mapped.map(\.path), for: instance.identifier)
                 && mapped.allSatisfy(\.isCurrent) && !app.fingerprint.contains(where: \.hasChanged)

@@ -15,6 +15,8 @@ final class StalenessWatcher {
 
     /// Content, identity or mode (inotify(7)). A file replaced by rename(2) loses a link: IN_ATTRIB.
     private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+    /// The name may lead to another file than before.
+    private static let replacements = UInt32(IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// A file appears under a name.
     private static let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB)
     /// Before anything else that is ready.
@@ -24,8 +26,10 @@ final class StalenessWatcher {
     private var source: EventSource?
     private var instancesOfWatch: [CInt: Set<InstanceIdentifier>] = [:]
     private var watchesOfInstance: [InstanceIdentifier: [CInt]] = [:]
-    private var appsOfWatch: [CInt: Set<AppIdentifier>] = [:]
-    private var watchesOfApp: [AppIdentifier: [CInt]] = [:]
+    /// The files of apps' programs. Which app a file belongs to is found when it changes: so a file
+    /// costs memory once, however many apps are made from it.
+    private var watchOfFile: [String: CInt] = [:]
+    private var filesOfWatch: [CInt: [String]] = [:]
 
     private var awaitedNames: [CInt: Set<String>] = [:]
 
@@ -46,25 +50,23 @@ final class StalenessWatcher {
         return true
     }
 
-    func watch(_ paths: [String], for app: AppIdentifier) {
-        forget(app)
-        for path in paths {
-            guard let watch = try? inotify.watch(path, for: Self.changes) else { continue }
-            appsOfWatch[watch, default: []].insert(app)
-            watchesOfApp[app, default: []].append(watch)
+    /// Watches the files that apps' programs consist of, instead of those before.
+    func watchPrograms(_ files: Set<String>) {
+        for (file, watch) in watchOfFile where !files.contains(file) {
+            watchOfFile[file] = nil
+            filesOfWatch[watch]?.removeAll { $0 == file }
+            dropIfUnused(watch)
+        }
+        for file in files where watchOfFile[file] == nil {
+            guard let watch = try? inotify.watch(file, for: Self.changes) else { continue }
+            watchOfFile[file] = watch
+            filesOfWatch[watch, default: []].append(file)
         }
     }
 
     func forget(_ instance: InstanceIdentifier) {
         for watch in watchesOfInstance.removeValue(forKey: instance) ?? [] {
             instancesOfWatch[watch]?.remove(instance)
-            dropIfUnused(watch)
-        }
-    }
-
-    func forget(_ app: AppIdentifier) {
-        for watch in watchesOfApp.removeValue(forKey: app) ?? [] {
-            appsOfWatch[watch]?.remove(app)
             dropIfUnused(watch)
         }
     }
@@ -85,33 +87,41 @@ final class StalenessWatcher {
     }
 
     private func dropIfUnused(_ watch: CInt) {
-        guard instancesOfWatch[watch]?.isEmpty ?? true, appsOfWatch[watch]?.isEmpty ?? true,
+        guard instancesOfWatch[watch]?.isEmpty ?? true, filesOfWatch[watch]?.isEmpty ?? true,
             awaitedNames[watch] == nil
         else { return }
         instancesOfWatch[watch] = nil
-        appsOfWatch[watch] = nil
+        filesOfWatch[watch] = nil
         inotify.remove(watch)
+    }
+
+    private func drop(_ files: [String], _ watch: CInt) {
+        for file in files { watchOfFile[file] = nil }
+        filesOfWatch[watch] = nil
+        dropIfUnused(watch)
     }
 
     private func changed() {
         var instances: Set<InstanceIdentifier> = []
-        var apps: Set<AppIdentifier> = []
-        var hasReturned = false
+        var haveAppsChanged = false
         for event in (try? inotify.read()) ?? [] {
             if event.overflowed {
                 // Which files changed is lost, so all of them may have.
                 instances.formUnion(watchesOfInstance.keys)
-                apps.formUnion(watchesOfApp.keys)
+                haveAppsChanged = true
             }
             instances.formUnion(instancesOfWatch[event.watch] ?? [])
-            apps.formUnion(appsOfWatch[event.watch] ?? [])
-            if awaitedNames[event.watch]?.contains(event.name) == true { hasReturned = true }
-            if event.watchEnded {
-                instancesOfWatch[event.watch] = nil
-                appsOfWatch[event.watch] = nil
+            if let files = filesOfWatch[event.watch], !files.isEmpty {
+                haveAppsChanged = true
+                // Another file may have the name by now: it is watched anew.
+                if event.watchEnded || event.mask & Self.replacements != 0 {
+                    drop(files, event.watch)
+                }
             }
+            if awaitedNames[event.watch]?.contains(event.name) == true { haveAppsChanged = true }
+            if event.watchEnded { instancesOfWatch[event.watch] = nil }
         }
-        if hasReturned || !apps.isEmpty { onChangedApps?() }
+        if haveAppsChanged { onChangedApps?() }
         for instance in instances.sorted() { onStaleInstance?(instance) }
     }
 }

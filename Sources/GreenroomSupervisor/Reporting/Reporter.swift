@@ -42,7 +42,7 @@ final class Reporter {
                 [
                     "app": app.rawValue, "instance": outcome.instance.description,
                     "launch": launch.rawValue,
-                ])
+                ], as: .launched(Control.LaunchKind(outcome.kind)))
             publish(.launched, app, outcome.instance) {
                 $0.launchIdentifier = launch.rawValue
                 $0.launchKind = Control.LaunchKind(outcome.kind)
@@ -52,18 +52,19 @@ final class Reporter {
         case .reclaimed(let instance, let app, let bytes, let pressure):
             journal.log(
                 .notice, "reclaimed \(bytes >> 10) KiB from \(app): memory pressure \(pressure)",
-                ["app": app.rawValue, "instance": instance.description])
+                ["app": app.rawValue, "instance": instance.description], as: .reclaiming)
             publish(.reclaimed, app, instance) { $0.byteCount = bytes }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
                 .warning,
                 "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
-                    + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue])
+                    + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
+                as: .prewarmingFailed)
             publish(.prewarmFailed, app, nil) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
         case .crashLooped(let app, let until):
             journal.log(
                 .error, "\(app) crashes in a loop: no prewarming and no background launches",
-                ["app": app.rawValue])
+                ["app": app.rawValue], as: .crashLooped)
             publish(.crashLooped, app, nil) { $0.retryAfterUSec = Self.microseconds(to: until) }
         case .sceneChanged(let instance, let app, let scene, let activation):
             publish(.sceneChanged, app, instance) {
@@ -107,7 +108,8 @@ final class Reporter {
     }
 
     private func exited(_ record: InstanceRecord) {
-        let reason = record.endReason.map { Control.ExitReason($0).rawValue } ?? "unknown"
+        let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
+        let reason = end.rawValue
         let level: LogLevel
         switch record.endReason {
         case .crashed?, .launchWatchdog?, .watchdog?, .terminateTimeout?, .unknown?:
@@ -121,7 +123,7 @@ final class Reporter {
             [
                 "app": record.app.rawValue, "instance": record.instance.description,
                 "launch": record.launchIdentifier?.rawValue ?? "", "reason": reason,
-            ])
+            ], as: .ended(end))
         publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
     }
 
@@ -177,7 +179,7 @@ final class Reporter {
                 "app": record?.app.rawValue ?? "",
                 "instance": record?.instance.description ?? "",
                 "stage": failure.stage, "errno": SystemError.name(of: failure.errno),
-            ])
+            ], as: .spawnFault)
     }
 
     func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }

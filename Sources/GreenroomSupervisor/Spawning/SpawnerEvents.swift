@@ -41,7 +41,7 @@ final class SpawnerEvents {
         case .spawnFailed(let number, let error):
             supervisor.spawnFailed(
                 InstanceIdentifier(number),
-                SpawnFailure(stage: error.stage.deed, errno: error.code))
+                SpawnFailure(stage: error.deed, errno: error.code))
         case .exited(let number, let status):
             let identifier = InstanceIdentifier(number)
             drainChannel(of: identifier)

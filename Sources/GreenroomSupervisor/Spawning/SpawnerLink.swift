@@ -3,6 +3,16 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
+/// The limit of open files that we were started with. The first to ask raises ours: a client and an
+/// instance take several each, and the customary 1024 are soon used up.
+enum OpenFiles {
+    static let initial: ResourceLimit = {
+        let limit = ResourceLimit.current(.openFiles)
+        limit.raiseSoft()
+        return limit
+    }()
+}
+
 /// The supervisor's way to the spawner: finds it or starts it, and carries messages. What they
 /// mean is the caller's business.
 @LoopActor
@@ -32,7 +42,7 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     private static let patience: Int32 = 10_000
 
-    private let process: pid_t?
+    let process: pid_t?
 
     private init(_ connection: SpawnerConnection) {
         self.connection = connection
@@ -77,6 +87,8 @@ final class SpawnerLink {
         var request = SpawnRequest(
             path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
+        // It passes on to apps what it was started with.
+        request.resourceLimits = [OpenFiles.initial]
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [
             .init(null.rawValue, at: 0), .init(null.rawValue, at: 1), .init(2, at: 2),

@@ -123,6 +123,11 @@ internal import Synchronization
 
     @discardableResult
     func save(_ record: AppRecord) -> Bool {
+        // Most apps have nothing to be remembered of, and a slot is most of what an app costs.
+        if record == AppRecord(app: record.app) {
+            erase(record.app)
+            return true
+        }
         guard let slot = appSlots[record.app] ?? freeAppSlots.popLast() else { return false }
         appSlots[record.app] = slot
         return write(slot) { record.encode(into: &$0) }

@@ -8,11 +8,13 @@ public struct Interface: Sendable {
     public internal(set) var methods: [String: Method] = [:]
     public internal(set) var errors: [String: [Field]] = [:]
 
+    /// What a method takes and returns.
     public struct Method: Hashable, Sendable {
         public var input: [Field]
         public var output: [Field]
     }
 
+    /// A member of a structure, or a parameter.
     public struct Field: Hashable, Sendable {
         public var name: String
         public var type: InterfaceType
@@ -23,9 +25,20 @@ public struct Interface: Sendable {
         self.name = name
     }
 
+    /// How much of the language may be used.
+    public enum Dialect: Sendable {
+        /// What systemd's and Python's implementations both read: containers do not nest directly,
+        /// an optional is never inside a container, and no named type is empty.
+        case portable
+        /// The language as it is defined.
+        case whole
+    }
+
     /// Reads a description.
-    public init(parsing text: String) throws(InterfaceSyntaxError) {
-        var parser = InterfaceParser(text: text)
+    public init(
+        parsing text: String, dialect: Dialect = .portable
+    ) throws(InterfaceSyntaxError) {
+        var parser = InterfaceParser(text: text, dialect: dialect)
         self = try parser.interface()
     }
 
@@ -39,8 +52,7 @@ public struct Interface: Sendable {
     }
 }
 
-/// A type of the interface language, in the subset that systemd's and Python's implementations
-/// both read: containers do not nest directly, and an optional is never inside a container.
+/// A type of the interface language.
 public indirect enum InterfaceType: Hashable, Sendable {
     case bool
     case int

@@ -1,17 +1,18 @@
-/// Reads the interface language (<https://varlink.org/Interface-Definition>), in the subset of
-/// `InterfaceType`.
+/// Reads the interface language (<https://varlink.org/Interface-Definition>).
 struct InterfaceParser {
-    /// Structures within each other; the parser recurses.
+    /// Structures and containers within each other; the parser recurses.
     static let depthLimit = 16
 
     private let text: String
+    private let dialect: Interface.Dialect
     private let bytes: [UInt8]
     private var position = 0
     /// Every name that a type expression used, and where.
     private var references: [(name: String, position: Int)] = []
 
-    init(text: String) {
+    init(text: String, dialect: Interface.Dialect) {
         self.text = text
+        self.dialect = dialect
         bytes = Array(text.utf8)
     }
 
@@ -35,7 +36,7 @@ struct InterfaceParser {
             case "type":
                 skipSpace()
                 let type = try aggregate(depth: 0)
-                guard type != .structure([]) else {
+                guard type != .structure([]) || dialect == .whole else {
                     throw error("systemd cannot read an empty type", at: nameStart)
                 }
                 interface.types[name] = type
@@ -62,18 +63,24 @@ struct InterfaceParser {
         skipSpace()
         let start = position
         if take("?") {
-            guard !isElement else { throw error("an element cannot be optional", at: start) }
-            let type = try type(depth: depth)
+            guard !isElement || dialect == .whole else {
+                throw error("an element cannot be optional", at: start)
+            }
+            guard depth < Self.depthLimit else { throw error("nested too deeply") }
+            let type = try type(depth: depth + 1)
             if case .optional = type { throw error("optional twice", at: start) }
             return .optional(type)
         }
         if take("[") {
-            guard !isElement else { throw error("containers cannot nest directly", at: start) }
-            if take("]") { return .array(try type(depth: depth, isElement: true)) }
+            guard !isElement || dialect == .whole else {
+                throw error("containers cannot nest directly", at: start)
+            }
+            guard depth < Self.depthLimit else { throw error("nested too deeply") }
+            if take("]") { return .array(try type(depth: depth + 1, isElement: true)) }
             guard try word("expected \"]\" or \"string]\"") == "string", take("]") else {
                 throw error("expected \"]\" or \"string]\"")
             }
-            return .map(try type(depth: depth, isElement: true))
+            return .map(try type(depth: depth + 1, isElement: true))
         }
         if peek() == UInt8(ascii: "(") { return try aggregate(depth: depth) }
         let name = try word("expected a type")

@@ -1,5 +1,6 @@
 /// Why a text is not the JSON that this codec reads.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong.
     public enum Code: String, Sendable {
         case unexpectedEnd = "the text ends too early"
         case unexpectedCharacter = "this character cannot stand here"

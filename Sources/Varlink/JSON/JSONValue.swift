@@ -21,6 +21,7 @@ public enum JSONValue: Hashable, Sendable {
 /// The members of a JSON object in the order of the text, each name once. Names are compared
 /// byte by byte: Swift's `==` would take canonically equivalent ones for equal.
 public struct JSONObject: Sendable {
+    /// A name and its value, in the order of the text.
     public struct Member: Sendable {
         public var name: String
         public var value: JSONValue

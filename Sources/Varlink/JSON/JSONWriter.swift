@@ -27,28 +27,33 @@ public struct JSONWriter: Sendable {
         if isFirst { isFirst = false } else { bytes.append(UInt8(ascii: ",")) }
     }
 
+    /// Begins an object; names and values follow in turn.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
         isFirst = true
     }
 
+    /// Ends the innermost object.
     public mutating func endObject() {
         bytes.append(UInt8(ascii: "}"))
         isFirst = false
     }
 
+    /// Begins an array; its elements follow as values.
     public mutating func beginArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
         isFirst = true
     }
 
+    /// Ends the innermost array.
     public mutating func endArray() {
         bytes.append(UInt8(ascii: "]"))
         isFirst = false
     }
 
+    /// The name of the member whose value comes next.
     public mutating func name(_ name: String) {
         separate()
         quote(name)
@@ -56,21 +61,25 @@ public struct JSONWriter: Sendable {
         isFirst = true
     }
 
+    /// Writes a value.
     public mutating func value(_ value: String) {
         separate()
         quote(value)
     }
 
+    /// Writes a value.
     public mutating func value(_ value: Bool) {
         separate()
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
+    /// Writes null.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
     }
 
+    /// Writes a value.
     public mutating func value(_ value: Int64) {
         separate()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -91,6 +100,7 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: value.description.utf8)
     }
 
+    /// Writes a value.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -106,6 +116,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Writes a value.
     public mutating func value(_ object: JSONObject) {
         beginObject()
         members(of: object)
@@ -156,26 +167,31 @@ public struct JSONWriter: Sendable {
 // Members of the object that is being written. An absent value is left out, which Varlink takes
 // for null.
 extension JSONWriter {
+    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: String) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: Int64) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: some BinaryInteger) {
         self.name(name)
         self.value(Int64(clamping: value))
     }
 
+    /// Writes a name and its value.
     public mutating func member(_ name: String, _ values: [String]) {
         self.name(name)
         beginArray()
@@ -183,14 +199,17 @@ extension JSONWriter {
         endArray()
     }
 
+    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
+    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent value: (some BinaryInteger)?) {
         if let value { member(name, value) }
     }
 
+    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent values: [String]?) {
         if let values { member(name, values) }
     }

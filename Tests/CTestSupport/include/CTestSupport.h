@@ -17,6 +17,7 @@ struct cts_spawn {
     int umask;             // -1: inherited
     int user;              // -1: inherited; otherwise user and group, no supplementary groups
     int new_session;
+    int takes_terminal; // the first terminal of 0, 1, 2 becomes that of the new session
     int no_new_privileges;
     int open_file_limit; // 0: inherited
 };
@@ -52,6 +53,15 @@ int cts_set_file_user(int user);
 
 /// A pseudo-terminal: 0 or -errno.
 int cts_open_terminal(int *controller, int *terminal);
+
+/// Sets its window size: 0 or -errno.
+int cts_window_size(int terminal, int rows, int columns);
+
+/// 1 if its user's keys come as they are typed, none of them a signal or a line's end; 0 or -errno.
+int cts_is_raw(int terminal);
+
+/// The process group in front.
+pid_t cts_foreground(int terminal);
 
 /// A timerfd that expires once: readable then; a descriptor or -errno.
 int cts_timer(int milliseconds);

@@ -1,0 +1,71 @@
+internal import Glibc
+public import GreenroomLinux
+
+/// Changes in folders of manifests, each whole or not at all.
+public enum AppFolderChange {
+    /// Makes a folder and those above it (mkdir(2)).
+    public static func makeFolder(_ path: String) throws(SystemError) {
+        if unsafe mkdir(path, 0o755) == 0 || errno == EEXIST { return }
+        let code = errno
+        guard code == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+            throw SystemError(code: code, call: "mkdir", subject: path)
+        }
+        try makeFolder(String(path[..<slash]))
+        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
+            throw SystemError(code: errno, call: "mkdir", subject: path)
+        }
+    }
+
+    /// Makes a link, in place of one with another target (symlink(2)).
+    /// - Returns: false if it was there.
+    public static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
+        let former = Self.target(of: path)
+        if former == target { return false }
+        if former != nil { try remove(path) }
+        guard unsafe symlink(target, path) == 0 else {
+            throw SystemError(code: errno, call: "symlink", subject: path)
+        }
+        return true
+    }
+
+    /// Where a link leads; nil if there is none (readlink(2)).
+    public static func target(of path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe buffer.withUnsafeMutableBytes {
+            unsafe readlink(path, $0.baseAddress!, $0.count)
+        }
+        return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    /// unlink(2)
+    public static func remove(_ path: String) throws(SystemError) {
+        guard unsafe unlink(path) == 0 else {
+            throw SystemError(code: errno, call: "unlink", subject: path)
+        }
+    }
+
+    /// rmdir(2) of a folder that may have become empty.
+    public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
+
+    /// Writes a new file.
+    public static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+        let file = try FileDescriptor.open(
+            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode: 0o644)
+        var start = 0
+        while start < bytes.count {
+            let count = unsafe bytes[start...].withUnsafeBytes {
+                unsafe Glibc.write(file.rawValue, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw SystemError(code: errno, call: "write", subject: path) }
+            start += count
+        }
+    }
+
+    /// Puts a file in the place of another (rename(2)).
+    public static func install(_ path: String, as destination: String) throws(SystemError) {
+        guard unsafe rename(path, destination) == 0 else {
+            throw SystemError(code: errno, call: "rename", subject: destination)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+public import DesktopEntry
+public import GreenroomLinux
+
+/// The desktop entries of the search path (Desktop Entry Specification, "Desktop File ID"): of one
+/// identifier the first folder's holds.
+public struct DesktopFolders: Sendable {
+    public struct Entry: Sendable {
+        public var identifier: String
+        public var path: String
+        public var identity: FileIdentity
+
+        /// Changes with the file.
+        public var digest: UInt64 { AppFile.digest(of: [(path, identity)]) }
+    }
+
+    public private(set) var entries: [String: Entry] = [:]
+    /// Folders below folders: real ones are one or two deep, links may go in circles.
+    private static let depthLimit = 5
+    private static let entryLimit = 20_000
+
+    /// - Parameter paths: folders named `applications`, in order of precedence.
+    public init(_ paths: [String]) {
+        for path in paths { look(into: path, "", depth: 0) }
+    }
+
+    private mutating func look(into root: String, _ prefix: String, depth: Int) {
+        let names = (try? Folder.names(in: root + "/" + prefix)) ?? []
+        for name in names where entries.count < Self.entryLimit {
+            let relative = prefix + name
+            if let identifier = DesktopEntry.identifier(ofFile: relative) {
+                guard entries[identifier] == nil,
+                    let status = FileStatus(path: "\(root)/\(relative)"), status.kind == .file
+                else { continue }
+                entries[identifier] = Entry(
+                    identifier: identifier, path: "\(root)/\(relative)", identity: status.identity)
+            } else if depth < Self.depthLimit, !name.contains("."),
+                FileStatus(path: "\(root)/\(relative)")?.kind == .folder
+            {
+                look(into: root, relative + "/", depth: depth + 1)
+            }
+        }
+    }
+
+    /// What the file says; nil if it is no app.
+    public static func read(
+        _ entry: Entry, locale: Locale
+    ) throws(DesktopEntry.Mistake) -> DesktopEntry? {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try Folder.bytes(of: entry.path, atMost: DesktopEntry.byteLimit)
+        } catch {
+            throw .init(line: 0, column: 0, message: SystemError.text(of: error.code))
+        }
+        return try DesktopEntry.parse(
+            bytes, identifier: entry.identifier, file: entry.path, locale: locale)
+    }
+}
+
+extension SearchPath {
+    /// Folders of desktop entries (XDG Base Directory Specification).
+    public static func desktop(_ environment: [String: String]) -> [String] {
+        let data = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 }
+        let shared = (data ?? "/usr/local/share:/usr/share").split(separator: ":").map(String.init)
+        return ([dataHome(environment)].compactMap(\.self) + shared)
+            .filter { $0.hasPrefix("/") }.map { $0 + "/applications" }
+    }
+}

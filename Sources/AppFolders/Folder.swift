@@ -1,0 +1,37 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The names in a folder.
+enum Folder {
+    /// Far above any real machine; a folder with more is a mistake.
+    static let nameLimit = 20_000
+
+    /// Sorted, hidden ones left out; a folder that is not there has none (readdir(3)).
+    /// - Throws: any other error.
+    static func names(in path: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(path) else {
+            let code = errno
+            if code == ENOENT || code == ENOTDIR { return [] }
+            throw SystemError(code: code, call: "opendir", subject: path)
+        }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < nameLimit, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The bytes of a file that a person wrote.
+    static func bytes(of path: String, atMost limit: Int) throws(SystemError) -> [UInt8] {
+        let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        do throws(SystemError) { return try file.readBytes(atMost: limit) } catch {
+            throw SystemError(code: error.code, call: error.call, subject: path)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Where manifests are looked for, as systemd does for units (systemd.unit(5), "Unit File Load
+/// Path"): the administrator's before what is made at run time, that before the vendor's.
+public enum SearchPath {
+    private static let vendor = [
+        "/usr/local/lib/greenroom/apps", "/usr/local/share/greenroom/apps",
+        "/usr/lib/greenroom/apps", "/usr/share/greenroom/apps",
+    ]
+    public static let system = ["/etc/greenroom/apps", "/run/greenroom/apps"] + vendor
+
+    public static func user(_ environment: [String: String]) -> [String] {
+        let dataFolders =
+            (environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 })
+            .map { $0.split(separator: ":").map(String.init) } ?? []
+        let own = [configurationHome(environment), "/etc", environment["XDG_RUNTIME_DIR"], "/run"]
+        let data = [dataHome(environment)] + dataFolders
+        var seen: Set<String> = []
+        return
+            ((own + data).compactMap(\.self).filter { $0.hasPrefix("/") }
+            .map { $0 + "/greenroom/apps" } + vendor)
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// As root and as anybody else.
+    public static func paths(_ environment: [String: String], isRoot: Bool) -> [String] {
+        isRoot ? system : user(environment)
+    }
+
+    /// What the user's own files lie below; nil without a home.
+    public static func configurationHome(_ environment: [String: String]) -> String? {
+        home("XDG_CONFIG_HOME", "/.config", environment)
+    }
+
+    static func dataHome(_ environment: [String: String]) -> String? {
+        home("XDG_DATA_HOME", "/.local/share", environment)
+    }
+
+    /// Of an environment as a process gets it; of one name given twice the first counts.
+    public static func variables(of environment: [String]) -> [String: String] {
+        var variables: [String: String] = [:]
+        for entry in environment {
+            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = String(entry[..<equals])
+            if variables[name] == nil {
+                variables[name] = String(entry[entry.utf8.index(after: equals)...])
+            }
+        }
+        return variables
+    }
+
+    private static func home(
+        _ variable: String, _ standard: String, _ environment: [String: String]
+    ) -> String? {
+        // A relative path is to be ignored (XDG Base Directory Specification).
+        if let path = environment[variable], path.hasPrefix("/") { return path }
+        return environment["HOME"].map { $0 + standard }
+    }
+}

@@ -1,0 +1,142 @@
+internal import Glibc
+public import GreenroomLinux
+public import GreenroomManifest
+
+/// What specifiers and bare program names stand for on this machine. Looks things up once; made for
+/// one reading of manifests and dropped after it.
+public final class World {
+    private let environment: [String: String]
+    private let searchPath: [String]
+    private var accounts: [String: Account?] = [:]
+    private var texts: [Specifier: String?] = [:]
+
+    /// - Parameter environment: of the process, whose user's apps may use its XDG variables.
+    public init(environment: [String: String]) {
+        self.environment = environment
+        searchPath =
+            (environment["PATH"] ?? ExecutableInspection.defaultSearchPath).split(separator: ":")
+            .map(String.init)
+    }
+
+    /// For the reader of manifests.
+    public var context: ManifestContext {
+        var context = ManifestContext()
+        context.findExecutable = { [self] in findExecutable($0) }
+        context.specifiers = { [self] in text(for: $0, user: $1) }
+        return context
+    }
+
+    /// In PATH, as exec would look (access(2)).
+    public func findExecutable(_ name: String) -> String? {
+        searchPath.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+    }
+
+    /// What opens a terminal for a program, with the words before the program's.
+    public var terminal: [String]? {
+        if let path = findExecutable("xdg-terminal-exec") { return [path] }
+        return findExecutable("x-terminal-emulator").map { [$0, "-e"] }
+    }
+
+    /// The account of `User=`, by name or number; nil is this process's own.
+    public func account(_ user: String?) throws(SystemError) -> Account? {
+        let wanted = user ?? String(getuid())
+        if let known = accounts[wanted] { return known }
+        let found: Account?
+        if let number = UInt32(wanted) {
+            found = try Account.numbered(number) ?? Account(unlisted: number, group: number)
+        } else {
+            found = try Account.named(wanted)
+        }
+        accounts[wanted] = .some(found)
+        return found
+    }
+
+    /// As systemd.unit(5), "Specifiers", but for the app's user instead of the manager's.
+    public func text(for specifier: Specifier, user: String?) -> String? {
+        switch specifier {
+        case .user, .userNumber, .group, .groupNumber, .home, .shell:
+            ofAccount(specifier, user)
+        case .runtimeDirectory: folder(user, "/run", "XDG_RUNTIME_DIR") { "/run/user/\($0.user)" }
+        case .stateDirectory:
+            folder(user, "/var/lib", "XDG_STATE_HOME") { $0.home + "/.local/state" }
+        case .cacheDirectory: folder(user, "/var/cache", "XDG_CACHE_HOME") { $0.home + "/.cache" }
+        case .configurationDirectory:
+            folder(user, "/etc", "XDG_CONFIG_HOME") { $0.home + "/.config" }
+        case .logDirectory: logFolder(user)
+        case .temporaryDirectory: temporaryFolder ?? "/tmp"
+        case .persistentTemporaryDirectory: temporaryFolder ?? "/var/tmp"
+        case .bootIdentifier, .machineIdentifier, .hostName, .shortHostName, .kernelRelease:
+            ofMachine(specifier)
+        }
+    }
+
+    private func ofAccount(_ specifier: Specifier, _ user: String?) -> String? {
+        guard let account = (try? account(user)) ?? nil else { return nil }
+        switch specifier {
+        case .userNumber: return String(account.user)
+        case .group: return groupName(account.group)
+        case .groupNumber: return String(account.group)
+        case .home: return account.home
+        case .shell: return account.shell
+        case _: return account.name
+        }
+    }
+
+    /// getgrgid(3); a group without a name has its number.
+    private func groupName(_ group: UInt32) -> String {
+        guard let entry = unsafe getgrgid(group) else { return String(group) }
+        return unsafe String(cString: entry.pointee.gr_name)
+    }
+
+    private func folder(
+        _ user: String?, _ system: String, _ variable: String, _ own: (Account) -> String
+    ) -> String? {
+        guard let account = (try? account(user)) ?? nil else { return nil }
+        if account.user == 0 { return system }
+        if account.user == getuid(), let path = environment[variable], path.hasPrefix("/") {
+            return path
+        }
+        return own(account)
+    }
+
+    private func logFolder(_ user: String?) -> String? {
+        guard let state = text(for: .stateDirectory, user: user) else { return nil }
+        return state == "/var/lib" ? "/var/log" : state + "/log"
+    }
+
+    private var temporaryFolder: String? {
+        ["TMPDIR", "TEMP", "TMP"].lazy.compactMap { self.environment[$0] }
+            .first { $0.hasPrefix("/") }
+    }
+
+    private func ofMachine(_ specifier: Specifier) -> String? {
+        if let known = texts[specifier] { return known }
+        let text = Self.read(specifier)
+        texts[specifier] = .some(text)
+        return text
+    }
+
+    private static func read(_ specifier: Specifier) -> String? {
+        switch specifier {
+        case .bootIdentifier: identifier("/proc/sys/kernel/random/boot_id")
+        case .machineIdentifier: identifier("/etc/machine-id")
+        case .kernelRelease: line("/proc/sys/kernel/osrelease")
+        case .hostName: line("/proc/sys/kernel/hostname")
+        case _: line("/proc/sys/kernel/hostname")?.split(separator: ".").first.map(String.init)
+        }
+    }
+
+    private static func line(_ path: String) -> String? {
+        guard let text = try? SmallFile.text(of: path),
+            let line = text.split(separator: "\n").first
+        else { return nil }
+        return String(line)
+    }
+
+    /// 128 bits in hexadecimal without hyphens, as sd_id128_to_string(3) writes them.
+    private static func identifier(_ path: String) -> String? {
+        guard let line = line(path) else { return nil }
+        let digits = line.filter { $0 != "-" }
+        return digits.count == 32 && digits.allSatisfy(\.isHexDigit) ? digits : nil
+    }
+}

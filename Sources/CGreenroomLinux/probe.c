@@ -1,0 +1,29 @@
+/* Questions to the kernel that need calls which Swift cannot make (syscall(2) is variadic). */
+#define _GNU_SOURCE
+#include "CGreenroomLinux.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Arguments that the kernel refuses, if it gets as far as looking at them. */
+bool gr_has_clone3(void) { return syscall(SYS_clone3, 0, 0) == -1 && errno == EINVAL; }
+
+bool gr_has_pidfd(void) {
+    long fd = syscall(SYS_pidfd_open, getpid(), 0);
+    if (fd < 0) return false;
+    close((int)fd);
+    return true;
+}
+
+bool gr_has_close_range(void) {
+    return syscall(SYS_close_range, ~0U, ~0U, 0) == 0 || errno != ENOSYS;
+}
+
+bool gr_has_memfd(void) {
+    int fd = memfd_create("probe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return false;
+    close(fd);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* System call filters through libseccomp, which is loaded when a manifest asks for one and given up
+ * again: most supervisors never need it, and it would cost each of them 0.2 MB. It cannot be Swift:
+ * it calls functions by addresses from dlsym(3), and its constants are macros. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+/* A comparison with one argument of a call. */
+enum gr_comparison { GR_EQUAL = 0, GR_LESS, GR_GREATER, GR_MASKED, GR_NOT_EQUAL };
+
+struct gr_argument {
+    uint32_t index;
+    int comparison;
+    uint64_t value;      /* MASKED: the mask */
+    uint64_t masked;     /* MASKED: what the masked bits are */
+};
+
+/* All comparisons of a rule must hold. A call without any is meant whatever its arguments. */
+struct gr_rule {
+    const char *name;
+    uint32_t action;     /* SECCOMP_RET_* */
+    bool must_exist;     /* else passed over where libseccomp does not know it */
+    int argument_count;
+    struct gr_argument arguments[3];
+};
+
+enum gr_architecture {
+    GR_NATIVE = 0, GR_X86, GR_X86_64, GR_X32, GR_ARM, GR_ARM64,
+};
+
+/* What compiling came to: 0 and a file with the program (to be closed), or an errno and, where it
+ * is about one rule, its index (else -1). ENOPKG: there is no libseccomp.so.2. */
+struct gr_compiled { int error; int rule; int fd; };
+
+struct gr_compiled gr_compile_filter(uint32_t default_action, const int *_Nullable architectures,
+                                     int architecture_count, const struct gr_rule *_Nullable rules,
+                                     int rule_count);
+
+/* Of this process, and so of those it starts (personality(2), which Swift's Glibc leaves out). */
+uint64_t gr_personality(void);
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,139 @@
+extension DesktopEntry {
+    /// `Exec=`, split into words, with its field codes still in it.
+    public struct Command: Hashable, Sendable {
+        public enum Piece: Hashable, Sendable {
+            case text(String)
+            case code(Code)
+        }
+
+        public enum Code: Character, Sendable {
+            case file = "f"
+            case files = "F"
+            case url = "u"
+            case urls = "U"
+            case icon = "i"
+            case name = "c"
+            case entry = "k"
+
+            /// It stands for what the app is to open.
+            public var takesFiles: Bool {
+                switch self {
+                case .file, .files, .url, .urls: true
+                case .icon, .name, .entry: false
+                }
+            }
+
+            /// Several at once.
+            public var isList: Bool { self == .files || self == .urls }
+            /// Local files only.
+            public var takesPaths: Bool { self == .file || self == .files }
+        }
+
+        /// Each word, as what it is put together from.
+        public var words: [[Piece]]
+
+        /// The code that stands for what is to be opened, of which there is at most one.
+        public var fileCode: Code? {
+            for case .code(let code) in words.joined() where code.takesFiles { return code }
+            return nil
+        }
+
+        /// Why a launch cannot be made.
+        public enum Refusal: Error, Hashable, Sendable {
+            /// It opens one at a time.
+            case tooMany
+            /// It opens local files only.
+            case notLocal(String)
+        }
+
+        /// The program and its arguments.
+        ///
+        /// - Parameter files: paths or URLs to open. Where the command has no code for them they
+        ///   come behind its words.
+        public func arguments(
+            opening files: [String] = [], name: String, icon: String?, file entry: String
+        ) throws(Refusal) -> [String] {
+            var result: [String] = []
+            let code = fileCode
+            var given = files
+            if let code {
+                guard code.isList || files.count <= 1 else { throw .tooMany }
+                if code.takesPaths {
+                    given = []
+                    for file in files {
+                        guard let path = FileURL.path(of: file) else { throw .notLocal(file) }
+                        given.append(path)
+                    }
+                }
+            }
+            for word in words {
+                if word == [.code(.icon)] {
+                    if let icon, !icon.isEmpty { result += ["--icon", icon] }
+                } else if word.count == 1, case .code(let code) = word[0], code.takesFiles {
+                    result += given
+                } else {
+                    result.append(text(of: word, given, name, icon, entry))
+                }
+            }
+            return code == nil ? result + given : result
+        }
+
+        private func text(
+            of word: [Piece], _ files: [String], _ name: String, _ icon: String?, _ entry: String
+        ) -> String {
+            word.map { piece in
+                switch piece {
+                case .text(let text): text
+                case .code(.name): name
+                case .code(.entry): entry
+                case .code(.icon): icon ?? ""
+                case .code(.file), .code(.url), .code(.files), .code(.urls):
+                    files.first ?? ""
+                }
+            }.joined()
+        }
+    }
+}
+
+/// `file:` URLs (RFC 8089).
+public enum FileURL {
+    /// The path of a `file:` URL, or a path itself; nil for another URL.
+    public static func path(of text: String) -> String? {
+        guard hasScheme(text) else { return text }
+        var rest = text[...]
+        for prefix in ["file://localhost/", "file:///", "file:/"] where text.hasPrefix(prefix) {
+            rest = text.dropFirst(prefix.count - 1)
+            return decoded(rest.utf8)
+        }
+        return nil
+    }
+
+    /// Whether it is a URL and no path: letters, digits, `+ - .` and a colon (RFC 3986).
+    public static func hasScheme(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let scheme = text.utf8[..<colon]
+        guard let first = scheme.first, (97...122).contains(first | 0x20) else { return false }
+        return scheme.allSatisfy {
+            (97...122).contains($0 | 0x20) || (48...57).contains($0) || "+-.".utf8.contains($0)
+        }
+    }
+
+    private static func decoded(_ text: Substring.UTF8View) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                let digits = String(Substring(rest.prefix(2)))
+                guard digits.utf8.count == 2, let value = UInt8(digits, radix: 16), value != 0
+                else {
+                    return nil
+                }
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,84 @@
+import GreenroomControl
+import GreenroomLinux
+
+extension Patient {
+    /// Whether instances can have cgroups of their own: to be frozen, ended and accounted as one.
+    func cgroupFindings() -> [Finding] {
+        guard let mount = cgroupMount else {
+            return [
+                .warning(
+                    "cgroup", "there is no cgroup v2 hierarchy; apps are suspended with SIGSTOP",
+                    "boot with systemd.unified_cgroup_hierarchy=1, or mount -t cgroup2 none "
+                        + "/sys/fs/cgroup")
+            ]
+        }
+        var findings = featureFindings(mount)
+        if case .success(let description) = daemon {
+            let notes = description.degraded.filter { $0.code == "no_cgroups" }
+            findings +=
+                notes.map {
+                    .warning(
+                        "delegation", $0.text,
+                        "run greenroom-spawner as greenroom-apps.service, whose Delegate=yes gives "
+                            + "it a subtree")
+                }
+            if notes.isEmpty {
+                findings.append(.good("delegation", "the spawner has cgroups of its own"))
+                findings += controllerFindings(mount)
+            }
+        }
+        return findings
+    }
+
+    private var cgroupMount: String? {
+        guard let mounts = text(of: "/proc/self/mountinfo") else { return nil }
+        do throws(SystemError) {
+            return try CgroupLocation.mountPoint(mountinfo: mounts)
+        } catch {
+            return nil
+        }
+    }
+
+    /// The files of the kernel's are only in cgroups below the root.
+    private func featureFindings(_ mount: String) -> [Finding] {
+        let child = names(in: mount)?.first { name in
+            !name.hasPrefix(".") && status(of: "\(mount)/\(name)/cgroup.procs") != nil
+        }
+        guard let child else {
+            return [.good("cgroup", "cgroup v2 is mounted at \(mount)")]
+        }
+        let missing = ["cgroup.freeze", "cgroup.kill"].filter {
+            status(of: "\(mount)/\(child)/\($0)") == nil
+        }
+        if missing.isEmpty {
+            return [.good("cgroup", "cgroup v2 at \(mount) can freeze and kill")]
+        }
+        return [
+            .warning(
+                "cgroup", "cgroups lack \(missing.joined(separator: " and "))",
+                "run Linux 5.14 or newer (cgroup.freeze is of 5.2, cgroup.kill of 5.14)")
+        ]
+    }
+
+    /// The spawner enables them for its instances; its own cgroup is a leaf of the subtree.
+    private func controllerFindings(_ mount: String) -> [Finding] {
+        guard let process = surroundings?.spawnerProcessId,
+            let membership = text(of: "/proc/\(process)/cgroup"),
+            let path = CgroupLocation.path(in: membership), path.hasSuffix("/spawner"),
+            let enabled = text(of: mount + path.directory + "/cgroup.subtree_control")
+        else { return [] }
+        let names = enabled.trimmed.split(separator: " ")
+        let missing = ["cpu", "memory", "pids"].filter { !names.contains(Substring($0)) }
+        if missing.isEmpty {
+            return [.good("controllers", "apps have cpu, memory and pids controllers")]
+        }
+        return [
+            .warning(
+                "controllers",
+                "apps have no \(missing.joined(separator: ", ")) controller: no such limits, and no "
+                    + "account of it",
+                "see cgroup.controllers of \(mount + path.directory); systemd delegates them with "
+                    + "Delegate=yes, and for a user's services with a drop-in for user@.service")
+        ]
+    }
+}

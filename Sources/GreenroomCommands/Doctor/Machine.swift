@@ -1,0 +1,130 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+/// This machine.
+struct Machine: Patient {
+    let socketPath: String
+    let program: String
+    let daemon: Result<Control.Description, Failure>
+    let daemonProcess: Int32?
+
+    /// How long the daemon may take to say what it is: it needs less than a millisecond.
+    private static let patience: CInt = 5000
+
+    /// - Parameter patience: in milliseconds.
+    init(socketPath: String, patience: CInt = Self.patience) {
+        self.socketPath = socketPath
+        program = Self.link("/proc/self/exe") ?? CommandLine.arguments[0]
+        do throws(Failure) {
+            let client = try ControlClient(path: socketPath)
+            daemonProcess = client.serverProcess
+            daemon = Self.describe(client, patience)
+        } catch {
+            daemonProcess = nil
+            daemon = .failure(error)
+        }
+    }
+
+    private static func describe(
+        _ client: ControlClient, _ patience: CInt
+    ) -> Result<Control.Description, Failure> {
+        Result { () throws(Failure) in
+            try client.send(.describe)
+            while true {
+                if case .described(let description)? = try client.bufferedReply(to: .describe) {
+                    return description
+                }
+                var entries = [PollEntry(client.descriptor, POLLIN)]
+                do throws(SystemError) {
+                    _ = try PollEntry.wait(&entries, milliseconds: patience)
+                } catch {
+                    throw .system(error)
+                }
+                guard entries[0].isReady else {
+                    throw .system(SystemError(code: ETIMEDOUT, call: "poll"))
+                }
+                try client.receive()
+            }
+        }
+    }
+
+    var user: UInt32 { getuid() }
+
+    func variable(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    func bytes(of path: String) -> [UInt8]? {
+        do throws(SystemError) { return try ManifestFile.read(path) } catch { return nil }
+    }
+
+    func names(in directory: String) -> [String]? {
+        guard let stream = unsafe opendir(directory) else { return nil }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < 10_000, let entry = unsafe readdir(stream) {
+            unsafe names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                        unsafe String(cString: $0)
+                    }
+                })
+        }
+        return names.sorted()
+    }
+
+    func status(of path: String) -> PathStatus? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        let kind: PathStatus.Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .directory
+            case S_IFSOCK: .socket
+            case _: .other
+            }
+        return PathStatus(
+            kind: kind, mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid)
+    }
+
+    func link(at path: String) -> String? { Self.link(path) }
+
+    private static func link(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe buffer.withUnsafeMutableBytes {
+            unsafe readlink(
+                path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    func hasGroup(_ name: String) -> Bool {
+        // A static program should not load name services; getent(1) does.
+        UInt32(name) != nil || run(["getent", "group", name]).map { $0.status == 0 } ?? true
+    }
+
+    func has(_ feature: KernelFeature) -> Bool {
+        switch feature {
+        case .clone3: KernelProbe.hasClone3
+        case .pidfd: KernelProbe.hasPidfd
+        case .closeRange: KernelProbe.hasCloseRange
+        case .memfd: KernelProbe.hasMemfd
+        }
+    }
+
+    func run(_ words: [String]) -> (status: Int32, output: String)? {
+        let quoted = words.map { "'" + $0.replacing("'", with: "'\\''") + "'" }
+        let command = "timeout 10 " + quoted.joined(separator: " ") + " 2>&1 </dev/null"
+        guard let stream = unsafe popen(command, "r") else { return nil }
+        var output: [UInt8] = []
+        // What we ask for answers in a few lines.
+        while output.count < 64 << 10, case let byte = unsafe getc(stream), byte != EOF {
+            output.append(UInt8(truncatingIfNeeded: byte))
+        }
+        let status = unsafe pclose(stream)
+        // 127 is the shell's for what it did not find.
+        guard status >= 0, status >> 8 != 127 else { return nil }
+        return (status >> 8, String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,39 @@
+import AppFolders
+import DesktopEntry
+import Glibc
+import GreenroomLinux
+
+extension Caller {
+    /// environ(7) by name.
+    static var variables: [String: String] { SearchPath.variables(of: environment()) }
+
+    /// A file as other processes find it, who are in other directories; anything else as it is.
+    static func absolute(_ file: String) -> String {
+        guard !file.hasPrefix("/"), !FileURL.hasScheme(file), FileStatus(path: file) != nil,
+            let directory = currentPath()
+        else { return file }
+        return directory == "/" ? "/" + file : directory + "/" + file
+    }
+
+    /// Words of this process's command line behind the first "--".
+    static var countBehindTerminator: Int {
+        let words = CommandLine.arguments
+        return words.firstIndex(of: "--").map { words.count - $0 - 1 } ?? 0
+    }
+
+    /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
+    /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.
+    static func run(_ path: String, _ arguments: [String]) -> Int32 {
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        defer { unsafe words.forEach { unsafe free($0) } }
+        var child: pid_t = 0
+        guard unsafe posix_spawn(&child, path, nil, nil, &words, environ) == 0 else { return 127 }
+        var status: CInt = 0
+        while unsafe waitpid(child, &status, 0) < 0 {
+            guard errno == EINTR else { return 127 }
+        }
+        // WIFEXITED and WEXITSTATUS of wait(2) are macros.
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+    }
+}

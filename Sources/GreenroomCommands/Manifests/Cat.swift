@@ -1,0 +1,32 @@
+import AppFolders
+import ArgumentParser
+import GreenroomLinux
+import GreenroomManifest
+
+struct Cat: ManifestVerb {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Show the files that an app's manifest is read from, in the order of their effect.")
+
+    @Argument(help: "The apps.")
+    var apps: [String]
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        var isFirst = true
+        for app in apps {
+            let file = try manifests.file(manifests.name(app))
+            for path in file.paths {
+                let source = try InstalledManifests.change { () throws(SystemError) in
+                    try AppFile.source(path)
+                }
+                console.write(isFirst ? "# \(path)\n" : "\n# \(path)\n")
+                isFirst = false
+                let text = String(decoding: source.bytes, as: UTF8.self)
+                console.write(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
+            }
+        }
+        return 0
+    }
+}

@@ -1,0 +1,139 @@
+import AppFolders
+import ArgumentParser
+import Glibc
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+struct Edit: ManifestVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "Change an app's manifest with $EDITOR.",
+        discussion: """
+            Edits a drop-in, override.conf, which is checked together with all that the manifest is \
+            read from before it is installed. A text with errors is kept beside its place, with \
+            exit code 2.
+            """)
+
+    @Argument(help: "The app.")
+    var app: String
+
+    @Flag(help: "Edit a copy of the whole manifest instead; makes one where there is none.")
+    var full = false
+
+    @Flag(help: "Take the text from standard input.")
+    var stdin = false
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        let name: ManifestName
+        do throws(Failure) { name = try manifests.name(app) } catch {
+            guard full, ManifestName.isValid(ManifestName(app).identifier) else { throw error }
+            name = ManifestName(app)
+        }
+        let file = manifests.folders.file(of: name)
+        if let file, file.isMasked { throw .manifest(.masked(name.identifier, by: file.main.path)) }
+        let folder = full ? manifests.own : "\(manifests.own)/\(name.file).d"
+        let destination = full ? "\(folder)/\(name.file)" : "\(folder)/override.conf"
+        let draft = "\(folder)/.\(full ? name.file : "override.conf").\(getpid())"
+        let former = (try? AppFile.source(destination))?.bytes
+        let start = former ?? initialText(file)
+        try InstalledManifests.change { () throws(SystemError) in
+            try AppFolderChange.makeFolder(folder)
+            try AppFolderChange.write(stdin ? Self.readInput() : start, to: draft)
+        }
+        if !stdin { try Editor.edit(draft) }
+        let text = try InstalledManifests.change { () throws(SystemError) in
+            try AppFile.source(draft).bytes
+        }
+        guard text != start, Self.saysSomething(text) || former != nil else {
+            try InstalledManifests.change { () throws(SystemError) in
+                try AppFolderChange.remove(draft)
+            }
+            AppFolderChange.removeIfEmpty(folder)
+            if output.json {
+                FileChanges().report(console, json: true)
+            } else {
+                console.line("\(destination): nothing changed")
+            }
+            return 0
+        }
+        guard try isGood(draft, as: destination, name, file, manifests, console) else { return 2 }
+        var changes = FileChanges()
+        try InstalledManifests.change { () throws(SystemError) in
+            try AppFolderChange.install(draft, as: destination)
+        }
+        changes.add(.written, destination)
+        manifests.reload(console)
+        changes.report(console, json: output.json)
+        return 0
+    }
+
+    private func initialText(_ file: AppFile?) -> [UInt8] {
+        if full, let file, let source = try? AppFile.source(file.main.path) { return source.bytes }
+        let text =
+            full
+            ? "[App]\nExec=\n"
+            : "# Extends \(file?.main.path ?? app). See greenroom.app(5).\n"
+                + "# A list goes on where the manifest's ends; KEY= alone empties it first.\n\n"
+        return Array(text.utf8)
+    }
+
+    /// Whether the manifest, with the draft in its place, has no error.
+    private func isGood(
+        _ draft: String, as destination: String, _ name: ManifestName, _ file: AppFile?,
+        _ manifests: InstalledManifests, _ console: any Console
+    ) throws(Failure) -> Bool {
+        var sources: [(place: String, file: String)] = (file?.paths ?? []).map { ($0, $0) }
+        if full {
+            sources = [(destination, draft)] + sources.dropFirst()
+        } else if let index = sources.firstIndex(where: { $0.place == destination }) {
+            sources[index].file = draft
+        } else {
+            // Drop-ins apply in the order of their names.
+            let after = sources.dropFirst().firstIndex {
+                $0.place.split(separator: "/").last ?? "" > "override.conf"
+            }
+            sources.insert((destination, draft), at: after ?? sources.count)
+        }
+        let read = try InstalledManifests.change { () throws(SystemError) in
+            var read: [ManifestSource] = []
+            for source in sources { read.append(try AppFile.source(source.file)) }
+            return read
+        }
+        let (manifest, diagnostics) = manifests.read(read, name)
+        for diagnostic in diagnostics { console.complain(diagnostic.description) }
+        if manifest == nil {
+            console.complain("nothing was installed; the text is kept in \(draft)")
+        }
+        return manifest != nil
+    }
+
+    private static func saysSomething(_ text: [UInt8]) -> Bool {
+        String(decoding: text, as: UTF8.self).split(separator: "\n").contains { line in
+            guard let first = line.first(where: { $0 != " " && $0 != "\t" }) else { return false }
+            return first != "#" && first != ";"
+        }
+    }
+
+    private static func readInput() throws(SystemError) -> [UInt8] {
+        try ManifestFile.read("/dev/stdin")
+    }
+}
+
+/// The user's editor (environ(7)).
+enum Editor {
+    static func edit(_ path: String) throws(Failure) {
+        let variables = Caller.variables
+        let chosen = ["SYSTEMD_EDITOR", "VISUAL", "EDITOR"].lazy.compactMap { variables[$0] }
+            .first { !$0.isEmpty }
+        let editor =
+            chosen
+            ?? ["editor", "nano", "vim", "vi"].first { ManifestFile.findExecutable($0) != nil }
+        guard let editor else { throw .manifest(.noEditor) }
+        // The shell splits an editor with options, as git and others do.
+        let status = Caller.run("/bin/sh", ["sh", "-c", "\(editor) \"$1\"", "sh", path])
+        guard status == 0 else { throw .manifest(.editorFailed(editor, draft: path)) }
+    }
+}

@@ -1,0 +1,82 @@
+import AppFolders
+import ArgumentParser
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+struct Enable: ManifestVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "Have apps start by themselves.",
+        discussion: """
+            At boot, at login or both, as WantedBy= in [Install] of their manifests says. Does not \
+            start them now.
+            """)
+
+    @Argument(help: "The apps.")
+    var apps: [String]
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        var changes = FileChanges()
+        for app in apps { try enable(manifests.name(app), manifests, &changes) }
+        manifests.reload(console)
+        changes.report(console, json: output.json)
+        return 0
+    }
+
+    private func enable(
+        _ name: ManifestName, _ manifests: InstalledManifests, _ changes: inout FileChanges
+    ) throws(Failure) {
+        let file = try manifests.file(name)
+        guard !file.isMasked else { throw .manifest(.masked(name.identifier, by: file.main.path)) }
+        guard !name.isTemplate else { throw .manifest(.isTemplate(name.identifier)) }
+        let sources = try InstalledManifests.change { () throws(SystemError) in try file.read() }
+        let (manifest, diagnostics) = manifests.read(sources, name)
+        guard let manifest else { throw .manifest(.badManifest(diagnostics.map(\.description))) }
+        guard !manifest.wantedBy.isEmpty else { throw .manifest(.notInstallable(name.identifier)) }
+        for occasion in manifest.wantedBy {
+            let folder = "\(manifests.own)/\(occasion.folder)"
+            let link = "\(folder)/\(name.file)"
+            let isNew = try InstalledManifests.change { () throws(SystemError) in
+                try AppFolderChange.makeFolder(folder)
+                return try AppFolderChange.link(link, to: file.main.path)
+            }
+            if isNew { changes.add(.linked, link, to: file.main.path) }
+        }
+    }
+}
+
+struct Disable: ManifestVerb {
+    static let configuration = CommandConfiguration(
+        abstract: "Have apps start no longer by themselves.",
+        discussion: "Does not end them now.")
+
+    @Argument(help: "The apps.")
+    var apps: [String]
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        var changes = FileChanges()
+        for app in apps {
+            // One whose manifest is gone may have left its links.
+            let name = (try? manifests.name(app)) ?? ManifestName(app)
+            for occasion in StartOccasion.allCases {
+                let folder = "\(manifests.own)/\(occasion.folder)"
+                let link = "\(folder)/\(name.file)"
+                guard AppFolderChange.target(of: link) != nil else { continue }
+                try InstalledManifests.change { () throws(SystemError) in
+                    try AppFolderChange.remove(link)
+                }
+                AppFolderChange.removeIfEmpty(folder)
+                changes.add(.removed, link)
+            }
+        }
+        manifests.reload(console)
+        changes.report(console, json: output.json)
+        return 0
+    }
+}

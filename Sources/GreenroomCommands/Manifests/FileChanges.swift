@@ -1,0 +1,46 @@
+import GreenroomControl
+import Varlink
+
+/// What a verb did to files, for people and for programs.
+struct FileChanges {
+    struct Change {
+        enum Kind: String { case linked, removed, written }
+        var kind: Kind
+        var path: String
+        var target: String?
+    }
+    var changes: [Change] = []
+
+    mutating func add(_ kind: Change.Kind, _ path: String, to target: String? = nil) {
+        changes.append(Change(kind: kind, path: path, target: target))
+    }
+
+    func report(_ console: any Console, json: Bool) {
+        if json { return console.write(Report.json(self)) }
+        for change in changes {
+            let target = change.target.map { " -> \($0)" } ?? ""
+            console.line("\(change.kind.rawValue) \(change.path)\(target)")
+        }
+    }
+}
+
+extension FileChanges.Change: ParametersEncodable {
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", kind.rawValue)
+        writer.member("path", path)
+        writer.member("target", ifPresent: target)
+    }
+}
+
+extension FileChanges: ParametersEncodable {
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.name("changes")
+        writer.beginArray()
+        for one in changes {
+            writer.beginObject()
+            one.encodeMembers(to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

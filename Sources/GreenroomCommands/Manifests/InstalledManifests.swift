@@ -1,0 +1,120 @@
+import AppFolders
+import ArgumentParser
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+/// The manifests that a daemon reads, as files: those of the daemon that answers, else those that
+/// one would read here.
+final class InstalledManifests {
+    private let client: ControlClient?
+    private(set) var folders: AppFolders
+    let world = World(environment: Caller.variables)
+
+    private lazy var entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+
+    init(_ options: DaemonOptions) throws(Failure) {
+        var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
+        do throws(Failure) {
+            let client = try ControlClient(path: SocketPath.find(option: options.socket))
+            if case .described(let daemon) = try client.call(.describe),
+                !daemon.appDirectories.isEmpty
+            {
+                paths = daemon.appDirectories
+            }
+            self.client = client
+        } catch {
+            // Files can be changed while nobody reads them.
+            guard case .unreachable = error else { throw error }
+            client = nil
+        }
+        folders = AppFolders(paths)
+    }
+
+    /// Where changes are made: what stands there comes before everything else.
+    var own: String { folders.paths.first ?? "." }
+
+    /// The manifest that is meant: by its file's name, or by the last part of it if only one has it.
+    func name(_ text: String) throws(Failure) -> ManifestName {
+        let name = ManifestName(text)
+        if folders.file(of: name) != nil { return name }
+        // The name of its file is fine, too.
+        let named = ManifestName(file: text)
+        if named != name, folders.file(of: named) != nil { return named }
+        let names = folders.files
+        let matches = names.filter {
+            $0.prefix.split(separator: ".").last.map(String.init) == name.prefix
+                && ($0.instance == name.instance || ($0.isTemplate && name.isInstance))
+        }
+        switch matches.count {
+        case 1:
+            var match = matches[0]
+            match.instance = name.instance
+            return match
+        case 0:
+            throw .manifest(
+                .noManifest(
+                    text, folders: folders.paths,
+                    suggestion: Spelling.closest(to: text, among: names.map(\.identifier))))
+        case _: throw .ambiguous(text, matches.map(\.identifier))
+        }
+    }
+
+    func file(_ name: ManifestName) throws(Failure) -> AppFile {
+        guard let file = folders.file(of: name) else {
+            throw .manifest(.noManifest(name.identifier, folders: folders.paths, suggestion: nil))
+        }
+        return file
+    }
+
+    /// Reads a manifest with all that extends it.
+    func read(
+        _ sources: [ManifestSource], _ name: ManifestName
+    ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
+        var context = world.context
+        context.hasDesktopEntry = { [self] in entries[$0] != nil }
+        return AppManifest.parse(sources, name: name, context)
+    }
+
+    /// Tells the daemon, if there is one, that files have changed.
+    func reload(_ console: any Console) {
+        guard let client else { return }
+        do throws(Failure) { _ = try client.call(.reload) } catch {
+            console.complain(
+                "the files are changed, but greenroomd was not told: \(error.description)")
+        }
+    }
+
+    /// Does something to files; a refusal says who may.
+    static func change<T>(_ work: () throws(SystemError) -> T) throws(Failure) -> T {
+        do throws(SystemError) { return try work() } catch {
+            throw error.code == EACCES || error.code == EPERM || error.code == EROFS
+                ? .manifest(.notWritable(error)) : .system(error)
+        }
+    }
+}
+
+/// A verb that works on files and then tells the daemon.
+protocol ManifestVerb: ParsableCommand {
+    var daemon: DaemonOptions { get }
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32
+}
+
+extension ManifestVerb {
+    func execute(_ console: any Console) -> Int32 {
+        do throws(Failure) {
+            return try perform(InstalledManifests(daemon), console)
+        } catch {
+            console.complain(error.description)
+            return error.exitCode
+        }
+    }
+
+    mutating func run() throws {
+        Caller.fillStandardDescriptors()
+        let code = execute(StandardConsole())
+        if code != 0 { throw ExitCode(code) }
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+
+struct Doctor: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check what Greenroom needs, and say how to mend it.",
+        discussion: """
+            Looks at the kernel, cgroups, limits, units, files, permissions and versions; also where \
+            the daemon is down. Exit code 1 if something has failed; warnings alone are 0.
+            """)
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var display: DisplayOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func run() throws {
+        Caller.fillStandardDescriptors()
+        let code = execute(
+            StandardConsole(), Machine(socketPath: SocketPath.find(option: daemon.socket)))
+        if code != .done { throw ExitCode(code.rawValue) }
+    }
+
+    func execute(_ console: any Console, _ patient: some Patient) -> ExitStatus {
+        let diagnosis = Diagnosis(patient)
+        console.write(
+            output.json
+                ? Report.json(diagnosis) : diagnosis.report(display.appearance(on: console)))
+        return diagnosis.isHealthy ? .done : .failed
+    }
+}
+
+extension Diagnosis {
+    init(_ patient: some Patient) {
+        findings =
+            patient.kernelFindings() + patient.cgroupFindings() + patient.limitFindings()
+            + patient.unitFindings() + patient.socketFindings() + patient.versionFindings()
+            + patient.shimFindings() + patient.configurationFindings()
+            + patient.manifestFindings()
+    }
+}

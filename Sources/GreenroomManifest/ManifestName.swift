@@ -1,0 +1,99 @@
+internal import UnitFile
+
+/// What the name of a manifest's file says (systemd.unit(5)): `name.app`, the template `name@.app`,
+/// or `name@instance`, of which there need not be a file.
+public struct ManifestName: Hashable, Sendable {
+    /// Before the `@`, or the whole name.
+    public var prefix: String
+    /// Behind the `@`, escaped as in the name; empty for a template, nil for an app of its own.
+    public var instance: String?
+
+    /// - Parameter identifier: may itself end in `.app`.
+    public init(_ identifier: String) {
+        guard let at = identifier.firstIndex(of: "@") else {
+            prefix = identifier
+            return
+        }
+        prefix = String(identifier[..<at])
+        instance = String(identifier[identifier.index(after: at)...])
+    }
+
+    /// - Parameter file: a path, or its last component.
+    public init(file: String) {
+        var name = file.split(separator: "/").last.map(String.init) ?? ""
+        if name.hasSuffix(AppManifest.fileSuffix) {
+            name.removeLast(AppManifest.fileSuffix.count)
+        }
+        self.init(name)
+    }
+
+    /// Of a desktop entry, where neither `@` nor the suffix means anything.
+    public init(verbatim identifier: String) { prefix = identifier }
+
+    /// It makes apps and is none.
+    public var isTemplate: Bool { instance == "" }
+
+    /// One of a template's.
+    public var isInstance: Bool { instance != nil && instance != "" }
+
+    /// Without the suffix.
+    public var identifier: String { instance.map { "\(prefix)@\($0)" } ?? prefix }
+
+    public var file: String { identifier + AppManifest.fileSuffix }
+
+    /// The file of the template that an instance is made from.
+    public var templateFile: String? {
+        isInstance ? "\(prefix)@" + AppManifest.fileSuffix : nil
+    }
+
+    /// Folders of drop-ins, those of the template first: what an instance's own say holds.
+    public var dropInFolders: [String] {
+        (templateFile.map { [$0 + ".d"] } ?? []) + [file + ".d"]
+    }
+
+    /// As systemd-escape(1) --unescape: `-` is `/` and `\xHH` a byte.
+    public static func unescaped(_ text: String) -> String {
+        var result: [UInt8] = []
+        let bytes = Array(text.utf8)
+        var index = 0
+        while index < bytes.count {
+            let isEscape = bytes[index...].starts(with: #"\x"#.utf8) && index + 4 <= bytes.count
+            if isEscape,
+                let byte = UInt8(
+                    String(decoding: bytes[index + 2..<index + 4], as: UTF8.self), radix: 16),
+                byte != 0
+            {
+                result.append(byte)
+                index += 4
+            } else {
+                result.append(
+                    bytes[index] == UInt8(ascii: "-") ? UInt8(ascii: "/") : bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Checks a name: reverse-DNS, and for an instance what systemd allows behind the `@`.
+    static func identifier(_ text: String) throws(ValueError) -> String {
+        let name = ManifestName(text)
+        guard let instance = name.instance else { return try Names.identifier(text) }
+        _ = try Names.identifier(name.prefix)
+        let isValid =
+            text.utf8.count <= AppManifest.Limit.identifierBytes
+            && instance.utf8.allSatisfy { byte in
+                Names.isWordByte(byte) || #"-.:\@"#.utf8.contains(byte)
+            }
+        guard isValid else {
+            throw ValueError(
+                message: "'\(Names.cut(instance))' is no name of an instance: letters, digits and "
+                    + #"any of :-_.\@, as systemd-escape writes them"#)
+        }
+        return text
+    }
+
+    /// Whether an app, a template or an instance can have the name.
+    public static func isValid(_ text: String) -> Bool {
+        (try? identifier(text)) != nil
+    }
+}

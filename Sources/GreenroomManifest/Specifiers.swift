@@ -1,0 +1,101 @@
+internal import UnitFile
+
+/// What `%` and a letter stand for (systemd.unit(5), "Specifiers").
+///
+/// Those about names come from the manifest's own. The others are the world's: whoever loads
+/// manifests knows them, for the user that the app runs as.
+public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
+    case bootIdentifier = "b"
+    case cacheDirectory = "C"
+    case configurationDirectory = "E"
+    case group = "g"
+    case groupNumber = "G"
+    case home = "h"
+    case hostName = "H"
+    case shortHostName = "l"
+    case logDirectory = "L"
+    case machineIdentifier = "m"
+    case shell = "s"
+    case stateDirectory = "S"
+    case runtimeDirectory = "t"
+    case temporaryDirectory = "T"
+    case user = "u"
+    case userNumber = "U"
+    case kernelRelease = "v"
+    case persistentTemporaryDirectory = "V"
+
+    /// Of the right form, for whoever does not know the world.
+    var sample: String {
+        switch self {
+        case .cacheDirectory, .configurationDirectory, .home, .logDirectory, .shell,
+            .stateDirectory, .runtimeDirectory, .temporaryDirectory, .persistentTemporaryDirectory:
+            "/%\(rawValue)"
+        case .groupNumber, .userNumber: "0"
+        case .bootIdentifier, .group, .hostName, .shortHostName, .machineIdentifier, .user,
+            .kernelRelease:
+            "x"
+        }
+    }
+
+    /// What `User=` itself may not depend on.
+    var isOfUser: Bool {
+        switch self {
+        case .cacheDirectory, .configurationDirectory, .group, .groupNumber, .home, .logDirectory,
+            .shell, .stateDirectory, .runtimeDirectory, .user, .userNumber:
+            true
+        case .bootIdentifier, .hostName, .shortHostName, .machineIdentifier, .temporaryDirectory,
+            .kernelRelease, .persistentTemporaryDirectory:
+            false
+        }
+    }
+}
+
+/// Resolves the specifiers of one manifest.
+struct Specifiers {
+    /// What the world says; nil if it does not know.
+    typealias World = (_ specifier: Specifier, _ user: String?) -> String?
+
+    let name: ManifestName
+    var world: World?
+    /// `User=`, once it has been read.
+    var user: String?
+    var isUserKnown = false
+
+    func text(for letter: Unicode.Scalar) throws(ValueError) -> String {
+        switch letter {
+        case "%": return "%"
+        case "n": return name.file
+        case "N": return name.identifier
+        case "p": return name.prefix
+        case "P": return ManifestName.unescaped(name.prefix)
+        case "i": return name.instance ?? ""
+        case "I": return ManifestName.unescaped(name.instance ?? "")
+        case "j": return lastPart
+        case "J": return ManifestName.unescaped(lastPart)
+        case _: return try worldly(letter)
+        }
+    }
+
+    /// Behind the last `-` of the prefix.
+    private var lastPart: String {
+        name.prefix.split(separator: "-", omittingEmptySubsequences: false).last.map(String.init)
+            ?? ""
+    }
+
+    private func worldly(_ letter: Unicode.Scalar) throws(ValueError) -> String {
+        guard let specifier = Specifier(rawValue: letter) else {
+            throw ValueError(
+                message: "%\(letter) is no specifier; a percent sign is %%, and greenroom.app(5) "
+                    + "lists what there is")
+        }
+        guard isUserKnown || !specifier.isOfUser else {
+            throw ValueError(message: "%\(letter) depends on the user; User= cannot")
+        }
+        // Whoever only checks a manifest need not know the world.
+        guard let world else { return specifier.sample }
+        guard let text = world(specifier, user) else {
+            throw ValueError(message: "%\(letter) is not known here")
+        }
+        return text
+    }
+}

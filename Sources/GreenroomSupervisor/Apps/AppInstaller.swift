@@ -1,0 +1,90 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Brings what manifests say into the catalog and to the core: all of it on a reload, one app when
+/// a template's instance is asked for.
+@LoopActor
+final class AppInstaller {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    let loader: AppLoader
+    let staleness: StalenessWatcher
+    /// The catalog was read anew.
+    var onReload: (() -> Void)?
+
+    /// Instances of templates that are known without being enabled: a client can make up names.
+    private static let onDemandLimit = 1024
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, loader: AppLoader, staleness: StalenessWatcher
+    ) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+        self.loader = loader
+        self.staleness = staleness
+    }
+
+    private var reporter: Reporter { supervisor.reporter }
+
+    /// Reads what has changed of the manifests. What is wrong is reported and leaves the rest as it
+    /// is.
+    @discardableResult
+    func reload(isRetry: Bool = false) -> Control.ReloadReport {
+        forgetUnused()
+        let result = loader.load(former: catalog.apps, reporter: reporter)
+        let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
+        for app in removed { supervisor.handle(.appRemoved(app)) }
+        staleness.watchPrograms(loader.programFiles)
+        for app in changed { supervisor.handle(.appInstalled(app.description)) }
+        onReload?()
+        staleness.awaitReturn(of: result.missingPrograms)
+        // One may have come back before its folder was watched.
+        if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
+            return reload(isRetry: true)
+        }
+        if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
+        return Control.ReloadReport(
+            loaded: catalog.apps.map(\.identifier.rawValue), failed: result.faults)
+    }
+
+    /// Installs an instance of a template (`name@x`), which there is no file of.
+    /// - Returns: nil if there is no template for the name, or none that works: the journal says why.
+    func instantiate(_ identifier: String) throws(ControlError) -> InstalledApp? {
+        let name = ManifestName(identifier)
+        guard name.isInstance, name.identifier == identifier else { return nil }
+        forgetUnused()
+        guard catalog.onDemandCount < Self.onDemandLimit else {
+            throw .limitExceeded(what: "instances of templates", limit: Self.onDemandLimit)
+        }
+        guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
+        catalog.add(app)
+        staleness.watchPrograms(loader.programFiles)
+        supervisor.handle(.appInstalled(app.description))
+        return app
+    }
+
+    /// Forgets instances of templates that nothing runs or waits of. Not from within an effect.
+    func forgetUnused() {
+        guard catalog.onDemandCount > 0 else { return }
+        for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
+            catalog.remove(app.identifier)
+            supervisor.handle(.appRemoved(app.identifier))
+        }
+    }
+
+    private func isUnused(_ app: AppIdentifier) -> Bool {
+        let lifecycle = supervisor.lifecycle
+        guard lifecycle.instances(of: app).allSatisfy({ $0.state == .notRunning }) else {
+            return false
+        }
+        let now = supervisor.now
+        let record = lifecycle.app(app)
+        // Forgetting failures would invite the next one at once.
+        return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
+            .allSatisfy { $0 == nil || $0! <= now }
+    }
+}

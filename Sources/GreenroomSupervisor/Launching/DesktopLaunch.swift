@@ -1,0 +1,89 @@
+internal import DesktopEntry
+internal import GreenroomControl
+internal import GreenroomLifecycle
+
+/// What a launch executes of an app with a desktop entry: the entry's command with files in it, one
+/// of its actions, or a terminal around either.
+struct DesktopLaunch {
+    var arguments: [String]
+    /// Another file than the app's; only for an app that is never paused.
+    var executablePath: String?
+
+    init(_ call: Control.LaunchCall, of app: InstalledApp) throws(ControlError) {
+        guard let desktop = app.desktop else {
+            guard call.action == nil else { throw Self.noAction(call, app, []) }
+            arguments = call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments
+            return
+        }
+        var command = desktop.command
+        if let name = call.action {
+            guard let action = desktop.actions.first(where: { $0.identifier == name }),
+                let own = action.command, let path = action.executablePath
+            else { throw Self.noAction(call, app, desktop.actions) }
+            command = own
+            if path != app.executablePath { executablePath = path }
+        }
+        if let command {
+            arguments = try Self.arguments(command, call, app, desktop)
+        } else {
+            arguments = call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments
+        }
+        try openTerminal(call, app, desktop)
+        guard executablePath == nil || app.ineligibility != nil else {
+            throw .refused(
+                code: "other_program",
+                reason:
+                    "action \(call.action ?? "") of \(app.identifier) runs another program than "
+                    + "the app; that is possible only where the app is not prewarmed")
+        }
+    }
+
+    private mutating func openTerminal(
+        _ call: Control.LaunchCall, _ app: InstalledApp, _ desktop: DesktopApp
+    ) throws(ControlError) {
+        // Whoever brings descriptors has a terminal, or wants none.
+        guard desktop.facts.isTerminal, call.standardInput == nil, call.standardOutput == nil else {
+            return
+        }
+        guard app.ineligibility != nil, let terminal = desktop.terminal else {
+            throw .refused(
+                code: "needs_terminal",
+                reason: "\(app.identifier) runs in a terminal; start it in one with "
+                    + "\"greenroomctl run \(app.identifier)\"")
+        }
+        arguments = terminal + [executablePath ?? app.executablePath] + arguments.dropFirst()
+        executablePath = terminal[0]
+    }
+
+    private static func arguments(
+        _ command: DesktopEntry.Command, _ call: Control.LaunchCall, _ app: InstalledApp,
+        _ desktop: DesktopApp
+    ) throws(ControlError) -> [String] {
+        do throws(DesktopEntry.Command.Refusal) {
+            return try command.arguments(
+                opening: call.arguments, name: desktop.name, icon: desktop.facts.icon,
+                file: desktop.facts.file)
+        } catch {
+            switch error {
+            case .tooMany:
+                throw .refused(
+                    code: "too_many_files",
+                    reason: "\(app.identifier) opens one file at a time; launch it once for each")
+            case .notLocal(let url):
+                throw .refused(
+                    code: "not_local",
+                    reason: "\(app.identifier) opens local files only, and \(url) is none")
+            }
+        }
+    }
+
+    private static func noAction(
+        _ call: Control.LaunchCall, _ app: InstalledApp, _ actions: [DesktopApp.Action]
+    ) -> ControlError {
+        let known = actions.map(\.identifier).joined(separator: ", ")
+        return .refused(
+            code: "no_such_action",
+            reason: "\(app.identifier) has no action \(call.action ?? "") that can be started"
+                + (known.isEmpty ? "" : "; it has \(known)"))
+    }
+}

@@ -1,0 +1,39 @@
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import GreenroomSpawner
+
+extension AppLoader {
+    /// What `[Sandbox]` comes to, and whether it stands against pausing.
+    func sandbox(
+        of manifest: AppManifest, _ facts: ExecutableFacts
+    ) throws(LoadFailure) -> (
+        confinement: Confinement?, ineligibility: InstalledApp.Ineligibility?
+    ) {
+        do throws(ConfinementPlan.Failure) {
+            let plan = try ConfinementPlan(manifest.sandbox)
+            guard let confinement = try plan.confinement() else { return (nil, nil) }
+            let shim = manifest.kind == .applicationKit ? nil : shimPath
+            return (confinement, try plan.ineligibility(program: facts.files, shim: shim))
+        } catch {
+            throw LoadFailure(message: error.message)
+        }
+    }
+
+    /// The files of cgroup-v2 that the keys of `[Resources]` stand for.
+    func cgroupSettings(of manifest: AppManifest) -> [SpawnSpecification.CgroupSetting] {
+        let resources = manifest.resources
+        func amount(_ file: String, _ value: UInt64?) -> SpawnSpecification.CgroupSetting? {
+            value.map { .init(file, $0 == .max ? "max" : "\($0)") }
+        }
+        return [
+            amount("memory.max", resources.memoryMax), amount("memory.high", resources.memoryHigh),
+            amount("pids.max", resources.tasksMax),
+            amount("cpu.weight", resources.cpuWeight.map { UInt64($0) }),
+        ].compactMap(\.self)
+    }
+}
+
+extension AppManifest {
+    /// `Key=value` of what confines it.
+    var confinementKeys: [String] { sandbox.settings + resources.settings }
+}

@@ -1,0 +1,282 @@
+internal import Glibc
+internal import GreenroomLinux
+internal import GreenroomManifest
+
+/// The file system that an app sees: what `[Sandbox]` says of it, in the order in which it is to be
+/// mounted.
+///
+/// Parents come before children, whatever the manifest's order. Of several words about one path the
+/// most confining one holds, as in systemd: inaccessible, bound, empty, read-only, read-write.
+struct MountPlan {
+    /// Its words contradict each other; says which.
+    struct Contradiction: Error, Hashable { let message: String }
+
+    private enum Meaning: Int {
+        case hidden, bound, temporary, readOnly, readWrite
+    }
+
+    private struct Entry {
+        var path: String
+        var meaning: Meaning
+        var source: String
+        var mode = "755"
+        var attributes: Confinement.MountAttributes = []
+        var isOptional = false
+        /// Follows from another key: it may go where it means nothing.
+        var isImplied = false
+        /// The file system in memory is read-only once it is furnished.
+        var isSealed = false
+    }
+
+    private var entries: [Entry] = []
+    private var isStrict = false
+    private let sandbox: Sandbox
+
+    /// In the order to be made; empty if the app sees what everybody sees.
+    private(set) var mounts: [Confinement.Mount] = []
+
+    init(_ sandbox: Sandbox) throws(Contradiction) {
+        self.sandbox = sandbox
+        addProtection()
+        addKernel()
+        addPaths()
+        if sandbox.hasPrivateDevices { addDevices() }
+        // Links are followed now: what lies in what can then be seen from the names.
+        for index in entries.indices { entries[index].path = Self.resolved(entries[index].path) }
+        try arrange()
+    }
+
+    /// Without links (realpath(3)); as it is where it cannot be told.
+    private static func resolved(_ path: String) -> String {
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    // MARK: What each key means
+
+    private mutating func addProtection() {
+        switch sandbox.protectsSystem {
+        case .no: break
+        case .yes: protect(["/usr", "/boot", "/efi"])
+        case .full: protect(["/usr", "/boot", "/efi", "/etc"])
+        case .strict:
+            isStrict = true
+            for path in ["/dev", "/proc", "/sys"] { imply(.readWrite, path) }
+        }
+        for home in ["/home", "/root", "/run/user"] {
+            switch sandbox.protectsHome {
+            case .no: break
+            case .yes: imply(.hidden, home)
+            case .readOnly: imply(.readOnly, home)
+            case .tmpfs: imply(.temporary, home) { $0.isSealed = true }
+            }
+        }
+        if sandbox.hasPrivateTmp {
+            for path in ["/tmp", "/var/tmp"] { imply(.temporary, path) { $0.mode = "1777" } }
+        }
+    }
+
+    private mutating func addKernel() {
+        if sandbox.protectsKernelTunables {
+            let names = [
+                "acpi", "apm", "asound", "bus", "fs", "irq", "latency_stats", "mtrr", "scsi", "sys",
+                "sysrq-trigger", "timer_stats",
+            ]
+            protect(names.map { "/proc/" + $0 } + ["/sys"])
+            for path in ["/proc/kallsyms", "/proc/kcore"] { imply(.hidden, path) }
+            if !sandbox.protectsControlGroups { imply(.readWrite, "/sys/fs/cgroup") }
+        }
+        if sandbox.protectsControlGroups { protect(["/sys/fs/cgroup"]) }
+        if sandbox.protectsKernelModules {
+            for path in ["/usr/lib/modules", "/lib/modules"] { imply(.hidden, path) }
+        }
+        if sandbox.protectsKernelLogs {
+            for path in ["/proc/kmsg", "/dev/kmsg"] { imply(.hidden, path) }
+        }
+    }
+
+    private mutating func addPaths() {
+        func add(_ paths: [Sandbox.Path], _ meaning: Meaning) {
+            for path in paths {
+                entries.append(
+                    Entry(
+                        path: path.path, meaning: meaning, source: path.path,
+                        attributes: meaning == .readOnly ? .readOnly : [],
+                        isOptional: path.isOptional))
+            }
+        }
+        add(sandbox.readOnlyPaths, .readOnly)
+        add(sandbox.readWritePaths, .readWrite)
+        add(sandbox.inaccessiblePaths, .hidden)
+        add(sandbox.temporaryFileSystems, .temporary)
+        for bind in sandbox.binds {
+            entries.append(
+                Entry(
+                    path: bind.destination, meaning: .bound, source: bind.source,
+                    attributes: bind.isReadOnly ? .readOnly : [], isOptional: bind.isOptional))
+        }
+    }
+
+    /// A /dev with what programs need and no hardware.
+    private mutating func addDevices() {
+        imply(.temporary, "/dev") {
+            $0.isSealed = true
+            $0.attributes = .noExecution
+            $0.isOptional = false
+        }
+        let names = [
+            "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "mqueue",
+            "hugepages", "log",
+        ]
+        for name in names { imply(.bound, "/dev/" + name) }
+    }
+
+    private mutating func protect(_ paths: [String]) {
+        for path in paths { imply(.readOnly, path) { $0.attributes = .readOnly } }
+    }
+
+    private mutating func imply(
+        _ meaning: Meaning, _ path: String, _ change: (inout Entry) -> Void = { _ in }
+    ) {
+        var entry = Entry(
+            path: path, meaning: meaning, source: path, isOptional: true, isImplied: true)
+        if meaning == .readOnly { entry.attributes = .readOnly }
+        change(&entry)
+        entries.append(entry)
+    }
+
+    // MARK: Order
+
+    private mutating func arrange() throws(Contradiction) {
+        entries.sort { ($0.path, $0.meaning.rawValue) < ($1.path, $1.meaning.rawValue) }
+        var kept: [Entry] = []
+        for entry in entries where kept.last?.path != entry.path { kept.append(entry) }
+        if entries.contains(where: { $0.path == "/" }) { try refuseRoot() }
+        entries = kept
+        if isStrict { mounts.append(.init(.attributes, at: "/", attributes: .readOnly)) }
+        var seals: [Confinement.Mount] = []
+        for entry in kept {
+            try place(entry)
+            if sandbox.hasPrivateDevices, entry.path == "/dev", entry.meaning == .temporary {
+                for (name, file) in [
+                    ("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2"),
+                ] {
+                    mounts.append(
+                        .init(.symbolicLink, at: "/dev/" + name, source: "/proc/self/fd" + file))
+                }
+            }
+            if entry.isSealed {
+                var seal = Confinement.Mount(
+                    .attributes, at: entry.path, attributes: .readOnly)
+                seal.isOptional = entry.isOptional
+                seal.isLate = true
+                seals.append(seal)
+            }
+        }
+        mounts += seals
+        guard mounts.count <= Confinement.mountLimit else {
+            throw Contradiction(message: "more paths than \(Confinement.mountLimit) mounts hold")
+        }
+    }
+
+    private func refuseRoot() throws(Contradiction) {
+        throw Contradiction(
+            message: "a path is /, which cannot be mounted over; ProtectSystem=strict makes "
+                + "everything read-only")
+    }
+
+    /// The nearest entry above a path.
+    private func ground(of path: String) -> Entry? {
+        entries.filter { Self.isBelow(path, $0.path) }.max {
+            $0.path.utf8.count < $1.path.utf8.count
+        }
+    }
+
+    static func isBelow(_ path: String, _ parent: String) -> Bool {
+        path.hasPrefix(parent + "/")
+    }
+
+    private mutating func place(_ entry: Entry) throws(Contradiction) {
+        // What is writable or read-only stays what it was otherwise: look through it.
+        var ground = ground(of: entry.path)
+        while let entry = ground, entry.meaning == .readOnly || entry.meaning == .readWrite {
+            ground = self.ground(of: entry.path)
+        }
+        switch (entry.meaning, ground?.meaning) {
+        case (.hidden, .hidden), (.hidden, .temporary), (.temporary, .hidden):
+            return  // It is hidden already.
+        case (.readOnly, .hidden), (.readOnly, .temporary), (.readWrite, .hidden),
+            (.readWrite, .temporary), (.bound, .hidden):
+            if entry.isImplied || entry.isOptional { return }
+            throw Contradiction(
+                message: "\(entry.path) lies in \(ground?.path ?? "/"), of which nothing is to be "
+                    + "seen; use TemporaryFileSystem= there, and BindPaths= for what is")
+        case (.readWrite, .bound):
+            if entry.isImplied { return }
+            throw Contradiction(
+                message: "ReadWritePaths=\(entry.path) lies in a destination of BindPaths=; use "
+                    + "another bind for it")
+        case (.bound, .temporary): furnish(entry, in: ground?.path ?? "/")
+        case (_, .bound): mounts.append(mount(entry, isLate: entry.meaning != .bound))
+        default: mounts.append(mount(entry, isLate: false))
+        }
+    }
+
+    /// Into an empty file system: the way there is made first.
+    private mutating func furnish(_ entry: Entry, in ground: String) {
+        let parts = entry.path.dropFirst(ground.utf8.count + 1).split(separator: "/")
+        var path = ground
+        for part in parts.dropLast() {
+            path += "/" + part
+            guard !mounts.contains(where: { $0.target == path }) else { continue }
+            mounts.append(.init(.directory, at: path))
+        }
+        var mount = mount(entry, isLate: false)
+        mount.makesTarget = true
+        mounts.append(mount)
+    }
+
+    private func mount(_ entry: Entry, isLate: Bool) -> Confinement.Mount {
+        var mount: Confinement.Mount
+        switch entry.meaning {
+        case .hidden: mount = .init(.hidden, at: entry.path)
+        case .temporary:
+            mount = .init(
+                .temporary, at: entry.path, source: entry.mode,
+                attributes: [.noSetuid, .noDevices])
+        case .bound, .readOnly, .readWrite:
+            mount = .init(.bind, at: entry.path, source: entry.source)
+        }
+        mount.attributes.formUnion(entry.attributes)
+        mount.isOptional = entry.isOptional
+        mount.isLate = isLate
+        return mount
+    }
+}
+
+extension MountPlan {
+    /// What an app with this plan finds at a path that exists outside.
+    enum View: Hashable {
+        case same
+        /// Nothing, because of what lies there.
+        case hidden(by: String)
+        /// Another file than outside.
+        case other(by: String)
+    }
+
+    func view(of path: String) -> View {
+        let path = Self.resolved(path)
+        let above = entries.filter { $0.path == path || Self.isBelow(path, $0.path) }
+            .filter { $0.meaning != .readOnly && $0.meaning != .readWrite }
+        guard let nearest = above.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
+            return .same
+        }
+        switch nearest.meaning {
+        case .hidden, .temporary: return .hidden(by: nearest.path)
+        case .bound:
+            return Self.resolved(nearest.source) == nearest.path ? .same : .other(by: nearest.path)
+        case .readOnly, .readWrite: return .same
+        }
+    }
+}

@@ -1,0 +1,55 @@
+extension Value {
+    /// With each `%` and the letter behind it replaced; positions still are those of the file.
+    ///
+    /// - Parameter resolve: what stands for a letter; it throws a message for one that there is not.
+    public func replacingSpecifiers(
+        _ resolve: (Unicode.Scalar) throws(ValueError) -> String
+    ) throws(ValueError) -> Value {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return self }
+        var result = ""
+        var pieces: [Piece] = []
+        /// In bytes of the old text.
+        var offset = 0
+        var remaining = self.pieces[...]
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            while let piece = remaining.first, piece.offset <= offset {
+                pieces.append(Piece(offset: result.utf8.count, position: piece.position))
+                remaining.removeFirst()
+            }
+            guard scalar == "%" else {
+                result.unicodeScalars.append(scalar)
+                offset += UTF8.width(scalar)
+                continue
+            }
+            guard let letter = scalars.next() else {
+                throw ValueError(
+                    offset: offset, message: "nothing follows this %; a percent sign is %%")
+            }
+            do throws(ValueError) { result += try resolve(letter) } catch {
+                throw ValueError(offset: offset, message: error.message)
+            }
+            offset += 1 + UTF8.width(letter)
+            pieces.append(Piece(offset: result.utf8.count, position: position(at: offset)))
+        }
+        return Value(text: result, pieces: pieces.isEmpty ? self.pieces : pieces)
+    }
+}
+
+extension Word {
+    /// The same for one word, whose quotes and escapes are resolved already: what a specifier
+    /// stands for is never split or unquoted.
+    public func replacingSpecifiers(
+        _ resolve: (Unicode.Scalar) throws(ValueError) -> String
+    ) throws(ValueError) -> Word {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return self }
+        let value = Value(
+            text: text, pieces: [Value.Piece(offset: 0, position: Position(line: 1, column: 1))])
+        do throws(ValueError) {
+            return Word(text: try value.replacingSpecifiers(resolve).text, offset: offset)
+        } catch {
+            // Exact unless quotes or escapes stand before it in the word.
+            throw ValueError(offset: offset + error.offset, message: error.message)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ApplicationKit
+
+/// Code of the articles that no sample has; the articles' test looks for it here.
+@MainActor enum Articles {
+    static func logIn(_ application: Application) {
+        do throws(ProtectedDataError) {
+            guard let token = try application.credential(named: "token") else {
+                return askForLogin()
+            }
+            logIn(with: token)
+        } catch .unavailable {
+            waitForUnlocking()
+        } catch {
+            complain(about: error)
+        }
+    }
+
+    static func canOpen(_ launchOptions: Application.LaunchOptions?) -> Bool {
+        guard let url = launchOptions?[.url] else { return true }
+        // False: this app cannot open it, and is not asked to.
+        return url.hasPrefix("notes:")
+    }
+
+    private static func askForLogin() {}
+    private static func logIn(with token: [UInt8]) {}
+    private static func waitForUnlocking() {}
+    private static func complain(about error: ProtectedDataError) {}
+}

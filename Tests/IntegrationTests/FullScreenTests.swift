@@ -1,0 +1,117 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Programs that people live in, each in front of a user at a terminal, cold and prewarmed.
+@Suite struct FullScreenTests {
+    private static let cold = "org.example.cold"
+    private static let warm = "org.example.warm"
+    private static let all = [cold, warm]
+    private static let alternateScreen = "\u{1B}[?1049h"
+    private static let firstScreen = "\u{1B}[?1049l"
+
+    private final class Desk {
+        let daemon: TestDaemon
+        let shell: TestTerminal
+        init(_ daemon: TestDaemon, _ shell: TestTerminal) {
+            self.daemon = daemon
+            self.shell = shell
+        }
+        deinit { shell.end() }
+
+        /// It waits for a key. (less notes a stop that comes earlier, and stops at the next key.)
+        func awaitReading(_ app: String) throws {
+            let pid = try daemon.await("its process") {
+                try $0.instances(of: app).first { $0.isAttached && $0.exit == nil }?.processId
+            }
+            try shell.await("its read") { Processes.state(of: pid) == "S" }
+        }
+
+        func expectKind(of app: String) throws {
+            let kind = try daemon.client().explain(app).lastLaunch?.kind
+            #expect(kind == (app == FullScreenTests.warm ? .prewarmed : .cold))
+        }
+    }
+
+    private static func desk(_ names: String..., help: String) throws -> Desk {
+        let program = names.lazy.compactMap { findProgram($0) }.first
+        try requireOrSkip(program != nil, "no \(names[0])")
+        var apps = [
+            TestApp(cold, exec: program!), TestApp(warm, exec: program!, prewarm: 1),
+        ]
+        for index in apps.indices {
+            apps[index].lines = ["Instances=multiple", "ForegroundGroup=none"]
+        }
+        let daemon = try TestDaemon(apps)
+        let shell = try TestTerminal.shell(
+            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path,
+            client: try Programs.client)
+        try daemon.awaitPaused(warm)
+        // The first run teaches the pool the caller's environment.
+        try shell.enter("greenroomctl run --pipe \(warm) -- \(help) </dev/null >/dev/null 2>&1")
+        try daemon.awaitPaused(warm)
+        return Desk(daemon, shell)
+    }
+
+    @Test(arguments: all)
+    func `vim edits a file, and is put aside meanwhile`(_ app: String) throws {
+        let desk = try Self.desk("vim.tiny", "vim", help: "--version")
+        let file = try desk.daemon.directory.write("first\n", to: "text-\(app)")
+        desk.shell.type("greenroomctl run \(app) -- -u NONE \(file)\r")
+        try desk.shell.await("first")
+        desk.shell.type("osecond\u{1B}")
+        try desk.shell.await("second")
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        #expect(!desk.shell.isRaw)
+        #expect(try desk.shell.enter("cat \(file)").contains("\r\nfirst\r\n"))
+        desk.shell.type("fg\r")
+        try desk.shell.await("second")
+        desk.shell.type(":wq\r")
+        try desk.shell.await("ready> ")
+        #expect(String(decoding: try readFile(file), as: UTF8.self) == "first\nsecond\n")
+        #expect(!desk.shell.isRaw)
+        try desk.expectKind(of: app)
+    }
+
+    @Test(arguments: all)
+    func `less pages through a pipe, by the keys of the terminal`(_ app: String) throws {
+        let desk = try Self.desk("less", help: "--version")
+        desk.shell.type("seq 1 500 | greenroomctl run \(app)\r")
+        try desk.shell.await("23\r\n")
+        desk.shell.type(" ")
+        try desk.shell.await("46\r\n:")
+        try desk.awaitReading(app)
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        #expect(!desk.shell.isRaw)
+        desk.shell.type("fg\r")
+        try desk.shell.await("46\r\n")
+        desk.shell.type("G")
+        try desk.shell.await("500")
+        desk.shell.type("q")
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+        try desk.expectKind(of: app)
+    }
+
+    @Test(arguments: all)
+    func `top follows the window, and ends by its key`(_ app: String) throws {
+        let desk = try Self.desk("top", help: "-v")
+        desk.shell.type("greenroomctl run \(app) -- -d 100\r")
+        try desk.shell.await("PID")
+        try desk.shell.await("the client's front") { desk.shell.isRaw }
+        desk.shell.resize(rows: 40, columns: 120)
+        try desk.shell.await("PID")
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        desk.shell.type("fg\r")
+        try desk.shell.await("PID")
+        desk.shell.type("q")
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+        try desk.expectKind(of: app)
+    }
+}

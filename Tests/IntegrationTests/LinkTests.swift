@@ -1,0 +1,90 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// greenroomctl under the name of an app.
+@Suite struct LinkTests {
+    private let folder: TemporaryDirectory
+    private let daemon: TestDaemon
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        for directory in ["links", "real", "odd"] { mkdir(folder.path + "/" + directory, 0o755) }
+        let real = try folder.write(
+            "#!/bin/sh\necho real \"$@\"\n", to: "real/probe-tool", mode: 0o755)
+        let app = try folder.write(
+            "#!/bin/sh\necho app \"$@\"\nexit 4\n", to: "odd/tool", mode: 0o755)
+        var named = TestApp("org.example.other", exec: real)
+        named.lines = ["Name=nice-name"]
+        daemon = try TestDaemon(
+            TestApp("org.example.probe-tool", exec: app), named,
+            TestApp("org.example.twice", exec: app), TestApp("com.example.twice", exec: real))
+    }
+
+    private func call(
+        _ name: String, _ words: String..., socket: String? = nil, debug: Bool = false,
+        path: [String] = ["links", "real"]
+    ) throws -> (exit: ChildProcess.Exit, output: String) {
+        let link = folder.path + "/links/" + name
+        symlink(try Programs.client, link)
+        var request = ChildRequest(link, arguments: [name] + words)
+        let directories = path.map { folder.path + "/" + $0 } + ["/usr/bin", "/bin"]
+        request.environment = [
+            "PATH=" + directories.joined(separator: ":"), "LANG=C",
+            "GREENROOM_SOCKET=\(socket ?? daemon.socketPath)",
+        ]
+        if debug { request.environment.append("GREENROOM_DEBUG=1") }
+        let result = try run(request, mergingErrors: true)
+        return (result.exit, String(decoding: result.output, as: UTF8.self))
+    }
+
+    @Test func `a link by an app's name runs it with every argument as it is`() throws {
+        let result = try call("probe-tool", "--help", "--", "x y", "--pty")
+        #expect(result.exit == .status(4))
+        #expect(result.output == "app --help -- x y --pty\n")
+    }
+
+    @Test func `so does one by its identifier, its program's file or its name`() throws {
+        #expect(try call("org.example.probe-tool", "1").output == "app 1\n")
+        #expect(try call("nice-name", "2").output == "real 2\n")
+        // Two apps have this program; which is meant, nobody can say.
+        let tool = try call("tool")
+        #expect(tool.exit == .status(127))
+        #expect(tool.output.contains("org.example.probe-tool, org.example.twice"))
+    }
+
+    @Test func `a name of no app or of several is an error of its own`() throws {
+        let unknown = try call("probe-tol")
+        #expect(unknown.exit == .status(127))
+        #expect(unknown.output.contains("no app probe-tol is installed"))
+        let ambiguous = try call("twice")
+        #expect(ambiguous.exit == .status(127))
+        #expect(ambiguous.output.contains("com.example.twice"))
+    }
+
+    @Test func `without a daemon the program itself is executed, silently`() throws {
+        let nowhere = folder.path + "/nowhere"
+        let result = try call("probe-tool", "--help", "a b", socket: nowhere)
+        #expect(result.exit == .status(0))
+        #expect(result.output == "real --help a b\n")
+        let loud = try call("probe-tool", socket: nowhere, debug: true)
+        #expect(loud.output.contains("greenroomd is not running"))
+        #expect(
+            loud.output.hasSuffix("executing \(folder.path)/real/probe-tool\ngreenroomctl: ")
+                == false)
+        #expect(loud.output.hasSuffix("real \n") || loud.output.hasSuffix("real\n"))
+        let missing = try call("probe-tool", socket: nowhere, path: ["links"])
+        #expect(missing.exit == .status(127))
+        #expect(missing.output.contains("greenroomd is not running"))
+    }
+
+    @Test func `an app whose program is the link does not run itself for ever`() throws {
+        symlink(try Programs.client, folder.path + "/links/looped")
+        try folder.write("#!/bin/sh\necho real\n", to: "real/looped", mode: 0o755)
+        try daemon.install(TestApp("org.example.looped", exec: folder.path + "/links/looped"))
+        _ = try daemon.client().reload()
+        #expect(try call("looped").output == "real\n")
+    }
+}

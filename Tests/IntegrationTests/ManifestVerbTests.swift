@@ -1,0 +1,148 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// The client's verbs that change files, and what the daemon makes of it.
+@Suite struct ManifestVerbTests {
+    private static let app = "org.example.app"
+    private static let text = "[App]\nExec=/bin/true\n[Install]\nWantedBy=boot login\n"
+
+    private let daemon: TestDaemon
+    private let client: TestClient
+    private var vendor: String { "\(daemon.directory.path)/vendor/\(Self.app).app" }
+    private var own: String { "\(daemon.appDirectory)/\(Self.app).app" }
+
+    init() throws {
+        var options = TestDaemon.Options()
+        options.vendorFolder = true
+        daemon = try TestDaemon([], options)
+        client = try daemon.client()
+        try daemon.directory.write(Self.text, to: "vendor/\(Self.app).app")
+        _ = try client.reload()
+    }
+
+    private func run(
+        _ words: String..., environment: [String] = []
+    ) throws -> (text: String, error: String, exit: ChildProcess.Exit) {
+        let program = try Programs.client
+        let (output, error) = (try Output(), try Output())
+        var request = ChildRequest(
+            program, arguments: [program] + words + ["--socket", daemon.socketPath],
+            environment: ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + environment)
+        request.descriptors[1] = output.number
+        request.descriptors[2] = error.number
+        let process = try ChildProcess(request)
+        let texts = (try output.text(), try error.text())
+        return (texts.0, texts.1, try process.waitForExit())
+    }
+
+    private func target(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = readlink(path, &buffer, buffer.count)
+        return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    @Test func `enable makes links and disable removes them`() throws {
+        let links = ["boot", "login"].map {
+            "\(daemon.appDirectory)/\($0).wants/\(Self.app).app"
+        }
+        // By the last part of the name.
+        let enabled = try run("enable", "app")
+        #expect(enabled.exit == .status(0) && enabled.error == "")
+        #expect(enabled.text == links.map { "linked \($0) -> \(vendor)\n" }.joined())
+        #expect(links.map(target) == [vendor, vendor])
+        #expect(try run("enable", Self.app, "--json").text == "{\"changes\":[]}\n")
+        let disabled = try run("disable", Self.app)
+        #expect(disabled.text == links.map { "removed \($0)\n" }.joined())
+        #expect(links.map(target) == [nil, nil])
+    }
+
+    @Test func `what cannot be enabled says why`() throws {
+        try daemon.directory.write("[App]\nExec=/bin/true\n", to: "vendor/org.example.plain.app")
+        let plain = try run("enable", "org.example.plain")
+        #expect(plain.exit == .status(1) && plain.error.contains("add [Install] with WantedBy="))
+        let unknown = try run("enable", "org.example.aap")
+        #expect(
+            unknown.exit == .status(1) && unknown.error.contains("did you mean org.example.app?"))
+        try daemon.directory.write("[App]\nUMask=9\n", to: "vendor/org.example.bad.app")
+        let bad = try run("enable", "org.example.bad")
+        #expect(bad.exit == .status(2) && bad.error.contains("org.example.bad.app:2:7: UMask="))
+    }
+
+    @Test func `mask takes an app away and unmask brings it back`() throws {
+        let masked = try run("mask", Self.app, "--json")
+        #expect(
+            masked.text
+                == "{\"changes\":[{\"kind\":\"linked\",\"path\":\"\(own)\",\"target\":\"/dev/null\"}]}\n"
+        )
+        #expect(try client.list() == [])
+        #expect(try run("delta").text == "[MASKED]     \(own) -> \(vendor)\n")
+        let enabled = try run("enable", Self.app)
+        #expect(
+            enabled.exit == .status(1) && enabled.error.contains("greenroomctl unmask \(Self.app)"))
+        #expect(try run("unmask", Self.app).text == "removed \(own)\n")
+        #expect(try client.list().map(\.identifier) == [Self.app])
+        try daemon.directory.write(Self.text, to: "apps/\(Self.app).app")
+        let inTheWay = try run("mask", Self.app)
+        #expect(inTheWay.exit == .status(1) && inTheWay.error.contains("is in the way"))
+        #expect(try run("delta").text == "[EQUIVALENT] \(own) -> \(vendor)\n")
+    }
+
+    @Test func `edit checks a drop-in and installs it`() throws {
+        let dropIn = "\(own).d/override.conf"
+        let editor = "EDITOR=f() { printf '[App]\\nName=Edited\\n' >\"$1\"; }; f"
+        let edited = try run("edit", Self.app, environment: [editor])
+        #expect(edited.exit == .status(0) && edited.text == "written \(dropIn)\n")
+        #expect(try client.list().map(\.name) == ["Edited"])
+        #expect(try run("delta").text == "[EXTENDED]   \(dropIn) -> \(vendor)\n")
+        #expect(
+            try run("cat", Self.app).text
+                == "# \(vendor)\n\(Self.text)\n# \(dropIn)\n[App]\nName=Edited\n")
+        // An editor that is left without a change changes nothing.
+        let left = try run("edit", Self.app, environment: ["EDITOR=true"])
+        #expect(left.exit == .status(0) && left.text == "\(dropIn): nothing changed\n")
+    }
+
+    @Test func `edit keeps a bad text and installs nothing`() throws {
+        let editor = "EDITOR=f() { printf '[App]\\nUMask=9\\n' >\"$1\"; }; f"
+        let edited = try run("edit", Self.app, environment: [editor])
+        #expect(edited.exit == .status(2))
+        let draft = try #require(
+            edited.error.split(separator: "\n").last?.split(separator: " ").last.map(String.init))
+        #expect(String(decoding: try readFile(draft), as: UTF8.self) == "[App]\nUMask=9\n")
+        #expect(edited.error.contains("\(draft):2:7: UMask="))
+        #expect(try client.reload().failed == [])
+    }
+
+    @Test func `edit --full makes a manifest of one's own`() throws {
+        let editor = "EDITOR=sed -i s,^Exec.*,Exec=/bin/false,"
+        let edited = try run("edit", "--full", Self.app, environment: [editor])
+        #expect(edited.exit == .status(0) && edited.text == "written \(own)\n")
+        #expect(try client.run(Self.app).exit.status == 1)
+        #expect(try run("delta").text == "[OVERRIDDEN] \(own) -> \(vendor)\n")
+    }
+
+    @Test func `without a daemon the files are changed all the same`() throws {
+        try daemon.terminate()
+        let enabled = try run("enable", Self.app)
+        // The daemon's folders are not known then: those of the system hold.
+        #expect(enabled.exit == .status(1) && enabled.error.contains("/etc/greenroom/apps"))
+    }
+
+    @Test func `who may not write is told who may`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run as another user")
+        let program = try Programs.client
+        let error = try Output()
+        var request = ChildRequest(
+            program,
+            arguments: [program, "mask", Self.app, "--socket", daemon.socketPath],
+            environment: ["PATH=/usr/bin:/bin"])
+        request.user = 65_534
+        request.descriptors[2] = error.number
+        let process = try ChildProcess(request)
+        #expect(try error.text().contains("whoever owns the folder may do this"))
+        #expect(try process.waitForExit() == .status(77))
+    }
+}

@@ -1,0 +1,228 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// `greenroomctl run` on a terminal, as its user has it: an app behaves as if the shell had run it.
+@Suite struct TerminalTests {
+    private static let cold = "org.example.cold"
+    private static let warm = "org.example.warm"
+    private static let all = [cold, warm]
+
+    private final class Desk {
+        let daemon: TestDaemon
+        let shell: TestTerminal
+
+        init(_ daemon: TestDaemon, _ shell: TestTerminal) {
+            self.daemon = daemon
+            self.shell = shell
+        }
+
+        // The daemon would count the shell, which names its socket, among what it left behind.
+        deinit { shell.end() }
+
+        var isDegraded: Bool {
+            (try? daemon.client().describe().degraded.contains { $0.code.contains("cgroup") })
+                ?? false
+        }
+
+        /// The client has its app's terminal, and the user's is raw.
+        func awaitFront() throws { try shell.await("the client's front") { shell.isRaw } }
+
+        func instance(_ app: String) throws -> Control.InstanceStatus {
+            try daemon.await("an instance of \(app)") {
+                try $0.instances(of: app).first { $0.isAttached && $0.exit == nil }
+            }
+        }
+
+        func expectKind(of app: String) throws {
+            let kind = try daemon.client().explain(app).lastLaunch?.kind
+            #expect(kind == (app == TerminalTests.warm ? .prewarmed : .cold))
+        }
+    }
+
+    /// A shell at a terminal, and an app of the program cold and prewarmed. The paused instance has
+    /// the shell's environment.
+    private static func desk(
+        _ exec: String, _ lines: [String] = [], _ options: TestDaemon.Options = .init()
+    ) throws -> Desk {
+        let lines = ["Instances=multiple", "ForegroundGroup=none"] + lines
+        var apps = [TestApp(cold, exec: exec), TestApp(warm, exec: exec, prewarm: 1)]
+        for index in apps.indices { apps[index].lines = lines }
+        let daemon = try TestDaemon(apps, options)
+        let client = try Programs.client
+        let shell = try TestTerminal.shell(
+            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path, client: client)
+        try daemon.awaitPaused(warm)
+        // The first run teaches the pool the caller's environment.
+        try shell.enter("greenroomctl run --pipe \(warm) -- --version </dev/null >/dev/null 2>&1")
+        try daemon.await("the shell's environment") { client in
+            try client.paused(warm).isEmpty ? nil : true
+        }
+        return Desk(daemon, shell)
+    }
+
+    @Test(arguments: all)
+    func `an app has a terminal of its own`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        let shown = try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'test -t 0 && test -t 1 && test -t 2 && stty size && "
+                + "echo to the terminal >/dev/tty; exit 7'; echo status $?",
+            until: "status 7\r\n")
+        #expect(shown.contains("24 80\r\nto the terminal\r\n"))
+        try desk.expectKind(of: app)
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `keys, window size and the interrupt key are the app's`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
+        try desk.shell.enter("word", until: "got word\r\n")
+        desk.shell.resize(rows: 30, columns: 100)
+        try desk.shell.await("size 30 100\r\n")
+        desk.shell.type("\u{3}")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 130"))
+        try desk.expectKind(of: app)
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `the stop key stops it, and it goes on in front`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
+        let instance = try desk.instance(app)
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        #expect(!desk.shell.isRaw)
+        let stopped = try desk.daemon.client().instance(instance.instance)
+        #expect(stopped.state == .suspended || desk.isDegraded)
+        #expect(Processes.state(of: try #require(stopped.processId)) == "T")
+        #expect(try desk.shell.enter("jobs").contains("Stopped"))
+        try desk.shell.enter("fg", until: "run \(app)\r\n")
+        try desk.awaitFront()
+        try desk.shell.enter("again", until: "got again\r\n")
+        desk.shell.type("\u{4}")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 3"))
+        try desk.expectKind(of: app)
+    }
+
+    @Test(arguments: all)
+    func `an app that stops itself gives the terminal back first`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(app) -- raw", until: "waiting\r\n")
+        for _ in 0..<2 {
+            desk.shell.type("\u{1A}")
+            try desk.shell.await("stopping\r\n")
+            try desk.shell.await("ready> ")
+            #expect(!desk.shell.isRaw)
+            try desk.shell.enter("fg", until: "going on\r\n")
+        }
+        desk.shell.type("q")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 3"))
+    }
+
+    @Test(arguments: all)
+    func `in the background it shows its output and takes no key`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(app) &", until: "waiting\r\n")
+        #expect(!desk.shell.isRaw)
+        #expect(try desk.shell.enter("echo the shell reads").contains("the shell reads\r\n"))
+        try desk.shell.enter("fg", until: "run \(app)\r\n")
+        try desk.awaitFront()
+        try desk.shell.enter("mine", until: "got mine\r\n")
+        desk.shell.type("\u{3}")
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test func `what draws in the background is stopped until it is in front`() throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(Self.cold) -- raw &")
+        try desk.shell.await("its stop") { try desk.shell.enter("jobs").contains("Stopped") }
+        #expect(!desk.shell.isRaw)
+        try desk.shell.enter("fg", until: "waiting\r\n")
+        desk.shell.type("q")
+        try desk.shell.await("ready> ")
+    }
+
+    @Test(arguments: all)
+    func `a shell in it has job control of its own`(_ app: String) throws {
+        let desk = try Self.desk("/bin/bash")
+        try desk.shell.enter(
+            "PS1='in''ner> ' greenroomctl run \(app) -- --norc --noprofile --noediting -i",
+            until: "inner> ")
+        let shown = try desk.shell.enter("cat", until: "cat\r\n")
+        #expect(!shown.contains("no job control"))
+        try desk.shell.enter("word", until: "word\r\nword\r\n")
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("inner> ").contains("Stopped"))
+        #expect(try desk.shell.enter("jobs", until: "inner> ").contains("Stopped"))
+        try desk.shell.enter("fg", until: "cat\r\n")
+        try desk.shell.enter("more", until: "more\r\nmore\r\n")
+        desk.shell.type("\u{3}")
+        try desk.shell.await("inner> ")
+        try desk.shell.enter("exit 5")
+        #expect(try desk.shell.enter("echo status $?").contains("status 5"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `beside pipes only the terminal is replaced`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        let read = try desk.shell.enter(
+            "echo piped | greenroomctl run \(app) -- -c 'cat; test -t 1 && test ! -t 0 && "
+                + "read x </dev/tty && echo got $x'", until: "piped\r\n")
+        #expect(read.contains("echo piped"))
+        try desk.shell.enter("key", until: "got key\r\n")
+        try desk.shell.await("ready> ")
+        let written = try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'echo out; test -t 1 || echo a pipe' | cat")
+        #expect(written.contains("out\r\na pipe\r\n"))
+        let forced = try desk.shell.enter(
+            "greenroomctl run --pty \(app) -- -c 'test -t 1 && echo a terminal' | cat")
+        #expect(forced.contains("a terminal"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `it outlives the daemon's death, with its keys and its status`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
+        _ = try desk.instance(app)
+        try desk.daemon.kill()
+        try desk.shell.enter("alone", until: "got alone\r\n")
+        try desk.daemon.start()
+        try desk.shell.enter("again", until: "got again\r\n")
+        desk.shell.type("\u{4}")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 3"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGALRM])
+    func `whatever ends the client, the terminal is as before`(_ signal: Int32) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
+        _ = try desk.instance(Self.cold)
+        #expect(desk.shell.isRaw)
+        kill(desk.shell.foregroundGroup, signal)
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+        #expect(try desk.shell.enter("echo status $?").contains("status \(128 + signal)"))
+    }
+
+    @Test func `a daemon that ends gives the terminal back`() throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
+        _ = try desk.instance(Self.cold)
+        try desk.daemon.terminate()
+        try desk.shell.await("ready> ")
+        #expect(!desk.shell.isRaw)
+    }
+}

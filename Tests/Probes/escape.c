@@ -1,0 +1,170 @@
+/* Tries what a sandbox forbids, one act for each word, and says how it went: "act: done" or the
+ * error's name. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Leaves nothing behind. */
+static int touch(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd >= 0) unlink(path);
+    else if (errno == EEXIST) fd = open(path, O_WRONLY);
+    if (fd >= 0) close(fd);
+    return fd;
+}
+
+static int readable(const char *path) {
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0) close(fd);
+    return fd;
+}
+
+static int with_setuid(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    if (fd < 0) return -1;
+    close(fd);
+    return chmod(path, 04700);
+}
+
+static int open_setuid(const char *path) {
+    unlink(path);
+    return open(path, O_WRONLY | O_CREAT, 04700);
+}
+
+static int becomes_executable(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? -1 : mprotect(page, 4096, PROT_READ | PROT_EXEC);
+}
+
+static int writable_and_executable(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? -1 : 0;
+}
+
+static int rename_host(void) {
+    struct utsname names;
+    uname(&names);
+    return sethostname(names.nodename, strlen(names.nodename));
+}
+
+/* Whether it is in the network that is called so, as in "net:[4026531840]". */
+static int sees_network(const char *others) {
+    char own[64] = "";
+    if (readlink("/proc/self/ns/net", own, sizeof own - 1) < 0) return -1;
+    errno = ENETDOWN;
+    return strcmp(own, others) == 0 ? 0 : -1;
+}
+
+static int has_capability(int number) {
+    int result = prctl(PR_CAPBSET_READ, number, 0, 0, 0);
+    if (result == 0) errno = EPERM;
+    return result == 1 ? 0 : -1;
+}
+
+static int is_ambient(int number) {
+    int result = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, number, 0, 0);
+    if (result == 0) errno = EPERM;
+    return result == 1 ? 0 : -1;
+}
+
+static int gains_privileges(void) {
+    int result = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    errno = EPERM;
+    return result == 0 ? 0 : -1;
+}
+
+static int realtime(void) {
+    struct sched_param parameter = { .sched_priority = 1 };
+    int result = sched_setscheduler(0, SCHED_FIFO, &parameter);
+    if (result == 0) {
+        parameter.sched_priority = 0;
+        sched_setscheduler(0, SCHED_OTHER, &parameter);
+    }
+    return result;
+}
+
+static int attempt(const char *act, const char *argument) {
+    int number = atoi(argument);
+    if (strcmp(act, "write") == 0) return touch(argument);
+    if (strcmp(act, "read") == 0) return readable(argument);
+    if (strcmp(act, "exists") == 0) return access(argument, F_OK);
+    if (strcmp(act, "setuid") == 0) return with_setuid(argument);
+    if (strcmp(act, "open-setuid") == 0) return open_setuid(argument);
+    if (strcmp(act, "socket") == 0) return socket(number, SOCK_DGRAM, 0);
+    if (strcmp(act, "socketpair") == 0) {
+        int pair[2];
+        return socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    }
+    if (strcmp(act, "wx") == 0) return writable_and_executable();
+    if (strcmp(act, "w-then-x") == 0) return becomes_executable();
+    if (strcmp(act, "personality") == 0) return personality(ADDR_NO_RANDOMIZE);
+    if (strcmp(act, "hostname") == 0) return rename_host();
+    if (strcmp(act, "network") == 0) return sees_network(argument);
+    if (strcmp(act, "capability") == 0) return has_capability(number);
+    if (strcmp(act, "ambient") == 0) return is_ambient(number);
+    if (strcmp(act, "privileges") == 0) return gains_privileges();
+    if (strcmp(act, "realtime") == 0) return realtime();
+    if (strcmp(act, "unshare") == 0) return unshare(number);
+    if (strcmp(act, "setns") == 0) {
+        int fd = open("/proc/self/ns/uts", O_RDONLY);
+        return fd < 0 ? -1 : setns(fd, 0);
+    }
+    if (strcmp(act, "clone3") == 0) {
+        /* Too short: EINVAL from a kernel that has it. */
+        int result = (int)syscall(SYS_clone3, NULL, 0);
+        return result < 0 && errno == EINVAL ? 0 : result;
+    }
+    if (strcmp(act, "uring") == 0) {
+        int result = (int)syscall(SYS_io_uring_setup, 0, NULL);
+        return result < 0 && (errno == EINVAL || errno == EFAULT) ? 0 : result;
+    }
+    if (strcmp(act, "mount") == 0) return mount("none", "/mnt", "tmpfs", 0, NULL);
+    if (strcmp(act, "umount") == 0) return umount2(argument, MNT_DETACH);
+    if (strcmp(act, "chroot") == 0) {
+        /* Raw: an analyser wants a chdir after chroot(). */
+        return (int)syscall(SYS_chroot, "/");
+    }
+    if (strcmp(act, "syslog") == 0) return (int)syscall(SYS_syslog, 10, NULL, 0);
+    if (strcmp(act, "settime") == 0) {
+        /* An impossible time: EINVAL from a kernel that would let us. */
+        struct timespec time = { 0, -1 };
+        int result = (int)syscall(SYS_clock_settime, 0, &time);
+        return result < 0 && errno == EINVAL ? 0 : result;
+    }
+    if (strcmp(act, "module") == 0) {
+        int result = (int)syscall(SYS_delete_module, "greenroom-has-no-such-module", 0);
+        return result < 0 && (errno == ENOENT || errno == ENOSYS) ? 0 : result;
+    }
+    fprintf(stderr, "escape: no act %s\n", act);
+    exit(64);
+}
+
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        char *equals = strchr(argv[i], '=');
+        if (equals) *equals = '\0';
+        const char *argument = equals ? equals + 1 : "";
+        errno = 0;
+        int result = attempt(argv[i], argument);
+        const char *name = result >= 0 ? "done" : strerrorname_np(errno);
+        printf("%s\n", name ? name : "?");
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,256 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Clients that ask for more than they are due: they meet a limit that is told by name, and
+/// everybody else is answered meanwhile.
+@Suite struct HostileClientTests {
+    private static let app = "org.example.app"
+    private static let stranger: Int32 = 12_345
+
+    private func daemon(_ options: TestDaemon.Options = .init()) throws -> TestDaemon {
+        try TestDaemon([program(Self.app, try compileProbe("behave.c"))], options)
+    }
+
+    private func connect(_ daemon: TestDaemon) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, Self.stranger, Self.stranger, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    /// A call of exactly so many bytes, with its terminator.
+    private func call(byteCount: Int) -> [UInt8] {
+        var bytes = Array(#"{"method":"io.greenroom.Control.List""#.utf8)
+        bytes += [UInt8](repeating: UInt8(ascii: " "), count: byteCount - bytes.count - 2)
+        return bytes + Array("}".utf8) + [0]
+    }
+
+    /// All of it, unless the daemon closes the connection before.
+    private func send(_ bytes: some Collection<UInt8>, to client: TestClient) {
+        let bytes = Array(bytes)
+        var start = 0
+        while start < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(
+                    client.descriptor, $0.baseAddress! + start, bytes.count - start,
+                    CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            start += count
+        }
+    }
+
+    /// The daemon's next message, whether or not there was a call.
+    private func message(to client: TestClient) throws -> String {
+        let file = FileDescriptor(owning: dup(client.descriptor))
+        var bytes: [UInt8] = []
+        while bytes.last != 0 {
+            guard try file.waitUntilReadable(milliseconds: Processes.deadline) else {
+                throw TestError("no message after \(bytes.count) bytes")
+            }
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(client.descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return "" }
+            bytes += buffer[..<count]
+        }
+        return String(decoding: bytes.dropLast(), as: UTF8.self)
+    }
+
+    private func refusal(_ what: String, _ limit: Int) -> String {
+        #"{"error":"io.greenroom.Control.LimitExceeded","parameters":{"what":"\#(what)","#
+            + #""limit":\#(limit)}}"#
+    }
+
+    @Test func `10000 connections of one user meet its limit, and others are served`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        var options = TestDaemon.Options()
+        options.configuration = ["ConnectionsPerUser=100"]
+        let daemon = try daemon(options)
+        let other = try daemon.client()
+        var accepted: [TestClient] = []
+        var refusals: Set<String> = []
+        for number in 0..<10_000 {
+            let client = try connect(daemon)
+            if number < 100 {
+                accepted.append(client)
+            } else {
+                refusals.insert(try message(to: client))
+            }
+            if number % 1000 == 0 { #expect(try other.list().count == 1) }
+        }
+        #expect(
+            refusals == [
+                refusal("connections of one user (ConnectionsPerUser= in greenroom.conf)", 100)
+            ])
+        for client in accepted { #expect(try client.list().isEmpty) }
+        #expect(try daemon.client().list().count == 1)
+        accepted.removeLast(50)
+        // A call later, the daemon has seen them leave.
+        _ = try other.list()
+        _ = try other.list()
+        #expect(try connect(daemon).list().isEmpty)
+    }
+
+    @Test func `clients take no more than half of the daemon's descriptors`() throws {
+        var options = TestDaemon.Options()
+        options.openFileLimit = 128
+        options.configuration = ["ConnectionsPerUser=500"]
+        let daemon = try daemon(options)
+        var clients: [TestClient] = []
+        var refusal: ControlError?
+        while refusal == nil, clients.count < 400 {
+            let client = try daemon.client()
+            refusal = control { _ = try client.list() }
+            clients.append(client)
+        }
+        guard case .limitExceeded(_, let limit)? = refusal else {
+            // The daemon raises its soft limit where the hard one lets it.
+            return #expect(clients.count == 400)
+        }
+        #expect(limit < 128)
+        // There is room for an app.
+        let launched = try clients[0].launch(Self.app, ["exit", "3"])
+        #expect(try clients[0].wait(launched.instance).status == 3)
+    }
+
+    @Test func `a message of 16 MiB is taken, and one byte more is told the limit`() throws {
+        let daemon = try daemon()
+        let client = try daemon.client()
+        send(call(byteCount: 16 << 20), to: client)
+        #expect(try message(to: client).contains(Self.app))
+        send(call(byteCount: 16 << 20 + 1), to: client)
+        #expect(try message(to: client) == refusal("bytes in one message", 16 << 20))
+        try client.awaitClose()
+        #expect(try daemon.client().list().count == 1)
+    }
+
+    @Test func `half messages of one user are limited together, the largest first`() throws {
+        let daemon = try daemon()
+        let (other, modest) = (try daemon.client(), try daemon.client())
+        let half = call(byteCount: 15 << 20).dropLast(2)
+        send(call(byteCount: 1000).dropLast(2), to: modest)
+        let greedy = try (0..<5).map { _ in try daemon.client() }
+        for client in greedy { send(half, to: client) }
+        // 75 MiB: one of them has gone, the others and the modest one go on.
+        let answers = try greedy.map { client in
+            send([UInt8(ascii: "}"), 0], to: client)
+            return try message(to: client)
+        }
+        let refusal = refusal("bytes waiting on one user's connections", 64 << 20)
+        #expect(answers.count { $0.contains(Self.app) } == 4)
+        #expect(answers.count { $0 == refusal } == 1)
+        send([UInt8(ascii: "}"), 0], to: modest)
+        #expect(try message(to: modest).contains(Self.app))
+        #expect(try other.list().count == 1)
+    }
+
+    @Test func `300 descriptors are refused by name, and closed`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        _ = try other.list()
+        let before = KernelObjects.descriptorCount(of: try daemon.pid)
+        let client = try daemon.client()
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        // The kernel takes 253 at once.
+        try client.send(.list, descriptors: [Int32](repeating: null, count: 253))
+        try? client.send(.list, descriptors: [Int32](repeating: null, count: 47))
+        let error = control { _ = try client.reply(to: .list) }
+        #expect(error == .limitExceeded(what: "descriptors with one message", limit: 32))
+        try client.awaitClose()
+        _ = try other.list()
+        #expect(KernelObjects.descriptorCount(of: try daemon.pid) == before)
+    }
+
+    @Test func `one that never reads is not read from any more, and others are answered`() throws {
+        let daemon = try daemon()
+        let (deaf, other) = (try daemon.client(), try daemon.client())
+        let flags = fcntl(deaf.descriptor, F_GETFL)
+        _ = fcntl(deaf.descriptor, F_SETFL, flags | O_NONBLOCK)
+        let calls = Array(
+            repeatElement(
+                Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0], count: 1000
+            ).joined())
+        var sent = 0
+        // Until nothing more is taken between two answers to somebody else.
+        while true {
+            let count = calls.withUnsafeBytes {
+                Glibc.send(deaf.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            #expect(try other.list().count == 1)
+            if count <= 0 {
+                var quiet = 0
+                var entry = pollfd(fd: deaf.descriptor, events: Int16(POLLOUT), revents: 0)
+                while quiet < 100, poll(&entry, 1, 0) == 0 {
+                    _ = try other.list()
+                    quiet += 1
+                }
+                if quiet == 100 { break }
+            } else {
+                sent += count
+            }
+        }
+        #expect(sent < 4 << 20)
+        #expect(try daemon.client().list().count == 1)
+    }
+
+    @Test func `a flood of calls is answered in order, and others in between`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let floods = try (0..<8).map { _ in try daemon.client() }
+        for flood in floods {
+            for _ in 0..<200 { try flood.send(.describe) }
+        }
+        for _ in 0..<50 { #expect(try other.list().count == 1) }
+        for flood in floods {
+            for _ in 0..<200 { _ = try flood.reply(to: .describe) }
+        }
+    }
+
+    @Test func `calls of a client that left at once are made all the same`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let launched = try other.launch(Self.app, ["wait-forever"])
+        do {
+            // More than are served in one turn.
+            let list = #"{"method":"io.greenroom.Control.List","oneway":true}"#
+            let signal =
+                #"{"method":"io.greenroom.Control.Signal","oneway":true,"#
+                + #""parameters":{"instance":\#(launched.instance),"signal":9}}"#
+            let calls = Array(repeating: list, count: 50) + [signal]
+            send(calls.flatMap { Array($0.utf8) + [0] }, to: try daemon.client())
+        }
+        #expect(try other.wait(launched.instance).signal == SIGKILL)
+    }
+
+    @Test func `launches of clients that left are limited by what they brought`() throws {
+        let daemon = try daemon()
+        let watcher = try daemon.watch()
+        let spawner = try daemon.spawnerPid
+        var launch = Control.LaunchCall(app: Self.app)
+        launch.arguments = ["exit", "0"]
+        launch.callerEnvironment = (0..<32).map {
+            "N\($0)=" + String(repeating: "x", count: 32 << 10)
+        }
+        kill(spawner, SIGSTOP)
+        defer { kill(spawner, SIGCONT) }
+        for _ in 0..<70 {
+            let client = try daemon.client()
+            try client.send(.launch(launch))
+        }
+        let error = control { _ = try daemon.client().launch(launch) }
+        #expect(
+            error
+                == .limitExceeded(
+                    what: "bytes in launches of one user under way", limit: 64 << 20))
+        kill(spawner, SIGCONT)
+        try watcher.next { $0.kind == .launched }
+        let client = try daemon.client()
+        let launched = try client.launch(launch)
+        #expect(try client.wait(launched.instance).status == 0)
+    }
+}
