@@ -194,6 +194,16 @@ let package = Package(
             dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
             swiftSettings: relaxed),
 
+        // Apps that speak the channel, through the whole daemon.
+        .executableTarget(
+            name: "application-probe", dependencies: ["GreenroomAppChannel"],
+            path: "Tests/ApplicationProbe", swiftSettings: relaxed),
+        .testTarget(
+            name: "ApplicationTests",
+            dependencies: [
+                "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
+                "greenroomd", "greenroom-spawner",
+            ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",
             dependencies: [

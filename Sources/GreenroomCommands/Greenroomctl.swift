@@ -23,6 +23,8 @@ public struct Greenroomctl: ParsableCommand {
             Explain.self, Logs.self, Verify.self, Reload.self,
             Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
             ResetFailed.self, Doctor.self, Completion.self,
+            Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
+            Unlock.self,
         ])
 
     public init() {}

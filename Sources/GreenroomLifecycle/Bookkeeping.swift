@@ -43,6 +43,12 @@ struct Instance: Hashable, Sendable {
     var freezeWaiters: [RequestIdentifier] = []
     /// Changed since the last save.
     var isDirty = false
+    /// Who waits until every scene is where it shall be.
+    var goalWaiters: [RequestIdentifier] = []
+    /// Its deadline has passed; whether a debugger holds it is being looked up.
+    var isOverdue = false
+    /// What it could not hear while it was suspended.
+    var missed: MissedNotices = []
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }
@@ -145,4 +151,5 @@ enum WaitingPlace: Hashable, Sendable {
     case end(InstanceIdentifier)
     case freeze(InstanceIdentifier)
     case held(AppIdentifier)
+    case goal(InstanceIdentifier)
 }

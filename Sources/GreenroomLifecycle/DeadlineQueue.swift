@@ -8,6 +8,8 @@ enum DeadlineKey: Hashable, Sendable {
     case pressure
     /// When the daemon starts it by itself.
     case start(AppIdentifier)
+    /// The acknowledgement of what the instance was told.
+    case step(InstanceIdentifier)
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that

@@ -6,6 +6,7 @@ extension Lifecycle {
             case .app(let app): wantRefill(of: app)
             case .pressure: reclaim()
             case .start(let app): startDue(app)
+            case .step(let id): stepDeadlineReached(id)
             }
         }
     }
@@ -17,7 +18,7 @@ extension Lifecycle {
         case .prewarming: prewarmTimedOut(id)
         case .prewarmed: expire(id)
         case .launching: record.isResuming ? resumeFailed(id) : launchTimedOut(id)
-        case .background: suspend(id)
+        case .background: backgroundTimeIsOver(id)
         case .suspended: wasFrozen(id)
         case .terminating: endingDeadlineReached(id)
         case .inactive, .active, .notRunning: update(id) { $0.deadline = nil }
@@ -31,6 +32,9 @@ extension Lifecycle {
     }
 
     private mutating func launchTimedOut(_ id: InstanceIdentifier) {
+        if directory[table[id]!.record.app]?.description?.acknowledges == true {
+            return becameOverdue(id)
+        }
         launchFailed(table[id]!.record.app)
         end(id, .launchWatchdog, gently: false)
     }

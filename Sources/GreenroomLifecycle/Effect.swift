@@ -41,6 +41,11 @@ public enum Refusal: Hashable, Sendable {
     case requiredEnded(AppIdentifier, ExitReason)
     /// Another app was launched that it conflicts with.
     case conflict(AppIdentifier, with: AppIdentifier)
+    /// The app supports no scenes, or one only.
+    case noScenes(AppIdentifier)
+    case singleScene(AppIdentifier)
+    case noSuchScene(AppIdentifier, SceneIdentifier)
+    case tooManyScenes(AppIdentifier, limit: Int)
 }
 
 /// What a request is told, once.
@@ -51,6 +56,7 @@ public enum Answer: Hashable, Sendable {
     indirect case exited(InstanceRecord)
     case refused(Refusal)
     case reset(AppIdentifier)
+    case discarded(AppIdentifier, SceneIdentifier)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -80,6 +86,11 @@ public enum Record: Hashable, Sendable {
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)
+    case sceneChanged(InstanceIdentifier, AppIdentifier, SceneIdentifier, ActivationState)
+    /// Half its time is over.
+    case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// All of it: the watchdog ends the app.
+    case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -109,4 +120,12 @@ public enum Effect: Hashable, Sendable {
     /// Watch the app's listening sockets until one is readable (`Event.connectionArrived`, once).
     case awaitConnection(AppIdentifier)
     case ignoreConnections(AppIdentifier)
+    /// Tell the app its next step. May come again with the same cookie.
+    case tell(InstanceIdentifier, PendingStep)
+    /// Tell the app something that needs no answer.
+    case notify(InstanceIdentifier, Notice)
+    /// Hand what this request brought (a URL, a notification) to the app that runs already.
+    case deliver(InstanceIdentifier, RequestIdentifier)
+    /// Say whether a debugger holds it: `Event.tracerInspected`.
+    case inspectTracer(InstanceIdentifier)
 }

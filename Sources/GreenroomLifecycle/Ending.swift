@@ -1,7 +1,8 @@
 // Endings. Two facts make an end final: the main process has ended, and no process is left.
 //
 //   prewarming, prewarmed, undecided → SIGKILL: nothing of them has run that could clean up
-//   suspended                        → thaw, then as the others
+//   suspended                        → thaw, then as the others; SDK apps: SIGKILL (UIKit)
+//   SDK apps that run                → willTerminate; acknowledged, as the others
 //   the others                       → SIGTERM, after the grace SIGKILL
 //   force-quit, watchdog             → SIGKILL
 //   main ended, processes left       → SIGKILL to the rest
@@ -12,7 +13,9 @@ extension Lifecycle {
     mutating func end(_ id: InstanceIdentifier, _ reason: ExitReason, gently: Bool) {
         guard let instance = table[id], instance.record.state != .notRunning else { return }
         guard instance.record.state != .terminating else { return harden(id, reason) }
-        let isGentle = gently && instance.record.state.isRunning && !instance.isUndecided
+        let isGentle =
+            gently && instance.record.state.isRunning && !instance.isUndecided
+            && !isEndedUnheard(instance.record)
         let refusal: Refusal = reason == .shutdown ? .shuttingDown : .ended(id, reason)
         failLaunch(id, refusal)
         answerFreeze(of: id, .refused(.ended(id, reason)))
@@ -22,7 +25,11 @@ extension Lifecycle {
             $0.endReason = reason
             $0.isResuming = false
         }
-        effects.append(isGentle ? .terminate(id) : .kill(id))
+        if isGentle && hearsOfItsEnd(instance.record) {
+            tellOfItsEnd(id)
+        } else {
+            effects.append(isGentle ? .terminate(id) : .kill(id))
+        }
         let patience = isGentle ? grace(of: instance.record.app) : policy.killRetry
         move(id, to: .terminating, deadline: now.advanced(by: patience))
     }

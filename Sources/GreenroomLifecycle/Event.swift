@@ -105,4 +105,15 @@ public enum Event: Hashable, Sendable {
     case resetFailedRequested(RequestIdentifier, AppIdentifier)
     /// Somebody connects to a socket that is watched (`Effect.awaitConnection`), or sends to it.
     case connectionArrived(AppIdentifier)
+    // Apps that acknowledge their states
+    /// The app has done the step with that cookie.
+    case acknowledged(InstanceIdentifier, cookie: UInt64)
+    /// Answers `Effect.inspectTracer`: whether a debugger holds it (TracerPid, proc(5)).
+    case tracerInspected(InstanceIdentifier, isTraced: Bool)
+    /// Of a client, or without a request of the app itself.
+    case sceneRequested(RequestIdentifier?, AppIdentifier, SceneRequest)
+    /// The user's session was locked or unlocked: protected data comes and goes.
+    case lockChanged(user: UInt32, isLocked: Bool)
+    /// The clock was set, midnight has passed, or the time zone changed.
+    case significantTimeChanged
 }

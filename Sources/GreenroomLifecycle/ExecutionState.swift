@@ -86,6 +86,8 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case conflict = 15
     /// A client ended an app that it requires.
     case dependencyEnded = 16
+    /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
+    case watchdog = 20
 }
 
 /// How the main process of an instance ended (wait(2)).

@@ -11,18 +11,19 @@ extension Lifecycle {
         {
             sendToBackground(previous)
         }
+        if record.conversation != nil { return bringForward(id) }
+        // Before it moves: who is on the way back does not take the front.
+        update(id) { $0.inBackground = false }
         if record.state != .active {
             if record.state != .inactive { move(id, to: .inactive) }
             move(id, to: .active)
         }
-        update(id) { [now] in
-            $0.inBackground = false
-            $0.lastUsed = now
-        }
+        update(id) { [now] in $0.lastUsed = now }
     }
 
     /// Takes a running instance to the background; the grace before its suspension begins.
     mutating func sendToBackground(_ id: InstanceIdentifier) {
+        if table[id]!.record.conversation != nil { return sendBack(id) }
         if table[id]!.record.state == .active { move(id, to: .inactive) }
         update(id) { $0.inBackground = true }
         move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
@@ -39,7 +40,9 @@ extension Lifecycle {
     func group(of app: AppIdentifier) -> String? { directory[app]?.description?.foregroundGroup }
 
     mutating func takeFront(_ record: InstanceRecord) {
-        guard record.state.isForeground, let group = group(of: record.app) else { return }
+        guard record.isInFront, !record.isAttached, let group = group(of: record.app) else {
+            return
+        }
         fronts[group] = record.instance
     }
 
@@ -52,7 +55,7 @@ extension Lifecycle {
     /// latest used first.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
-        let candidates = directory[app]!.running.filter { table[$0]!.record.state.isForeground }
+        let candidates = directory[app]!.running.filter { table[$0]!.record.isInFront }
         for id in candidates.sorted() {
             guard let holder = fronts[group], holder != id else {
                 fronts[group] = id
@@ -67,5 +70,19 @@ extension Lifecycle {
     func isUsedBefore(_ one: InstanceIdentifier, _ other: InstanceIdentifier) -> Bool {
         let (first, second) = (table[one]!.record, table[other]!.record)
         return (first.lastUsed, first.instance) < (second.lastUsed, second.instance)
+    }
+}
+
+extension InstanceRecord {
+    /// It holds the front of its group: it is there or, if it acknowledges its states, on its way.
+    /// One that was displaced and is still leaving does not.
+    public var isInFront: Bool {
+        guard conversation != nil else { return state.isForeground }
+        return !inBackground && state.isRunning && state != .suspended
+    }
+
+    /// A step of it is under way, or it is wanted in front.
+    var isTravelling: Bool {
+        conversation.map { $0.pending != nil || $0.wantsForeground } ?? false
     }
 }

@@ -65,7 +65,8 @@ extension Lifecycle {
 
     private mutating func reviseSuspension(_ description: AppDescription) {
         let members = directory[description.identifier]!.running
-        for id in members.sorted() where table[id]!.record.state == .background {
+        for id in members.sorted()
+        where table[id]!.record.state == .background && !table[id]!.record.isTravelling {
             let isTimed = table[id]!.record.deadline != nil
             guard isTimed != description.suspendsInBackground else { continue }
             let deadline = suspensionDeadline(of: table[id]!.record)

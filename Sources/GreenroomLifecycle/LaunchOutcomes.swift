@@ -34,11 +34,14 @@ extension Lifecycle {
         let wasSuspended = table[id]!.record.state == .suspended
         if wasSuspended { thaw(id) }
         let outcome = LaunchOutcome(instance: id, kind: wasSuspended ? .resume : .foreground)
+        deliver(request, to: id)
         answer(request, .launched(outcome))
         remember(id, launch.launchIdentifier, outcome)
         note(.launched(request, launch.launchIdentifier, launch.app, outcome))
         update(id) { [now] in $0.lastUsed = now }
-        if !launch.inBackground && table[id]!.record.state != .launching { activate(id) }
+        let isReady =
+            table[id]!.record.state != .launching || table[id]!.record.conversation != nil
+        if !launch.inBackground && isReady { activate(id) }
     }
 
     private mutating func wait(
@@ -54,6 +57,12 @@ extension Lifecycle {
         }
         table[id]!.launch!.waiters.append(waiter)
         requests[request] = .launch(id)
+    }
+
+    /// Before the answer, with which the request and what it brought are forgotten.
+    mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
+        guard directory[table[id]!.record.app]?.description?.acknowledges == true else { return }
+        effects.append(.deliver(id, request))
     }
 
     /// Remembers a further launch of an instance under its own name.

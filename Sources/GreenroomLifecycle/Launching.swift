@@ -141,7 +141,7 @@ extension Lifecycle {
         }
         switch description?.readyCondition ?? .exec {
         case .exec: becameReady(id)
-        case .notify, .firstOutput, .listening:
+        case .notify, .firstOutput, .listening, .finishedLaunching:
             let deadline = description?.launchDeadline ?? policy.launchDeadline
             update(id) { $0.deadline = $0.since.advanced(by: deadline) }
         }
@@ -156,7 +156,10 @@ extension Lifecycle {
         for waiter in pending.waiters {
             var own = outcome
             own.isRepeated = waiter.isRepeated
-            if waiter.isJoining { own = LaunchOutcome(instance: id, kind: .foreground) }
+            if waiter.isJoining {
+                own = LaunchOutcome(instance: id, kind: .foreground)
+                deliver(waiter.request, to: id)
+            }
             answer(waiter.request, .launched(own))
             if waiter.isJoining { remember(id, waiter.launchIdentifier, own) }
         }
@@ -166,10 +169,14 @@ extension Lifecycle {
     /// A program that is ready is running, so this also decides a launch whose `started` or
     /// `spawned` is still on its way.
     mutating func becameReady(_ id: InstanceIdentifier) {
-        guard let instance = table[id], instance.record.state == .launching else { return }
+        guard let instance = table[id], instance.record.state == .launching,
+            instance.record.conversation == nil
+        else { return }
         if instance.isUndecided {
             beganRunning(id)
-            guard table[id]!.record.state == .launching else { return }
+            guard table[id]!.record.state == .launching,
+                table[id]!.record.conversation == nil
+            else { return }
         }
         let app = instance.record.app
         if directory[app]!.record.launchFailures > 0 {
@@ -178,6 +185,7 @@ extension Lifecycle {
                 $0.launchRetryAt = nil
             }
         }
+        if directory[app]!.description?.acknowledges == true { return beginConversation(id) }
         if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
         standingChanged(of: app)
     }

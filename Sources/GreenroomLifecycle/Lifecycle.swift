@@ -45,6 +45,8 @@ public struct Lifecycle: Hashable, Sendable {
     var fillingCount = 0
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
+    /// Whose protected data cannot be read now.
+    var lockedUsers: Set<UInt32> = []
     var jitter: Jitter
     /// Launches that others stand before, by app (`Depending`).
     var held: [AppIdentifier: HeldLaunches] = [:]
@@ -110,6 +112,12 @@ public struct Lifecycle: Hashable, Sendable {
         case .shutdownRequested: shutdownRequested()
         case .resetFailedRequested(let request, let app): resetFailedRequested(request, app)
         case .connectionArrived(let app): connectionArrived(app)
+        case .acknowledged(let id, let cookie): acknowledged(id, cookie)
+        case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
+        case .sceneRequested(let request, let app, let wish):
+            sceneRequested(request, app, wish)
+        case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
+        case .significantTimeChanged: timeChanged()
         }
     }
 
@@ -152,7 +160,9 @@ extension Event {
             .transitionRequested, .exitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
-            .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived:
+            .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
+            .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
+            .significantTimeChanged:
             .full
         }
     }

@@ -19,6 +19,8 @@ public enum ReadyCondition: UInt8, Sendable {
     case firstOutput
     /// It listens on a socket.
     case listening
+    /// The app says that its launch sequence is over (apps that acknowledge their states).
+    case finishedLaunching
 }
 
 /// What the core knows about an installed app. The shell makes it from the manifest.
@@ -49,6 +51,11 @@ public struct AppDescription: Hashable, Sendable {
     public var autostart: Rare<Autostart>
     public var dependencies: Rare<Dependencies>
     public var hasSockets: Bool
+    /// It is told its states and acknowledges them (made with the SDK).
+    public var acknowledges = false
+    public var scenes = SceneSupport.unsupported
+    /// Whose protected data it uses.
+    public var user: UInt32 = 0
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -121,6 +128,10 @@ public struct Policy: Hashable, Sendable {
     /// Instances alive at once, and ended ones that are remembered.
     public var instanceLimit: Int = 2048
     public var rememberedExits: Int = 256
+    /// From telling an app a step to its acknowledgement, with a warning at half time (Apple,
+    /// OpenHarmony); the connection of a scene belongs to the launch and has more.
+    public var stepDeadline: Duration = .seconds(5)
+    public var connectDeadline: Duration = .seconds(10)
 
     public init() {}
 }

@@ -10,6 +10,7 @@ extension Lifecycle {
         self.pressure = pressure
         guard pressure >= .warning else { return deadlines.remove(.pressure) }
         for app in directory.keys.sorted() { refusePrewarms(of: app, .overBudget(app)) }
+        warnOfPressure()
         reclaim()
     }
 

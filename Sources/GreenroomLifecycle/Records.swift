@@ -38,6 +38,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isAutomatic: Bool
     /// A client wants its end: it is not restarted, whatever ends it.
     public var isEndOrdered: Bool
+    /// Of an app that acknowledges its states, once its launch sequence is over.
+    public var conversation: Conversation?
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -91,6 +93,12 @@ public struct AppRecord: Hashable, Sendable {
     /// It was looked at for autostart since the boot, and since its user logged in.
     public var hasSeenBoot: Bool
     public var hasSeenLogin: Bool
+    /// Its scene sessions, the one used last at the end, and those discarded that it has not heard
+    /// of; at most `sessionLimit` each.
+    public var sessions: [SceneIdentifier] = []
+    public var discarded: [SceneIdentifier] = []
+    /// The youngest session there ever was.
+    public var lastSession: UInt32 = 0
 
     public init(app: AppIdentifier) {
         self.app = app

@@ -21,6 +21,7 @@ extension Lifecycle {
             for index in held[app]?.launches.indices ?? 0..<0 {
                 held[app]!.launches[index].waiters.removeAll { $0.request == request }
             }
+        case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
         case nil: break
         }
     }
@@ -66,6 +67,7 @@ extension Lifecycle {
         _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
     ) {
         if transition == .suspend { return suspendOnRequest(id, request) }
+        if table[id]!.record.conversation != nil { return apply(transition, told: id, request) }
         if table[id]!.record.state == .launching {
             // It goes there once it is ready.
             if transition != .resume {
@@ -83,9 +85,26 @@ extension Lifecycle {
         answer(request, .done(id, table[id]!.record.state))
     }
 
+    /// Answered when the app has acknowledged where it shall be.
+    private mutating func apply(
+        _ transition: Transition, told id: InstanceIdentifier, _ request: RequestIdentifier
+    ) {
+        if table[id]!.record.state == .suspended { thaw(id) }
+        update(id) { [now] in $0.lastUsed = now }
+        waitForGoal(request, of: id)
+        if transition == .foreground { return activate(id) }
+        if transition == .background { return sendToBackground(id) }
+        proceed(id)
+    }
+
     private mutating func suspendOnRequest(
         _ id: InstanceIdentifier, _ request: RequestIdentifier
     ) {
+        if table[id]!.record.conversation != nil && table[id]!.record.state != .suspended {
+            table[id]!.freezeWaiters.append(request)
+            requests[request] = .freeze(id)
+            return sendToBackground(id)
+        }
         if table[id]!.record.state.isForeground { sendToBackground(id) }
         if table[id]!.record.state == .background { suspend(id) }
         // Without a deadline the freezer has spoken already.

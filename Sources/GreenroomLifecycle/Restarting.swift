@@ -209,7 +209,7 @@ extension Supervision {
             if case .exited = status { return restart == .onFailure || restart == .always }
             return restart != .never
         case .spawnFailed: return restart == .onFailure || restart == .always
-        case .launchWatchdog, .unknown, nil: return restart != .never
+        case .launchWatchdog, .watchdog, .unknown, nil: return restart != .never
         case .reclaimed: return restart == .always
         case .terminated, .terminateTimeout, .forceQuit, .shutdown, .prewarmFailed,
             .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .conflict, .dependencyEnded:

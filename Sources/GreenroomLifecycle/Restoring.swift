@@ -57,6 +57,7 @@ extension Lifecycle {
             case .terminating: reapplyEnd(record)
             case .prewarming, .prewarmed, .notRunning: break
             }
+            if record.conversation != nil { retell(id) }
             if let priority = priority(in: record.state, record) {
                 effects.append(.applyPriority(id, priority))
             }
@@ -77,10 +78,12 @@ extension Lifecycle {
             case .conflict, .dependencyEnded: record.launchedAt != nil
             case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
                 .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
-                .spawnFailed, .unknown, nil:
+                .spawnFailed, .unknown, .watchdog, nil:
                 false
             }
-        guard isGentle, record.exitStatus == nil, let deadline = record.deadline, deadline > now
+        let isUnheard = record.conversation != nil && record.lastState == .suspended
+        guard isGentle, !isUnheard, record.exitStatus == nil, let deadline = record.deadline,
+            deadline > now
         else { return effects.append(.kill(record.instance)) }
         effects.append(.thaw(record.instance))
         effects.append(.terminate(record.instance))

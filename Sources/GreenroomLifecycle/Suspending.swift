@@ -8,12 +8,19 @@ extension Lifecycle {
         effects.append(.freeze(id))
     }
 
+    /// Not while it is being told something: it is frozen when it has done that.
+    mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
+        guard let pending = table[id]!.record.conversation?.pending else { return suspend(id) }
+        update(id) { $0.deadline = pending.deadline }
+    }
+
     /// Thaws a suspended instance into the background.
     mutating func thaw(_ id: InstanceIdentifier) {
         effects.append(.thaw(id))
         answerFreeze(of: id, .done(id, .background))
         update(id) { $0.inBackground = true }
         move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
+        tellMissed(id)
     }
 
     /// The freezer's word, or as good as: it has not said no in time.

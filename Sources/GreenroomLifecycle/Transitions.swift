@@ -71,6 +71,14 @@ extension Lifecycle {
         if old.state.isPrewarm && !state.isPrewarm && state != .launching {
             wantRefill(of: old.app)
         }
+        if !state.isRunning && old.conversation != nil { leaveConversation(id) }
+    }
+
+    /// Nothing is expected of it any more but its end.
+    private mutating func leaveConversation(_ id: InstanceIdentifier) {
+        deadlines.remove(.step(id))
+        let reason = table[id]!.record.endReason ?? .unknown
+        answerGoal(of: id, .refused(.ended(id, reason)))
     }
 
     /// Nil where the priority stays what it was.

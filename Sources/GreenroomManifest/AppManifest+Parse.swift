@@ -87,6 +87,8 @@ extension AppManifest {
         let backgroundGrace = reader.last(app, "BackgroundGraceSec", duration)
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
+        let application = readApplication(&reader, kind)
+        let timer = readTimer(&reader, kind)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
         let resources = Resources.read(&reader)
@@ -111,7 +113,8 @@ extension AppManifest {
             readyCondition: readyCondition ?? .exec, launchDeadline: launchDeadline,
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
             supervision: supervision, dependencies: dependencies, socket: socket,
-            wantedBy: wantedBy, sandbox: sandbox, resources: resources)
+            wantedBy: wantedBy, sandbox: sandbox, resources: resources,
+            application: application, timer: timer)
     }
 
     private enum Instances: String, CaseIterable {

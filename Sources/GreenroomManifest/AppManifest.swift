@@ -61,6 +61,13 @@ public struct AppManifest: Hashable, Sendable {
 
     public var sandbox: Sandbox
     public var resources: Resources
+
+    // MARK: [Application]
+
+    public var application = Application()
+    /// `[Timer]`
+    public var timer: Timer?
+
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.
         case program

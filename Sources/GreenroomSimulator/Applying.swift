@@ -41,6 +41,16 @@ extension Simulation {
             if let event = world.connect(identifier(app)) { try feed(event) }
         case .resetFailed(let app):
             try feed(.resetFailedRequested(nextRequest(), identifier(app)))
+        case .scene(let app, let wish, let session, let byApp):
+            let session = SceneIdentifier(UInt32(session))
+            let all: [SceneRequest] = [
+                .activate(nil), .activate(nil), .activate(session), .background(session),
+                .disconnect(session), .discard(session),
+            ]
+            try feed(.sceneRequested(byApp ? nil : nextRequest(), identifier(app), all[wish]))
+        case .lock(let user, let isLocked):
+            try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
+        case .changeTime: try feed(.significantTimeChanged)
         case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
@@ -64,7 +74,7 @@ extension Simulation {
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
-            .resetFailed:
+            .resetFailed, .scene, .lock, .changeTime:
             break
         }
     }

@@ -51,6 +51,13 @@ struct Checker: Sendable {
     var begun: Set<BegunLaunch> = []
     /// Instances that a client ended.
     var endedByClient: Set<InstanceIdentifier> = []
+    /// Whose protected data is unavailable, and what was said about it to whom.
+    var locked: Set<UInt32> = []
+    /// Who missed a deadline: the watchdog may end it.
+    var overdue: Set<InstanceIdentifier> = []
+    /// The latest cookie that each was told.
+    var told: [InstanceIdentifier: UInt64] = [:]
+    var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     init(policy: Policy) { self.policy = policy }
 
@@ -102,6 +109,7 @@ struct Checker: Sendable {
         isRestoring = true
         pressure = .none
         states = saved.mapValues(\.state)
+        for record in saved.values { restoreScenes(record) }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }

@@ -45,6 +45,19 @@ extension Checker {
             try require(world.processes[id]?.isEmpty ?? true, "released \(id) with processes")
             try require(saved[id].map { $0.state == .notRunning } ?? true, "released live \(id)")
         case .applyPriority: break
+        case .tell(let id, let step):
+            try checkTold(id, step, world)
+            if step.step == .willTerminate { signalled.insert(id) }
+        case .notify(let id, _):
+            // As announced: it may be ended later in the same event.
+            try require(states[id]?.isRunning == true, "noticed \(id), which does not run")
+            try require(states[id] != .suspended, "noticed suspended \(id)")
+        case .deliver(let id, let request):
+            try require(owed[request] != nil, "delivered after the answer")
+            try require(states[id] != .suspended, "delivered to suspended \(id)")
+        case .inspectTracer(let id):
+            try require(states[id]?.isRunning == true, "\(id) is overdue and does not run")
+            overdue.insert(id)
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
         case .record(let record): try checkRecord(record, event, now)
         case .awaitConnection(let app): try checkListening(app)
@@ -96,6 +109,9 @@ extension Checker {
             try require(
                 record.state == .notRunning && record.isEmpty, "said to have ended before it did")
         case .refused, .reset: break
+        case .discarded(let app, let scene):
+            let sessions = savedApps[app]?.sessions ?? []
+            try require(!sessions.contains(scene), "discarded \(scene) and kept it")
         }
     }
 
@@ -133,9 +149,17 @@ extension Checker {
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
             try require(isBounded, "back-off of \(app) is unbounded")
             retryAt[app] = until
-        case .exited(let record): tally.note(record)
+        case .exited(let record):
+            tally.note(record)
+            scenes[record.instance] = nil
+            try require(
+                record.endReason != .watchdog || overdue.contains(record.instance),
+                "the watchdog ended \(record.instance), which was in time")
         case .restartScheduled(let app, let at): try checkRestart(of: app, at: at, event, now)
-        case .launched, .crashLooped, .failed: break
+        case .sceneChanged(let id, _, let scene, let to): try checkScene(id, scene, to)
+        case .missedStep(let id, _, _, _):
+            try require(overdue.contains(id), "\(id) missed a step nobody waited for")
+        case .launched, .crashLooped, .failed, .slowStep: break
         }
     }
 
@@ -162,6 +186,11 @@ extension Checker {
         _ id: InstanceIdentifier, _ event: Event, _ now: Instant
     ) throws(Violation) {
         if case .transitionRequested(_, _, .suspend) = event { return }
+        // An app that acknowledges its states is suspended when it has done so.
+        let isAsked = owed.values.contains {
+            if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
+        }
+        if isAsked && saved[id]?.conversation != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

@@ -30,6 +30,12 @@ extension Checker {
         case .shutdownRequested: isShuttingDown = true
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
+        case .sceneRequested(let request?, _, _): owed[request] = event
+        case .lockChanged(let user, let isLocked):
+            if isLocked { locked.insert(user) } else { locked.remove(user) }
+        case .acknowledged, .tracerInspected, .sceneRequested(nil, _, _),
+            .significantTimeChanged:
+            break
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
             break
@@ -109,6 +115,7 @@ extension Checker {
         if record.endReason == .reclaimed {
             try require(reclaimed.contains(id), "\(id) was reclaimed without a record")
         }
+        try checkConversation(record, nextDeadline)
         if let deadline = record.deadline, record.state != .notRunning {
             try require(
                 nextDeadline.map { $0 <= deadline } ?? false, "the deadline of \(id) is forgotten")
@@ -119,6 +126,8 @@ extension Checker {
         var fronts: [String: InstanceIdentifier] = [:]
         for (id, state) in states where state == .active || state == .inactive {
             guard let record = saved[id], !record.isAttached,
+                // One that was displaced may still be leaving, if it acknowledges its states.
+                record.conversation == nil || !record.inBackground,
                 let group = installed[record.app]?.foregroundGroup
             else { continue }
             try require(fronts[group] == nil, "\(id) and \(fronts[group]!) are both in front")

@@ -16,6 +16,10 @@ struct Fate: Sendable {
     var freeze: Freeze
     /// It takes what comes to its sockets.
     var accepts: Bool
+    /// To each step it is told; nil never acknowledges.
+    var acknowledgement: Duration?
+    /// A debugger holds it when somebody looks.
+    var isTraced: Bool
 
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
@@ -49,6 +53,10 @@ struct Fate: Sendable {
         default: freeze = .after(dice.milliseconds(1...100))
         }
         accepts = dice.percent(80)
+        let isSlow = dice.percent(10)
+        acknowledgement =
+            dice.percent(5) ? nil : dice.milliseconds(isSlow ? 1000...6000 : 0...60)
+        isTraced = dice.percent(20)
     }
 }
 

@@ -61,6 +61,15 @@ struct Simulation: Sendable {
         let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput, .listening]
         app.readyCondition = conditions[dice.below(5)]
         varySupervision(&app, number, among: count, &dice)
+        app.user = UInt32(dice.below(2))
+        guard dice.percent(50) else {
+            app.acknowledges = false
+            app.scenes = .unsupported
+            return
+        }
+        app.acknowledges = true
+        app.readyCondition = .finishedLaunching
+        app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
     }
 
     /// Runs all of it, from installation to the end of every process.
@@ -114,6 +123,9 @@ struct Simulation: Sendable {
         case .release(let id): world.processes[id]?.isReleased = true
         case .awaitConnection(let app): world.awaitConnection(app, at: now)
         case .ignoreConnections(let app): world.listening.remove(app)
+        case .tell(let id, let step): world.tell(id, step, at: now)
+        case .inspectTracer(let id): world.inspectTracer(id, at: now)
+        case .notify, .deliver: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
     }
@@ -199,7 +211,8 @@ extension Effect {
         switch self {
         case .save, .saveApp: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
-            .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections:
+            .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
+            .notify, .deliver, .inspectTracer:
             false
         }
     }

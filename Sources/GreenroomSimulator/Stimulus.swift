@@ -22,6 +22,10 @@ enum Stimulus: Sendable {
     case loseChannel(instance: Int)
     /// The world says again what is true of an instance.
     case repeatFact(instance: Int)
+    /// Asked by a client, or by the app itself.
+    case scene(app: Int, wish: Int, session: Int, byApp: Bool)
+    case lock(user: Int, Bool)
+    case changeTime
     case wait(Duration)
     /// The supervisor dies before the effect of this number of the next event, or after all.
     case crashSupervisor(effect: Int)
@@ -58,8 +62,13 @@ extension Stimulus {
         case 67: return .loseChannel(instance: pick)
         case 68..<70: return .repeatFact(instance: pick)
         case 70..<72: return .crashSupervisor(effect: dice.below(12))
-        case 72..<74: return .connect(app: pick)
-        case 74: return .resetFailed(app: pick)
+        case 72: return .connect(app: pick)
+        case 73: return dice.percent(50) ? .connect(app: pick) : .resetFailed(app: pick)
+        case 74..<76:
+            return .scene(
+                app: pick, wish: dice.below(6), session: dice.below(5), byApp: dice.percent(30))
+        case 76:
+            return dice.percent(20) ? .changeTime : .lock(user: dice.below(2), dice.percent(50))
         default: return .wait(randomWait(&dice))
         }
     }

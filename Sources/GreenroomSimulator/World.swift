@@ -73,6 +73,22 @@ struct World: Sendable {
         agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.fate.dieDelay))
     }
 
+    /// The app does what it is told and says so.
+    mutating func tell(_ id: InstanceIdentifier, _ step: PendingStep, at now: Instant) {
+        guard let process = processes[id], process.isAlive, let delay = process.fate.acknowledgement
+        else { return }
+        let then = now.advanced(by: delay)
+        agenda.add(.acknowledged(id, cookie: step.cookie), at: then)
+        if step.step == .willTerminate { agenda.add(.exited(id, .exited(0)), at: then) }
+    }
+
+    mutating func inspectTracer(_ id: InstanceIdentifier, at now: Instant) {
+        let isTraced = processes[id]?.fate.isTraced ?? false
+        // The debugger goes away at some time.
+        processes[id]?.fate.isTraced = false
+        agenda.add(.tracerInspected(id, isTraced: isTraced), at: now)
+    }
+
     mutating func kill(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], !process.isEmpty else { return }
         if process.fate.deafKills > 0 {
@@ -119,6 +135,10 @@ struct World: Sendable {
                 return nil
             }
             processes[id]!.isEmpty = true
+        case .acknowledged(let id, _):
+            guard let process = processes[id], process.isAlive, !process.isFrozen else {
+                return nil
+            }
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id):
             guard processes[id]?.isAlive == true else { return nil }

@@ -28,6 +28,7 @@ public final class Daemon {
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
     private let staleness: StalenessWatcher
+    private let timers = AppTimers()
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -100,9 +101,21 @@ public final class Daemon {
         supervisor.launcher = launcher
         supervisor.control = control
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
+        let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
+        supervisor.applications = applications
+        installer.onReload = { [unowned self] in
+            timers.update(
+                catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
+        }
+        timers.launch = { [unowned self] in control.launchForTimer($0) }
+        applications.open = { [unowned self] in control.openURL($0, from: $1) }
+        control.defaultHandlersPath =
+            (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
+            + HandlerDefaults.fileName
         instances.onRelease = { instance in
             inspector.forget(instance)
             readiness?.forget(instance)
+            applications.forget(instance)
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reload() }

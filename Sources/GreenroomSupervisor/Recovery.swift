@@ -98,17 +98,19 @@ struct Recovery {
     private func report(_ entry: GreenroomSpawner.InstanceRecord) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = supervisor.instances[identifier] else { return }
+        supervisor.applications.sendLaunch(to: instance)
         supervisor.handle(.spawned(identifier))
+        let isApplication = events.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
         case .prewarming, .prewarmed: events.resumeWatching(instance)
         case .launching where record?.isResuming == true: events.resumeWatching(instance)
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
-            instance.closeChannel()
+            if isApplication { events.listen(to: instance) } else { instance.closeChannel() }
         }
         let now = supervisor.lifecycle.instance(identifier)
-        if now?.state == .launching, now?.launchedAt != nil {
+        if now?.state == .launching, now?.launchedAt != nil, !isApplication {
             // READY=1 may have been sent while nobody listened; better early than killed for it.
             supervisor.handle(.becameReady(identifier))
         }

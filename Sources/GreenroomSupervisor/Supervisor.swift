@@ -23,6 +23,7 @@ final class Supervisor {
     var instances: InstanceTable!
     var control: ControlHandler!
     var sockets: ListeningSockets!
+    var applications: ApplicationChannels!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -88,11 +89,15 @@ final class Supervisor {
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
-            control.answer(request, with: answer)
+            if !applications.take(answer, to: request) { control.answer(request, with: answer) }
             launcher.forget(request)
         case .record(let record): reporter.note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
+        case .tell(let instance, let step): applications.tell(instance, step)
+        case .notify(let instance, let notice): applications.notify(instance, notice)
+        case .deliver(let instance, let request): applications.deliver(instance, request)
+        case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         }
     }
 

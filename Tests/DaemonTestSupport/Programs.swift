@@ -7,6 +7,9 @@ public enum Programs {
     public static var spawner: String { get throws { try find("greenroom-spawner") } }
     public static var client: String { get throws { try find("greenroomctl") } }
 
+    /// An app that speaks the channel without the SDK.
+    public static var applicationProbe: String { get throws { try find("application-probe") } }
+
     /// Beside the test bundle, in the folder of the same build.
     private static func find(_ name: String) throws -> String {
         for argument in CommandLine.arguments {

@@ -88,7 +88,7 @@ final class FakeDaemon: Sendable {
                         exit: .init(reason: .exitedSelf, status: 7)))
             ])
         case .signal: .reply([ControlReply.signaled])
-        case .describe, .status, .watch, .reload, .explain, .resetFailed:
+        case .describe, .status, .watch, .reload, .explain, .resetFailed, .application:
             .fail(ControlError.shuttingDown)
         }
     }

@@ -24,6 +24,31 @@ enum Samples {
         return launch
     }
 
+    static var fullOpen: Control.OpenCall {
+        var open = Control.OpenCall(urls: ["notes:1", "file:///a%20b"])
+        open.app = "a.b"
+        open.contentType = "text/plain"
+        open.sourceApplication = "a.c"
+        open.isBackground = true
+        return open
+    }
+
+    static let applicationCalls: [Control.ApplicationCall] = [
+        .open(fullOpen), .open(.init(urls: ["notes:"])),
+        .performAction(app: "a.b", action: "new", isBackground: true),
+        .notify(app: "a.b", payload: "{}", response: "reply"),
+        .notify(app: "a.b", payload: "", response: nil),
+        .continueActivity(app: "a.b", type: "read", title: "t", webpageURL: "https://a.b"),
+        .deliver(app: "a.b", key: .bluetoothCentrals, values: ["1", "2"]),
+        .deliver(app: "a.b", key: .location, values: []),
+        .setDefaultHandler(app: "a.b", handles: "scheme:x"),
+        .scene(app: "a.b", .activate, session: nil), .scene(app: "a.b", .discard, session: "3"),
+        .lock(user: nil), .unlock(user: 1000),
+    ]
+
+    static let launched = Control.Launched(
+        instance: 1, processId: 2, launchIdentifier: "x", kind: .cold, elapsedUSec: 3)
+
     static let calls: [ControlCall] =
         [
             .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
@@ -32,6 +57,7 @@ enum Samples {
             .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
             .resetFailed(app: "a.b"),
         ]
+        + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
             [.transition($0, .app("a.b")), .transition($0, .instance(1))]
         }
@@ -48,6 +74,8 @@ enum Samples {
         status.byteCount = 1 << 30
         status.exit = exit
         status.restartCount = 3
+        status.scenes = [.init(session: "1", activation: .foregroundActive)]
+        status.steps = [.init(step: "main", elapsedUSec: -5)]
         return status
     }
 
@@ -63,6 +91,9 @@ enum Samples {
         event.exit = returned
         event.byteCount = 6
         event.retryAfterUSec = 7
+        event.session = "2"
+        event.activation = .background
+        event.step = "willConnect"
         return event
     }
 
@@ -130,6 +161,13 @@ enum Samples {
                 .init(
                     loaded: ["a.b"],
                     failed: [.init(file: "/x.app", line: 1, column: 2, message: "m")])), .reload
+        ),
+        (.handled(app: "a.b", launched), .application(.open(fullOpen))),
+        (.done, .application(.lock(user: nil))),
+        (.done, .application(.scene(app: "a.b", .discard, session: "3"))),
+        (
+            .changed(.init(instance: 1, state: .active)),
+            .application(.scene(app: "a.b", .activate, session: nil))
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),

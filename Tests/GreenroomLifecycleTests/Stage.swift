@@ -9,6 +9,7 @@ struct Stage {
     var saved: [InstanceIdentifier: InstanceRecord] = [:]
     var savedApps: [AppIdentifier: AppRecord] = [:]
     var requestCount: UInt64 = 0
+    var allTold: [LifecycleStep] = []
 
     static let app = AppIdentifier("org.example.app")
     static let key = EnvironmentKey(0)
@@ -22,6 +23,7 @@ struct Stage {
     @discardableResult
     mutating func send(_ event: Event) -> [Effect] {
         effects = core.handle(event, at: now)
+        allTold += told
         for effect in effects {
             switch effect {
             case .save(let record): saved[record.instance] = record
@@ -95,6 +97,50 @@ struct Stage {
         send(.emptied(id))
     }
 
+    // MARK: Apps that acknowledge their states
+
+    func pending(_ id: InstanceIdentifier) -> PendingStep? {
+        core.instance(id)?.conversation?.pending
+    }
+
+    /// The app has done what it was told last.
+    @discardableResult
+    mutating func acknowledge(_ id: InstanceIdentifier) -> [Effect] {
+        guard let pending = pending(id) else { return [] }
+        return send(.acknowledged(id, cookie: pending.cookie))
+    }
+
+    mutating func acknowledgeAll(_ id: InstanceIdentifier) {
+        while pending(id) != nil { acknowledge(id) }
+    }
+
+    /// A cold launch up to the front.
+    mutating func activate(_ app: AppIdentifier) -> InstanceIdentifier {
+        let id = run(app)
+        send(.becameReady(id))
+        acknowledgeAll(id)
+        return id
+    }
+
+    /// The next supervisor, from what was saved.
+    mutating func restart(_ apps: AppDescription...) {
+        core = Lifecycle(
+            restoring: Array(saved.values), apps: Array(savedApps.values),
+            nextInstance: core.nextInstance, policy: core.policy, seed: 2, at: now)
+        for app in apps { send(.appInstalled(app)) }
+        send(.restored)
+    }
+
+    /// The steps told by the last event, and by all.
+    var told: [LifecycleStep] { Self.steps(effects) }
+    var notices: [Notice] {
+        effects.compactMap { if case .notify(_, let notice) = $0 { notice } else { nil } }
+    }
+
+    private static func steps(_ effects: [Effect]) -> [LifecycleStep] {
+        effects.compactMap { if case .tell(_, let pending) = $0 { pending.step } else { nil } }
+    }
+
     func state(_ id: InstanceIdentifier) -> ExecutionState? { core.instance(id)?.state }
 
     var answers: [Answer] {
@@ -138,5 +184,18 @@ extension AppDescription {
         var app = AppDescription(identifier: identifier, prewarmCount: count)
         change(&app)
         return app
+    }
+
+    /// Made with the SDK, without a pool.
+    static func application(
+        _ identifier: AppIdentifier = Stage.app, _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        plain(identifier) {
+            $0.acknowledges = true
+            $0.readyCondition = .finishedLaunching
+            $0.suspendsInBackground = true
+            $0.foregroundGroup = "seat"
+            change(&$0)
+        }
     }
 }

@@ -40,6 +40,15 @@ struct RuntimeStateTests {
         full.isEmpty = true
         full.isAutomatic = true
         full.isEndOrdered = true
+        full.conversation = Conversation(
+            scenes: (1...8).map {
+                SceneRecord(
+                    scene: SceneIdentifier($0 << 28), activation: .unattached, isConnected: true,
+                    goal: .disconnected)
+            },
+            pending: PendingStep(
+                step: .didEnterBackground, scene: SceneIdentifier(3), cookie: 15,
+                deadline: Instant(nanoseconds: 16), isWarned: true), lastCookie: 17)
         return full
     }
 
@@ -77,6 +86,9 @@ struct RuntimeStateTests {
         app.failure = .permanentStatus
         app.hasSeenBoot = true
         app.hasSeenLogin = true
+        app.sessions = [SceneIdentifier(4), SceneIdentifier(2)]
+        app.discarded = [SceneIdentifier(3)]
+        app.lastSession = .max
         #expect(state.save(record(1)))
         #expect(state.save(fullRecord()))
         #expect(state.save(app))

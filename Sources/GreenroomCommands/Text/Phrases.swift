@@ -133,6 +133,18 @@ extension Control.ExitReason {
         case .unknown: "ended"
         case .conflict: "ended for another app"
         case .dependencyEnded: "ended with an app it requires"
+        case .watchdog: "killed: did not answer in time"
+        }
+    }
+}
+
+extension Control.ActivationState {
+    var words: String {
+        switch self {
+        case .unattached: "unattached"
+        case .foregroundActive: "active"
+        case .foregroundInactive: "inactive"
+        case .background: "background"
         }
     }
 }

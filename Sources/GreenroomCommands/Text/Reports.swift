@@ -64,7 +64,14 @@ enum Report {
                 styles: [2: instance.exit?.style ?? instance.state.style]
                     .compactMapValues { $0 })
         }
-        return table.text(appearance)
+        return table.text(appearance) + instances.map(scenes).joined()
+    }
+
+    /// Below the table, of the apps that have some.
+    private static func scenes(_ instance: Control.InstanceStatus) -> String {
+        (instance.scenes ?? []).map {
+            "instance \(instance.instance), scene \($0.session): \($0.activation.words)\n"
+        }.joined()
     }
 
     /// What the daemon must do without here, a line each; nothing where it has all it wants.
@@ -132,13 +139,21 @@ extension Control.Event {
         case .appsChanged: "apps changed"
         case .restartScheduled: "will be started" + again
         case .failed: "failed"
+        case .sceneChanged:
+            "scene \(session ?? "?"): \(activation?.words ?? "?")"
+        case .slowStep: "\(step ?? "?") is slow"
+        case .missedStep: "\(step ?? "?") did not return in time"
+        case .launchStep:
+            "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
         }
     }
 
     fileprivate var style: Style? {
         switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged: nil
+        case .launched, .appsChanged, .sceneChanged, .launchStep: nil
+        case .slowStep: .notable
+        case .missedStep: .bad
         case .exited: exit?.style
         case .reclaimed, .restartScheduled: .notable
         case .prewarmFailed, .crashLooped, .failed: .bad
@@ -165,7 +180,7 @@ extension Control.ExitRecord {
     var style: Style? {
         switch reason {
         case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
-            .spawnFailed, .unknown:
+            .spawnFailed, .unknown, .watchdog:
             .bad
         case .exitedSelf where status != 0: .notable
         case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,

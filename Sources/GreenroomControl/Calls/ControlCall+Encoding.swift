@@ -21,6 +21,7 @@ extension ControlCall: ParametersEncodable {
         case .reload: "Reload"
         case .explain: "Explain"
         case .resetFailed: "ResetFailed"
+        case .application(let call): call.methodName
         }
     }
 
@@ -42,6 +43,7 @@ extension ControlCall: ParametersEncodable {
             writer.member("instance", instance)
             writer.member("signal", signal)
         case .explain(let app), .resetFailed(let app): writer.member("app", app)
+        case .application(let call): call.encodeMembers(to: &writer)
         }
     }
 }

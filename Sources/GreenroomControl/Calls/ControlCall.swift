@@ -17,6 +17,7 @@ public enum ControlCall: Hashable, Sendable {
     case reload
     case explain(app: String)
     case resetFailed(app: String)
+    case application(Control.ApplicationCall)
 }
 
 extension Control {
@@ -57,6 +58,10 @@ extension ControlCall {
             guard call.wantsMore else { throw .expectedMore }
             self = try Self.plain(.watch, call)
         case _:
+            if let call = try Control.ApplicationCall(method: String(name), call) {
+                self = .application(call)
+                return
+            }
             guard let transition = Control.Transition(rawValue: String(name)) else {
                 throw .methodNotFound(call.method)
             }

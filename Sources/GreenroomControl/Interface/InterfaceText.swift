@@ -92,8 +92,23 @@ extension Control {
           spawn_failed,
           unknown,
           conflict,
-          dependency_ended
+          dependency_ended,
+          watchdog
         )
+
+        # Where a scene of an app stands (UIScene.ActivationState).
+        type ActivationState (
+          unattached,
+          foreground_active,
+          foreground_inactive,
+          background
+        )
+
+        type Scene (session: string, activation: ActivationState)
+
+        # A step of a launch or of a return to the foreground, and its time since the request. Steps
+        # below zero were done while the app was prewarmed.
+        type LaunchStep (step: string, elapsedUSec: int)
 
         # How an instance ended. Without status and signal nobody could see it.
         type ExitRecord (
@@ -165,7 +180,11 @@ extension Control {
           # Once it has ended.
           exit: ?ExitRecord,
           # Of its app, by the daemon, since a client last launched it.
-          restartCount: ?int
+          restartCount: ?int,
+          # Of an app with scenes.
+          scenes: ?[]Scene,
+          # Of an app made with the SDK: its launch, step by step.
+          steps: ?[]LaunchStep
         )
 
         # Something to know, with a code for programs and a text for people.
@@ -214,7 +233,11 @@ extension Control {
           crash_looped,
           apps_changed,
           restart_scheduled,
-          failed
+          failed,
+          scene_changed,
+          slow_step,
+          missed_step,
+          launch_step
         )
 
         type Event (
@@ -239,7 +262,12 @@ extension Control {
           # prewarm_failed, crash_looped, restart_scheduled
           retryAfterUSec: ?int,
           # For people.
-          text: string
+          text: string,
+          # scene_changed, slow_step, missed_step
+          session: ?string,
+          activation: ?ActivationState,
+          # slow_step, missed_step, launch_step
+          step: ?string
         )
 
         # The daemon itself: what it can do, and what it must do without here.
@@ -300,6 +328,101 @@ extension Control {
           repeated: bool,
           elapsedUSec: int
         )
+
+        # The following launch an app made with the SDK for a reason, or tell it when it runs already.
+        # They are refused unless the app declares the feature in [Application] of its manifest.
+
+        # Opens URLs (documents: file:///path) with the app that declares their scheme or type by the
+        # longest match, or with the one that is named.
+        method Open(
+          urls: []string,
+          app: ?string,
+          # The MIME type of all of them, where it is known.
+          contentType: ?string,
+          sourceApplication: ?string,
+          background: ?bool
+        ) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # A quick action.
+        method PerformAction(app: string, action: string, background: ?bool) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # A remote notification, heard in the background; with a response the user tapped on it.
+        method Notify(app: string, payload: string, response: ?string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Goes on with what the user did elsewhere.
+        method ContinueActivity(app: string, type: string, title: ?string, webpageURL: ?string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Other reasons to launch an app in the background.
+        type LaunchKey (
+          location,
+          local_notification,
+          newsstand_downloads,
+          bluetooth_centrals,
+          bluetooth_peripherals,
+          cloud_kit_share_metadata
+        )
+
+        method Deliver(app: string, key: LaunchKey, values: ?[]string) -> (
+          app: string,
+          instance: int,
+          processId: ?int,
+          launchIdentifier: string,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          repeated: bool,
+          elapsedUSec: int
+        )
+
+        # Of several apps that open a scheme ("scheme:NAME") or type ("type:TYPE"), the one to use.
+        method SetDefaultHandler(app: string, handles: string) -> ()
+
+        type SceneAction (activate, background, disconnect, discard)
+
+        # Without a session, activate opens a new one. Returns when the app has acknowledged.
+        method RequestScene(app: string, action: SceneAction, session: ?string) -> (
+          instance: ?int,
+          state: ?ExecutionState
+        )
+
+        # The protected data of a user (the caller's) becomes unavailable, and available again.
+        method Lock(user: ?int) -> ()
+        method Unlock(user: ?int) -> ()
 
         # Waits for the end of an instance, named by itself or by its launch.
         method Wait(instance: ?int, launchIdentifier: ?string) -> (

@@ -53,6 +53,7 @@ extension Control {
         case unknown
         case conflict
         case dependencyEnded = "dependency_ended"
+        case watchdog
     }
 
     /// What an event reports; which of its members are there depends on it.
@@ -66,6 +67,18 @@ extension Control {
         case appsChanged = "apps_changed"
         case restartScheduled = "restart_scheduled"
         case failed
+        case sceneChanged = "scene_changed"
+        case slowStep = "slow_step"
+        case missedStep = "missed_step"
+        case launchStep = "launch_step"
+    }
+
+    /// Where a scene stands (UIScene.ActivationState).
+    public enum ActivationState: String, CaseIterable, Sendable {
+        case unattached
+        case foregroundActive = "foreground_active"
+        case foregroundInactive = "foreground_inactive"
+        case background
     }
 
     /// What a client can ask of an instance; each is a method.

@@ -16,6 +16,10 @@ public enum ControlReply: Hashable, Sendable {
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
     case resetFailed
+    /// Nothing more to say.
+    case done
+    /// The app that was found, and how it was launched.
+    case handled(app: String, Control.Launched)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -32,13 +36,16 @@ extension ControlReply: ParametersEncodable {
         case .launched(let launched): launched.encodeMembers(to: &writer)
         case .exited(let exited): exited.encodeMembers(to: &writer)
         case .changed(let changed): changed.encodeMembers(to: &writer)
-        case .signaled, .resetFailed: break
+        case .signaled, .resetFailed, .done: break
         case .watched(let event?): writer.member("event", object: event)
         case .watched(nil):
             writer.name("event")
             writer.null()
         case .reloaded(let report): report.encodeMembers(to: &writer)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
+        case .handled(let app, let launched):
+            writer.member("app", app)
+            launched.encodeMembers(to: &writer)
         }
     }
 
@@ -75,6 +82,16 @@ extension ControlReply: ParametersEncodable {
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .resetFailed: self = .resetFailed
+        case .application(.open), .application(.performAction), .application(.notify),
+            .application(.continueActivity), .application(.deliver):
+            let app = try Self.required("app", parameters).text()
+            self = .handled(app: app, try Control.Launched(parameters))
+        case .application(.scene(_, .discard, _)), .application(.setDefaultHandler),
+            .application(.lock), .application(.unlock):
+            self = .done
+        case .application(.scene(_, .activate, _)), .application(.scene(_, .background, _)),
+            .application(.scene(_, .disconnect, _)):
+            self = .changed(try Control.Changed(parameters))
         }
     }
 

@@ -26,6 +26,11 @@ extension Control {
         public var retryAfterUSec: Int64?
         /// For people.
         public var text: String
+        /// `sceneChanged`, `slowStep`, `missedStep`
+        public var session: String?
+        public var activation: ActivationState?
+        /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
+        public var step: String?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
@@ -58,6 +63,9 @@ extension Control.Event: ParametersEncodable {
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("text", text)
+        writer.member("session", ifPresent: session)
+        writer.member("activation", ifPresent: activation)
+        writer.member("step", ifPresent: step)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -80,6 +88,9 @@ extension Control.Event: ParametersEncodable {
             case "byteCount": byteCount = try member.optionalInteger()
             case "retryAfterUSec": retryAfterUSec = try member.optionalInteger()
             case "text": text = try member.text()
+            case "session": session = try member.optionalText()
+            case "activation": activation = try member.optionalWord()
+            case "step": step = try member.optionalText()
             case _: break
             }
         }

@@ -40,6 +40,8 @@ extension Control {
         public var byteCount: UInt64?
         public var exit: ExitRecord?
         public var restartCount: Int64?
+        public var scenes: [Scene]?
+        public var steps: [LaunchStep]?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -123,6 +125,8 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("exit", ifPresent: exit)
         writer.member("restartCount", ifPresent: restartCount)
+        if let scenes { writer.member("scenes", objects: scenes) }
+        if let steps { writer.member("steps", objects: steps) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -143,6 +147,14 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "exit":
                 exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
             case "restartCount": restartCount = try member.optionalInteger()
+            case "scenes" where member.value != .null:
+                scenes = try member.objects { (object) throws(ServiceError) in
+                    try Control.Scene(object)
+                }
+            case "steps" where member.value != .null:
+                steps = try member.objects { (object) throws(ServiceError) in
+                    try Control.LaunchStep(object)
+                }
             case _: break
             }
         }

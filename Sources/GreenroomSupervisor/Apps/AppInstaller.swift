@@ -13,6 +13,8 @@ final class AppInstaller {
     let catalog: AppCatalog
     let loader: AppLoader
     let staleness: StalenessWatcher
+    /// The catalog was read anew.
+    var onReload: (() -> Void)?
 
     /// Instances of templates that are known without being enabled: a client can make up names.
     private static let onDemandLimit = 1024
@@ -46,6 +48,7 @@ final class AppInstaller {
         var faults = result.faults
         // Enabling and disabling changes nothing in the manifest itself.
         for app in changed + moved { faults += install(app) }
+        onReload?()
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {

@@ -452,6 +452,8 @@ final class AppLoader {
             sockets: sockets, poolEnvironment: environment.pool)
         // A generation is a promise that paused instances are still what they should be, also to
         // the next supervisor, which knows no former app to count from: hence a digest.
+        app.application = manifest.application
+        app.timer = manifest.timer
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
@@ -550,7 +552,7 @@ final class AppLoader {
             case .none: nil
             case .named(let name): name
             }
-        return AppDescription(
+        var description = AppDescription(
             identifier: AppIdentifier(manifest.identifier), foregroundGroup: group,
             isSingleInstance: manifest.isSingleInstance,
             prewarmCount: isWanted ? manifest.prewarm.count : 0,
@@ -563,6 +565,14 @@ final class AppLoader {
             supervision: manifest.supervision.map(Supervision.init),
             dependencies: manifest.dependencies.map(Dependencies.init),
             hasSockets: manifest.socket != nil)
+        description.user = account.user
+        guard manifest.kind == .applicationKit else { return description }
+        description.acknowledges = true
+        description.readyCondition = .finishedLaunching
+        description.scenes =
+            !manifest.application.hasScenes
+            ? .unsupported : manifest.application.hasMultipleScenes ? .multiple : .single
+        return description
     }
 }
 

@@ -68,6 +68,12 @@ struct InstalledApp: Sendable {
 
     var readyCondition: ReadyCondition { description.readyCondition }
 
+    /// What an SDK app may be asked for, and shows.
+    var application = AppManifest.Application()
+    var timer: AppManifest.Timer?
+
+    var interface: String? { application.interface }
+    var sceneConfiguration: String? { application.sceneConfiguration }
     /// Of its manifest's file; what there is no file of has the name that one would have.
     var fileName: String {
         if isMadeOnDemand || isInstance || isDesktopOnly { return "\(identifier).app" }

@@ -11,19 +11,14 @@ extension ControlHandler {
         case (_, .refused(let refusal)):
             waiter.connection.fail(error(for: refusal, waiter.connection.peer))
         case (.launch(let connection, let identifier, let requestedAt, _), .launched(let outcome)):
-            let elapsed = requestedAt.duration(to: supervisor.now).microseconds
-            catalog.noteLaunch(
-                of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
-                app: supervisor.lifecycle.instance(outcome.instance)?.app)
+            connection.reply(ControlReply.launched(launched(outcome, identifier, requestedAt)))
+        case (
+            .handling(let connection, let app, let identifier, let requestedAt),
+            .launched(let outcome)
+        ):
             connection.reply(
-                ControlReply.launched(
-                    Control.Launched(
-                        instance: outcome.instance.rawValue,
-                        processId: supervisor.instances.pid(of: outcome.instance),
-                        launchIdentifier: identifier.rawValue,
-                        kind: Control.LaunchKind(outcome.kind),
-                        coldReason: outcome.coldReason.map(Control.ColdReason.init),
-                        isRepeated: outcome.isRepeated, elapsedUSec: elapsed)))
+                ControlReply.handled(
+                    app: app.rawValue, launched(outcome, identifier, requestedAt)))
         case (_, .exited(let record)):
             waiter.connection.reply(
                 ControlReply.exited(
@@ -36,9 +31,26 @@ extension ControlHandler {
                     Control.Changed(
                         instance: instance.rawValue, state: Control.ExecutionState(state))))
         case (_, .reset): waiter.connection.reply(ControlReply.resetFailed)
+        case (_, .discarded): waiter.connection.reply(ControlReply.done)
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
+    }
+
+    private func launched(
+        _ outcome: LaunchOutcome, _ identifier: LaunchIdentifier, _ requestedAt: Instant
+    ) -> Control.Launched {
+        let elapsed = requestedAt.duration(to: supervisor.now).microseconds
+        catalog.noteLaunch(
+            of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
+            app: supervisor.lifecycle.instance(outcome.instance)?.app)
+        return Control.Launched(
+            instance: outcome.instance.rawValue,
+            processId: supervisor.instances.pid(of: outcome.instance),
+            launchIdentifier: identifier.rawValue,
+            kind: Control.LaunchKind(outcome.kind),
+            coldReason: outcome.coldReason.map(Control.ColdReason.init),
+            isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
     private func collect(_ answer: Answer, for call: PrewarmCall) {
@@ -46,7 +58,7 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited, .reset:
+        case .launched, .done, .exited, .reset, .discarded:
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
@@ -109,6 +121,19 @@ extension ControlHandler {
         case .conflict(let app, let other):
             .refused(
                 code: "conflict", reason: "\(other), which conflicts with \(app), was launched")
+        case .noScenes(let app):
+            .refused(
+                code: "no_scenes", reason: "\(app) has no scenes; its manifest says Scenes=no")
+        case .singleScene(let app):
+            .refused(
+                code: "single_scene",
+                reason: "\(app) has one scene; MultipleScenes=yes in its manifest allows more")
+        case .noSuchScene(let app, let scene):
+            .refused(
+                code: "no_such_scene",
+                reason: "\(app) has no scene session \(scene); \"greenroomctl status \(app)\" "
+                    + "shows those that are connected")
+        case .tooManyScenes(_, let limit): .limitExceeded(what: "scenes", limit: limit)
         }
     }
 

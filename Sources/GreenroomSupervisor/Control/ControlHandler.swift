@@ -16,6 +16,8 @@ final class ControlHandler {
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
         case reset(ControlConnection)
+        /// For a reason, whose answer names the app.
+        case handling(ControlConnection, AppIdentifier, LaunchIdentifier, requestedAt: Instant)
 
         var connection: ControlConnection {
             switch self {
@@ -23,6 +25,7 @@ final class ControlHandler {
                 .exit(let connection), .reset(let connection):
                 connection
             case .prewarm(let call): call.connection
+            case .handling(let connection, _, _, _): connection
             }
         }
     }
@@ -46,6 +49,8 @@ final class ControlHandler {
     var access: Access
     var installer: AppInstaller!
     var degraded: [Control.Note] = []
+    /// The apps that were chosen for schemes and types.
+    var defaultHandlersPath = ""
     var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]
@@ -113,6 +118,7 @@ final class ControlHandler {
                 let installed = try find(app, .control, connection.peer)
                 supervisor.handle(
                     .resetFailedRequested(register(.reset(connection)), installed.identifier))
+            case .application(let call): try perform(call, connection)
             }
         } catch {
             connection.fail(error)
@@ -171,7 +177,7 @@ final class ControlHandler {
         }
     }
 
-    private func newLaunchIdentifier() -> String {
+    func newLaunchIdentifier() -> String {
         defer { nextLaunch += 1 }
         return "\(getpid())-\(supervisor.now.nanoseconds)-\(nextLaunch)"
     }
@@ -217,7 +223,7 @@ final class ControlHandler {
 
     // MARK: Waiting
 
-    private func register(_ waiter: Waiting) -> RequestIdentifier {
+    func register(_ waiter: Waiting) -> RequestIdentifier {
         let request = RequestIdentifier(nextRequest)
         nextRequest += 1
         waiting[request] = waiter
@@ -229,6 +235,9 @@ final class ControlHandler {
         guard let waiter = waiting.removeValue(forKey: request) else { return nil }
         if case .launch(let connection, _, _, let byteCount) = waiter {
             connection.user.endLaunch(byteCount: byteCount)
+        }
+        if case .handling(let connection, _, _, _) = waiter {
+            connection.user.endLaunch(byteCount: Self.contentByteCount)
         }
         let connection = waiter.connection.identifier
         if requestsOfConnection[connection]?.count == 1 {
@@ -244,7 +253,7 @@ final class ControlHandler {
     private func abandon(_ connection: ControlConnection) {
         for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
             switch waiting[request] {
-            case .launch?, .reset?, nil: break
+            case .launch?, .handling?, .reset?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
                 supervisor.handle(.requestAbandoned(request))

@@ -65,6 +65,33 @@ extension Control.ExitReason {
         case .unknown: self = .unknown
         case .conflict: self = .conflict
         case .dependencyEnded: self = .dependencyEnded
+        case .watchdog: self = .watchdog
+        }
+    }
+}
+
+extension Control.ActivationState {
+    init(_ state: ActivationState) {
+        switch state {
+        case .unattached: self = .unattached
+        case .foregroundActive: self = .foregroundActive
+        case .foregroundInactive: self = .foregroundInactive
+        case .background: self = .background
+        }
+    }
+}
+
+extension LifecycleStep {
+    /// As UIKit names the callback.
+    var name: String {
+        switch self {
+        case .connect, .connectInBackground: "willConnect"
+        case .willEnterForeground: "willEnterForeground"
+        case .didBecomeActive: "didBecomeActive"
+        case .willResignActive: "willResignActive"
+        case .didEnterBackground: "didEnterBackground"
+        case .disconnect: "didDisconnect"
+        case .willTerminate: "willTerminate"
         }
     }
 }

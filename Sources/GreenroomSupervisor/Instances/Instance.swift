@@ -19,12 +19,14 @@ final class Instance {
     let cgroupName: String?
     /// The directory that it is in.
     var cgroupParent: Cgroup?
-    /// The daemon's end of the app channel, until the app has started.
+    /// The daemon's end of the app channel, until the app has started; of an SDK app for ever.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
     /// What stands before the launch's own arguments: of a script, its interpreter and path
     /// (execve(2)). Known once it is paused.
     var argumentPrefix: [String] = []
+    /// When it reached its pause.
+    var pausedAt: Instant?
     /// Opened while there is time, so that a launch pays one write(2) for it.
     private var oomScore: FileDescriptor?
     private var priority: Priority?

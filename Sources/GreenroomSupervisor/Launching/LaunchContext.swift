@@ -1,3 +1,4 @@
+internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
@@ -18,6 +19,10 @@ struct LaunchContext {
     var takesTerminal = false
     /// Another file than the app's.
     var executablePath: String?
+
+    /// Of an SDK app: why, and what for.
+    var reason = AppLaunch.Reason.user
+    var content = AppContent()
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }

@@ -115,6 +115,9 @@ final class Launcher {
     /// The request is answered: what it brought is closed.
     func forget(_ request: RequestIdentifier) { contexts[request] = nil }
 
+    /// What the request brought, until it is answered.
+    func context(of request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+
     // MARK: Resume
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
@@ -129,6 +132,11 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
+            if app.kind == .applicationKit {
+                let launch = supervisor.applications.launch(identifier, of: app, context)
+                let message = try DaemonMessage.event(.launch(launch)).encoded()
+                _ = try channel.send(message.datagram)
+            }
             // Ours, or how the instance would find it.
             let directory = try context.workingDirectory.map {
                 app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
@@ -234,6 +242,8 @@ final class Launcher {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
             ]
+        } else {
+            environment.append("ActivePrewarm=1")
         }
         guard
             var specification = specification(
@@ -274,6 +284,11 @@ final class Launcher {
             specification.workingDirectoryDescriptor = directory
         }
         if let umask = context.umask { specification.fileModeMask = umask }
+        if app.kind == .applicationKit {
+            specification.wantsChannel = true
+            supervisor.applications.prepare(
+                supervisor.applications.launch(instance, of: app, context), for: instance)
+        }
         specification.takesControllingTerminal = context.takesTerminal
         if let path = context.executablePath { specification.path = path }
         let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false

@@ -29,6 +29,7 @@ extension MessageIdentifier {
         case .resumeFailed: "4431dcbf07f14d60b132ae5d7efa903f"
         case .shutdown: "fb030061b7d249588dc6a6aae46ab9f1"
         case .spawnFailed: "a0353c1a35ea40339a2041d6140038a9"
+        case .watchdog: "badbdee148464cf7aede91d70b35e0ea"
         case .unknown: "11b96594216548c9bb0b782d9fc49c97"
         case .dependencyEnded: "ef56e7ea8c0744d18333be13b9cac78e"
         case .conflict: "0933a28d2bd84630bd7d52eee5c77ea9"

@@ -76,6 +76,44 @@ final class Reporter {
                 .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
                 ["app": app.rawValue, "failure": failure.code])
             publish(.failed, app, nil) { $0.text = failure.words }
+        case .sceneChanged(let instance, let app, let scene, let activation):
+            publish(.sceneChanged, app, instance) {
+                $0.session = scene.description
+                $0.activation = Control.ActivationState(activation)
+            }
+        case .slowStep(let instance, let app, let step, let scene):
+            say(step, of: app, instance, .warning, "has not returned after half its time")
+            publish(.slowStep, app, instance) {
+                $0.session = scene.description
+                $0.step = step.name
+            }
+        case .missedStep(let instance, let app, let step, let scene):
+            say(
+                step, of: app, instance, .error, "did not return in time; the watchdog ends the app"
+            )
+            publish(.missedStep, app, instance) {
+                $0.session = scene.description
+                $0.step = step.name
+            }
+        }
+    }
+
+    private func say(
+        _ step: LifecycleStep, of app: AppIdentifier, _ instance: InstanceIdentifier,
+        _ level: LogLevel, _ words: String
+    ) {
+        journal.log(
+            level, "\(app): \(step.name) \(words)",
+            ["app": app.rawValue, "instance": instance.description])
+    }
+
+    /// A step of a launch, with its time since the request.
+    func launchStep(
+        _ step: String, of app: AppIdentifier, _ instance: InstanceIdentifier, elapsedUSec: Int64
+    ) {
+        publish(.launchStep, app, instance) {
+            $0.step = step
+            $0.elapsedUSec = elapsedUSec
         }
     }
 
@@ -84,7 +122,8 @@ final class Reporter {
         let reason = end.rawValue
         let level: LogLevel
         switch record.endReason {
-        case .crashed?, .launchWatchdog?, .terminateTimeout?, .unknown?: level = .warning
+        case .crashed?, .launchWatchdog?, .watchdog?, .terminateTimeout?, .unknown?:
+            level = .warning
         case .conflict?, .dependencyEnded?: level = .info
         case .exitedSelf?, .terminated?, .forceQuit?, .prewarmFailed?, .prewarmExpired?, .stale?,
             .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?, nil:

@@ -35,6 +35,7 @@ final class SpawnerEvents {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)
             listen(to: instance)
+            supervisor.applications.sendLaunch(to: instance)
             supervisor.handle(.spawned(instance.identifier))
             reportReadyIfUnobserved(instance)
             awaitListening(instance)
@@ -113,25 +114,49 @@ final class SpawnerEvents {
             message = try AppMessage(
                 decoding: bytes.extracting(first: byteCount), descriptorCount: 0)
             // STARTED is taken only when it is recorded: were we killed in between, nobody could
-            // tell a program that runs from one that never started.
-            if case .started = message {} else { try take(channel) }
+            // tell a program that runs from one that never started. So are acknowledgements, which
+            // may count twice.
+            switch message {
+            case .started, .report: break
+            case .paused, .pong, .error: try take(channel)
+            }
         } catch {
-            return lost(instance)
+            // A newer SDK may say what we do not know.
+            guard isApplication(instance), ForeignMessage.caused(error),
+                (try? take(channel)) != nil
+            else { return lost(instance) }
+            return true
         }
         switch message {
-        case .paused:
+        case .paused(let pause):
+            instance.pausedAt = Instant(
+                nanoseconds: min(pause.instant, supervisor.now.nanoseconds))
             // Once: looking at an instance costs much, and an app may say it as often as it likes.
             let state = supervisor.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming { paused(instance) }
         case .pong(let cookie): if instance.takePong(cookie) { paused(instance) }
         case .started: started(instance)
+        case .report(let report):
+            guard isApplication(instance) else { return lost(instance) }
+            supervisor.applications.received(report, from: instance)
+            // Unless it ended meanwhile.
+            if instance.channel != nil { try? take(channel) }
         case .error(let code, _):
+            // What a running app did not understand is its own business.
+            if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(
                 .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
             return lost(instance)
-        case .report: break
         }
         return true
+    }
+
+    private func isApplication(_ instance: Instance) -> Bool {
+        catalog[instance.app]?.kind == .applicationKit
+    }
+
+    private func hasLaunched(_ instance: Instance) -> Bool {
+        supervisor.lifecycle.instance(instance.identifier)?.launchedAt != nil
     }
 
     /// An app that closed its end before it had read everything we sent shows as ECONNRESET once;

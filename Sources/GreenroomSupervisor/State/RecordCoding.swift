@@ -6,9 +6,9 @@ enum RecordCoding {
     /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
-    static let version: UInt8 = 1
-    /// Of an app's; version 1 has no supervision.
-    static let appVersion: UInt8 = 2
+    static let version: UInt8 = 2
+    /// Of an app's; version 1 has no supervision, version 2 no sessions.
+    static let appVersion: UInt8 = 3
 }
 
 extension InstanceRecord {
@@ -34,6 +34,7 @@ extension InstanceRecord {
         writer.put(optional: exitStatus?.encoded)
         writer.put(optional: lastState?.rawValue)
         writer.put(optional: endedAt?.nanoseconds)
+        conversation.encode(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
@@ -65,6 +66,7 @@ extension InstanceRecord {
         exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
         lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
         endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        conversation = reader.optional { Conversation(from: &$0) }
         guard !reader.failed else { return nil }
     }
 }
@@ -87,6 +89,7 @@ extension AppRecord {
             (isPoolWanted ? 1 : 0) | (isRestart ? 2 : 0) | (hasSeenBoot ? 4 : 0)
                 | (hasSeenLogin ? 8 : 0) as UInt8)
         encodeSupervision(into: &writer)
+        encodeSessions(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
@@ -113,6 +116,7 @@ extension AppRecord {
         hasSeenBoot = flags & 4 != 0
         hasSeenLogin = flags & 8 != 0
         if version > 1 { decodeSupervision(from: &reader) }
+        if version > 2 { decodeSessions(from: &reader) }
         guard !reader.failed else { return nil }
     }
 }

@@ -1,0 +1,175 @@
+internal import Varlink
+
+extension Control {
+    /// What only apps made with the SDK can be asked for.
+    public enum ApplicationCall: Hashable, Sendable {
+        case open(OpenCall)
+        /// A quick action.
+        case performAction(app: String, action: String, isBackground: Bool)
+        /// A remote notification. With a response the user has tapped on it, and the app comes to
+        /// the front; otherwise it hears of it in the background.
+        case notify(app: String, payload: String, response: String?)
+        case continueActivity(app: String, type: String, title: String?, webpageURL: String?)
+        /// Another reason of UIApplication.LaunchOptionsKey, in the background.
+        case deliver(app: String, key: LaunchKey, values: [String])
+        /// `handles`: `scheme:NAME` or `type:TYPE`.
+        case setDefaultHandler(app: String, handles: String)
+        case scene(app: String, SceneAction, session: String?)
+        /// The user's protected data goes, or comes back; nil: the caller's.
+        case lock(user: UInt32?)
+        case unlock(user: UInt32?)
+    }
+
+    public struct OpenCall: Hashable, Sendable {
+        public var urls: [String]
+        /// Nil: the app that declares the scheme or the type.
+        public var app: String?
+        /// The MIME type of all of them, where the caller knows it.
+        public var contentType: String?
+        public var sourceApplication: String?
+        public var isBackground = false
+        public init(urls: [String]) { self.urls = urls }
+
+        /// URLs of one call: more than a person selects, and they fit a message to the app.
+        public static let urlLimit = 64
+    }
+
+    /// Launch options that have no method of their own.
+    public enum LaunchKey: String, CaseIterable, Sendable {
+        case location
+        case localNotification = "local_notification"
+        case newsstandDownloads = "newsstand_downloads"
+        case bluetoothCentrals = "bluetooth_centrals"
+        case bluetoothPeripherals = "bluetooth_peripherals"
+        case cloudKitShareMetadata = "cloud_kit_share_metadata"
+    }
+
+    public enum SceneAction: String, CaseIterable, Sendable {
+        case activate
+        case background
+        case disconnect
+        case discard
+    }
+}
+
+extension Control.ApplicationCall {
+    var methodName: String {
+        switch self {
+        case .open: "Open"
+        case .performAction: "PerformAction"
+        case .notify: "Notify"
+        case .continueActivity: "ContinueActivity"
+        case .deliver: "Deliver"
+        case .setDefaultHandler: "SetDefaultHandler"
+        case .scene: "RequestScene"
+        case .lock: "Lock"
+        case .unlock: "Unlock"
+        }
+    }
+
+    /// Nil if the method is none of these.
+    init?(method: String, _ call: Call) throws(ServiceError) {
+        let parameters = Parameters(call)
+        switch method {
+        case "Open":
+            try parameters.allow(["urls", "app", "contentType", "sourceApplication", "background"])
+            var open = Control.OpenCall(urls: try parameters["urls"].texts())
+            guard 1...Control.OpenCall.urlLimit ~= open.urls.count else {
+                throw .invalidParameter("urls")
+            }
+            open.app = try parameters["app"].optionalText()
+            open.contentType = try parameters["contentType"].optionalText()
+            open.sourceApplication = try parameters["sourceApplication"].optionalText()
+            open.isBackground = try parameters["background"].optionalBool()
+            self = .open(open)
+        case "PerformAction":
+            try parameters.allow(["app", "action", "background"])
+            self = .performAction(
+                app: try parameters["app"].text(), action: try parameters["action"].text(),
+                isBackground: try parameters["background"].optionalBool())
+        case "Notify":
+            try parameters.allow(["app", "payload", "response"])
+            self = .notify(
+                app: try parameters["app"].text(), payload: try parameters["payload"].text(),
+                response: try parameters["response"].optionalText())
+        case "ContinueActivity":
+            try parameters.allow(["app", "type", "title", "webpageURL"])
+            self = .continueActivity(
+                app: try parameters["app"].text(), type: try parameters["type"].text(),
+                title: try parameters["title"].optionalText(),
+                webpageURL: try parameters["webpageURL"].optionalText())
+        case "Deliver":
+            try parameters.allow(["app", "key", "values"])
+            self = .deliver(
+                app: try parameters["app"].text(), key: try parameters["key"].word(),
+                values: try parameters["values"].optionalTexts() ?? [])
+        case "SetDefaultHandler":
+            try parameters.allow(["app", "handles"])
+            self = .setDefaultHandler(
+                app: try parameters["app"].text(), handles: try parameters["handles"].text())
+        case "RequestScene":
+            try parameters.allow(["app", "action", "session"])
+            self = .scene(
+                app: try parameters["app"].text(), try parameters["action"].word(),
+                session: try parameters["session"].optionalText())
+        case "Lock":
+            try parameters.allow(["user"])
+            self = .lock(user: try parameters["user"].optionalInteger())
+        case "Unlock":
+            try parameters.allow(["user"])
+            self = .unlock(user: try parameters["user"].optionalInteger())
+        case _: return nil
+        }
+    }
+
+    func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .open(let open):
+            writer.member("urls", open.urls)
+            writer.member("app", ifPresent: open.app)
+            writer.member("contentType", ifPresent: open.contentType)
+            writer.member("sourceApplication", ifPresent: open.sourceApplication)
+            if open.isBackground { writer.member("background", true) }
+        case .performAction(let app, let action, let isBackground):
+            writer.member("app", app)
+            writer.member("action", action)
+            if isBackground { writer.member("background", true) }
+        case .notify(let app, let payload, let response):
+            writer.member("app", app)
+            writer.member("payload", payload)
+            writer.member("response", ifPresent: response)
+        case .continueActivity(let app, let type, let title, let webpageURL):
+            writer.member("app", app)
+            writer.member("type", type)
+            writer.member("title", ifPresent: title)
+            writer.member("webpageURL", ifPresent: webpageURL)
+        case .deliver(let app, let key, let values):
+            writer.member("app", app)
+            writer.member("key", key)
+            if !values.isEmpty { writer.member("values", values) }
+        case .setDefaultHandler(let app, let handles):
+            writer.member("app", app)
+            writer.member("handles", handles)
+        case .scene(let app, let action, let session):
+            writer.member("app", app)
+            writer.member("action", action)
+            writer.member("session", ifPresent: session)
+        case .lock(let user), .unlock(let user): writer.member("user", ifPresent: user)
+        }
+    }
+
+    private struct Parameters {
+        let object: JSONObject
+        init(_ call: Call) { object = call.parameters }
+
+        subscript(name: String) -> JSONObject.Member {
+            JSONObject.Member(name: name, value: object[name] ?? .null)
+        }
+
+        func allow(_ names: [String]) throws(ServiceError) {
+            if let other = object.members.first(where: { !names.contains($0.name) }) {
+                throw other.invalid
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+// Apps that acknowledge their states (those made with the SDK). Where an unmodified program is said
+// to be in front, such an app is told, step by step, and is where it says it is:
+//
+//   a goal per scene → the next step → told, with a cookie and a deadline → acknowledged → the scene
+//   moves → the app's state follows as the aggregate of its scenes → the next step …
+//
+// One step is under way at a time. At half its time there is a warning; at the end the shell is asked
+// whether a debugger holds the app, and if none does, the watchdog ends it.
+
+extension Lifecycle {
+    /// How long the shell may take to look for a debugger, and how often it looks again.
+    static let debuggerInterval: Duration = .seconds(1)
+
+    // MARK: Beginning
+
+    /// Its launch sequence is over: from now on it is told its states.
+    mutating func beginConversation(_ id: InstanceIdentifier) {
+        let app = table[id]!.record.app
+        let inBackground = table[id]!.record.inBackground
+        var scene = SceneRecord(scene: .application, goal: inBackground ? .background : .foreground)
+        if directory[app]?.description?.scenes ?? .unsupported == .unsupported {
+            // It was inactive, or in the background, while it launched: nothing connects.
+            scene.isConnected = true
+            scene.activation = inBackground ? .unattached : .foregroundInactive
+        } else {
+            scene.scene = latestSession(of: app)
+        }
+        table[id]!.isOverdue = false
+        update(id) { [scene] in
+            $0.deadline = nil
+            $0.conversation = Conversation(scenes: [scene])
+        }
+        tellDiscarded(id)
+        if inBackground { return followScenes(id) }
+        activate(id)
+        followScenes(id)
+    }
+
+    // MARK: Goals
+
+    /// The scene used last comes to the front; one is opened where there is none.
+    mutating func bringForward(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        let scenes = scenesInFront(record)
+        update(id) { [now, scenes] in
+            $0.inBackground = false
+            $0.lastUsed = now
+            if $0.state == .background { $0.deadline = nil }
+            $0.conversation!.scenes = scenes
+        }
+        answerFreeze(of: id, .done(id, record.state))
+        takeFront(table[id]!.record)
+        proceed(id)
+    }
+
+    private mutating func scenesInFront(_ record: InstanceRecord) -> [SceneRecord] {
+        var scenes = record.conversation!.scenes
+        if record.conversation!.wantsForeground { return scenes }
+        if let last = scenes.lastIndex(where: { $0.goal != .disconnected }) {
+            scenes[last].goal = .foreground
+            return scenes
+        }
+        let session = latestSession(of: record.app)
+        if let index = scenes.firstIndex(where: { $0.scene == session }) {
+            scenes[index].goal = .foreground
+        } else if scenes.count < Conversation.sceneLimit {
+            scenes.append(SceneRecord(scene: session, goal: .foreground))
+        }
+        return scenes
+    }
+
+    mutating func sendBack(_ id: InstanceIdentifier) {
+        leaveFront(table[id]!.record)
+        update(id) { record in
+            record.inBackground = true
+            for index in record.conversation!.scenes.indices
+            where record.conversation!.scenes[index].goal == .foreground {
+                record.conversation!.scenes[index].goal = .background
+            }
+        }
+        proceed(id)
+    }
+
+    // MARK: Steps
+
+    /// Tells the next step, unless one is under way or nothing is left to do.
+    mutating func proceed(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard let conversation = record.conversation, conversation.pending == nil,
+            record.state.isRunning, record.state != .suspended
+        else { return }
+        guard let (scene, step) = conversation.next else { return settled(id) }
+        tell(id, step, scene)
+    }
+
+    private mutating func tell(
+        _ id: InstanceIdentifier, _ step: LifecycleStep, _ scene: SceneIdentifier
+    ) {
+        let half = now.advanced(by: policy.limit(of: step) / 2)
+        update(id) {
+            $0.conversation!.lastCookie += 1
+            $0.conversation!.pending = PendingStep(
+                step: step, scene: scene, cookie: $0.conversation!.lastCookie, deadline: half)
+        }
+        deadlines.set(.step(id), at: half)
+        effects.append(.tell(id, table[id]!.record.conversation!.pending!))
+    }
+
+    /// Every scene is where it shall be.
+    private mutating func settled(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        if record.state == .background, record.deadline == nil {
+            let deadline = suspensionDeadline(of: record)
+            if deadline != nil { update(id) { $0.deadline = deadline } }
+        }
+        answerGoal(of: id, .done(id, record.state))
+        if record.state == .background, !table[id]!.freezeWaiters.isEmpty { suspend(id) }
+    }
+
+    mutating func acknowledged(_ id: InstanceIdentifier, _ cookie: UInt64) {
+        guard let record = table[id]?.record, let pending = record.conversation?.pending,
+            pending.cookie == cookie
+        else { return }
+        if record.state == .terminating, pending.step == .willTerminate { return agreedToEnd(id) }
+        guard record.state.isRunning else { return }
+        table[id]!.isOverdue = false
+        deadlines.remove(.step(id))
+        var scenes = record.conversation!.scenes
+        if let index = scenes.firstIndex(where: { $0.scene == pending.scene }) {
+            let before = scenes[index].activation
+            scenes[index].apply(pending.step)
+            let after = scenes[index].activation
+            if before != after { note(.sceneChanged(id, record.app, pending.scene, after)) }
+            let isGone = pending.step == .disconnect && scenes[index].goal == .disconnected
+            if isGone { scenes.remove(at: index) }
+        }
+        update(id) { [scenes] in
+            $0.conversation!.scenes = scenes
+            $0.conversation!.pending = nil
+        }
+        followScenes(id)
+    }
+
+    /// Moves the instance to where its scenes are, then goes on.
+    mutating func followScenes(_ id: InstanceIdentifier) {
+        guard let wanted = table[id]!.record.conversation!.aggregate else { return proceed(id) }
+        let state = table[id]!.record.state
+        if wanted == .background {
+            if state == .active { move(id, to: .inactive) }
+            if state != .background { move(id, to: .background) }
+        } else {
+            if state != .inactive && state != wanted { move(id, to: .inactive) }
+            if wanted == .active && state != .active { move(id, to: .active) }
+        }
+        proceed(id)
+    }
+
+    // MARK: Deadlines
+
+    /// At half the time a warning, at the end the watchdog, unless a debugger holds the app.
+    mutating func stepDeadlineReached(_ id: InstanceIdentifier) {
+        guard let record = table[id]?.record, let pending = record.conversation?.pending else {
+            return
+        }
+        if pending.isWarned { return becameOverdue(id) }
+        note(.slowStep(id, record.app, pending.step, pending.scene))
+        let rest = policy.limit(of: pending.step) / 2
+        update(id) { [now] in
+            $0.conversation!.pending!.isWarned = true
+            $0.conversation!.pending!.deadline = now.advanced(by: rest)
+        }
+        deadlines.set(.step(id), at: table[id]!.record.conversation!.pending!.deadline)
+    }
+
+    /// Its launch or a step of it took too long.
+    mutating func becameOverdue(_ id: InstanceIdentifier) {
+        let again = now.advanced(by: Self.debuggerInterval)
+        if table[id]!.record.state == .launching, table[id]!.record.conversation == nil {
+            update(id) { $0.deadline = again }
+        } else {
+            update(id) { $0.conversation?.pending?.deadline = again }
+            deadlines.set(.step(id), at: again)
+        }
+        table[id]!.isOverdue = true
+        effects.append(.inspectTracer(id))
+    }
+
+    /// With a debugger attached the watchdogs are off: the step keeps its time until it is gone.
+    mutating func tracerInspected(_ id: InstanceIdentifier, isTraced: Bool) {
+        guard table[id]?.isOverdue == true else { return }
+        table[id]!.isOverdue = false
+        let record = table[id]!.record
+        guard !isTraced, record.state.isRunning else { return }
+        if record.state == .launching, record.conversation == nil {
+            launchFailed(record.app)
+            end(id, .launchWatchdog, gently: false)
+        } else if let pending = record.conversation?.pending {
+            note(.missedStep(id, record.app, pending.step, pending.scene))
+            if record.state == .launching { launchFailed(record.app) }
+            end(id, .watchdog, gently: false)
+        }
+    }
+
+    // MARK: Ending
+
+    /// A running app is told that it ends; a suspended one, and one that has not finished launching,
+    /// is not.
+    func hearsOfItsEnd(_ record: InstanceRecord) -> Bool {
+        record.conversation != nil && record.state.isRunning && record.state != .suspended
+    }
+
+    /// A suspended app ends without a callback.
+    func isEndedUnheard(_ record: InstanceRecord) -> Bool {
+        record.conversation != nil && record.state == .suspended
+    }
+
+    mutating func tellOfItsEnd(_ id: InstanceIdentifier) {
+        tell(id, .willTerminate, .application)
+        // The grace of the ending is its deadline.
+        deadlines.remove(.step(id))
+    }
+
+    private mutating func agreedToEnd(_ id: InstanceIdentifier) {
+        update(id) { $0.conversation!.pending = nil }
+        if table[id]!.record.exitStatus == nil { effects.append(.terminate(id)) }
+    }
+
+    mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
+        let waiters = table[id]!.goalWaiters
+        guard !waiters.isEmpty else { return }
+        table[id]!.goalWaiters = []
+        for request in waiters { self.answer(request, answer) }
+    }
+
+    // MARK: Coming back
+
+    /// Tells again what a former supervisor told: the cookie says whether it was heard already.
+    mutating func retell(_ id: InstanceIdentifier) {
+        guard let pending = table[id]!.record.conversation?.pending else { return proceed(id) }
+        // One that is being ended gets its SIGTERM.
+        guard table[id]!.record.state.isRunning else { return }
+        let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
+        update(id) { $0.conversation!.pending!.deadline = deadline }
+        deadlines.set(.step(id), at: deadline)
+        effects.append(.tell(id, table[id]!.record.conversation!.pending!))
+    }
+}
+
+extension Policy {
+    /// How long an app has for a step. Sources: UIKIT.md's table of time limits.
+    func limit(of step: LifecycleStep) -> Duration {
+        switch step {
+        case .connect, .connectInBackground: connectDeadline
+        case .willEnterForeground, .didBecomeActive, .willResignActive, .didEnterBackground,
+            .disconnect, .willTerminate:
+            stepDeadline
+        }
+    }
+}

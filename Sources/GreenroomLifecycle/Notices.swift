@@ -1,0 +1,86 @@
+// What an app is told without being asked to answer: protected data, memory, time, discarded sessions.
+// A suspended app cannot hear; what still matters when it runs again is kept for it.
+
+/// Something that a running app hears of (UIApplicationDelegate).
+public enum Notice: Hashable, Sendable {
+    case didReceiveMemoryWarning
+    /// The clock was set, midnight has passed, or the time zone changed.
+    case significantTimeChange
+    case protectedDataWillBecomeUnavailable
+    case protectedDataDidBecomeAvailable
+    case discardedSessions([SceneIdentifier])
+}
+
+/// What a suspended app missed.
+struct MissedNotices: OptionSet, Hashable, Sendable {
+    let rawValue: UInt8
+    static let timeChange = MissedNotices(rawValue: 1)
+    /// The lock state differs from what it heard last.
+    static let protectedData = MissedNotices(rawValue: 2)
+}
+
+extension Lifecycle {
+    /// Whether the user's protected data can be read.
+    public func isProtectedDataAvailable(toUser user: UInt32) -> Bool {
+        !lockedUsers.contains(user)
+    }
+
+    mutating func lockChanged(ofUser user: UInt32, isLocked: Bool) {
+        let isNew =
+            isLocked ? lockedUsers.insert(user).inserted : lockedUsers.remove(user) != nil
+        guard isNew else { return }
+        for id in listeners() where userOfApp(of: id) == user {
+            if table[id]!.record.state == .suspended {
+                table[id]!.missed.formSymmetricDifference(.protectedData)
+            } else {
+                notifyOfProtectedData(id, isLocked: isLocked)
+            }
+        }
+    }
+
+    private mutating func notifyOfProtectedData(_ id: InstanceIdentifier, isLocked: Bool) {
+        effects.append(
+            .notify(
+                id,
+                isLocked ? .protectedDataWillBecomeUnavailable : .protectedDataDidBecomeAvailable))
+    }
+
+    private func userOfApp(of id: InstanceIdentifier) -> UInt32? {
+        directory[table[id]!.record.app]?.description?.user
+    }
+
+    mutating func timeChanged() {
+        for id in listeners() {
+            if table[id]!.record.state == .suspended {
+                table[id]!.missed.insert(.timeChange)
+            } else {
+                effects.append(.notify(id, .significantTimeChange))
+            }
+        }
+    }
+
+    /// Before memory is taken back, who could give some up is asked to.
+    mutating func warnOfPressure() {
+        for id in listeners() where table[id]!.record.state != .suspended {
+            effects.append(.notify(id, .didReceiveMemoryWarning))
+        }
+    }
+
+    /// It runs again.
+    mutating func tellMissed(_ id: InstanceIdentifier) {
+        let missed = table[id]!.missed
+        table[id]!.missed = []
+        if missed.contains(.protectedData), let user = userOfApp(of: id) {
+            notifyOfProtectedData(id, isLocked: lockedUsers.contains(user))
+        }
+        if missed.contains(.timeChange) { effects.append(.notify(id, .significantTimeChange)) }
+        if table[id]!.record.conversation != nil { tellDiscarded(id) }
+    }
+
+    /// The running instances of apps that listen, by identifier.
+    private func listeners() -> [InstanceIdentifier] {
+        let apps = directory.values.filter { $0.description?.acknowledges == true }
+        return apps.flatMap { $0.running.union($0.attached) }
+            .filter { !table[$0]!.isUndecided }.sorted()
+    }
+}

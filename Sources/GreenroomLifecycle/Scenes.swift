@@ -1,0 +1,187 @@
+// Scene sessions. A session belongs to an app and outlives its processes; while an instance runs, the
+// session may be connected as a scene. A launch connects the session used last, or a first one.
+// Discarding ends a session for good: its scene is disconnected, and the app is told, at once if it
+// runs and else at its next launch.
+
+/// Whether an app has scenes, and how many at once.
+public enum SceneSupport: UInt8, Sendable {
+    case unsupported
+    case single
+    case multiple
+}
+
+/// What can be asked of an app's scenes.
+public enum SceneRequest: Hashable, Sendable {
+    /// Brings the session's scene to the front, or that of a new session.
+    case activate(SceneIdentifier?)
+    case background(SceneIdentifier)
+    /// The scene goes, its session stays.
+    case disconnect(SceneIdentifier)
+    /// The session goes too.
+    case discard(SceneIdentifier)
+}
+
+extension AppRecord {
+    /// Sessions and untold discards that are remembered: an app's windows, not its history.
+    public static let sessionLimit = 8
+}
+
+extension Lifecycle {
+    /// The session that a launch connects.
+    mutating func latestSession(of app: AppIdentifier) -> SceneIdentifier {
+        if let last = directory[app]!.record.sessions.last { return last }
+        return newSession(of: app)
+    }
+
+    private mutating func newSession(of app: AppIdentifier) -> SceneIdentifier {
+        let next = directory[app]!.record.lastSession &+ 1
+        // 0 stands for the app itself.
+        let scene = SceneIdentifier(next == 0 ? 1 : next)
+        updateApp(app) {
+            $0.lastSession = scene.rawValue
+            $0.sessions.append(scene)
+        }
+        return scene
+    }
+
+    private mutating func touchSession(_ scene: SceneIdentifier, of app: AppIdentifier) {
+        guard directory[app]!.record.sessions.last != scene else { return }
+        updateApp(app) { record in
+            record.sessions.removeAll { $0 == scene }
+            record.sessions.append(scene)
+        }
+    }
+
+    /// - Parameter request: nil if the app itself asks.
+    mutating func sceneRequested(
+        _ request: RequestIdentifier?, _ app: AppIdentifier, _ wish: SceneRequest
+    ) {
+        if let refusal = sceneRefusal(app, wish) {
+            if let request { refuse(request, refusal) }
+            return
+        }
+        let running = directory[app]!.running.filter { table[$0]!.record.conversation != nil }
+        if case .discard(let scene) = wish {
+            return discard(scene, of: app, running.max(by: isUsedBefore), request)
+        }
+        guard let id = running.max(by: isUsedBefore) else {
+            if let request { refuse(request, .notRunning(.app(app))) }
+            return
+        }
+        if let refusal = crowdRefusal(id, wish) {
+            if let request { refuse(request, refusal) }
+            return
+        }
+        if table[id]!.record.state == .suspended { thaw(id) }
+        if let request { waitForGoal(request, of: id) }
+        switch wish {
+        case .activate(let scene): activateScene(scene, of: id)
+        case .background(let scene): setGoal(.background, of: scene, in: id)
+        case .disconnect(let scene): setGoal(.disconnected, of: scene, in: id)
+        case .discard: break
+        }
+    }
+
+    private func sceneRefusal(_ app: AppIdentifier, _ wish: SceneRequest) -> Refusal? {
+        guard let entry = directory[app], let description = entry.description else {
+            return .noSuchApp(app)
+        }
+        guard description.scenes != .unsupported else { return .noScenes(app) }
+        switch wish {
+        case .activate(nil):
+            if description.scenes == .single, !entry.record.sessions.isEmpty {
+                return .singleScene(app)
+            }
+            if entry.record.sessions.count >= AppRecord.sessionLimit {
+                return .tooManyScenes(app, limit: AppRecord.sessionLimit)
+            }
+            return nil
+        case .activate(let scene?), .background(let scene), .disconnect(let scene),
+            .discard(let scene):
+            return entry.record.sessions.contains(scene) ? nil : .noSuchScene(app, scene)
+        }
+    }
+
+    /// Scenes that are on their way out count until they are gone.
+    private func crowdRefusal(_ id: InstanceIdentifier, _ wish: SceneRequest) -> Refusal? {
+        let scenes = table[id]!.record.conversation!.scenes
+        guard case .activate(let wanted) = wish, scenes.count >= Conversation.sceneLimit,
+            !scenes.contains(where: { $0.scene == wanted })
+        else { return nil }
+        return .tooManyScenes(table[id]!.record.app, limit: Conversation.sceneLimit)
+    }
+
+    private mutating func activateScene(_ wanted: SceneIdentifier?, of id: InstanceIdentifier) {
+        let app = table[id]!.record.app
+        let scene = wanted ?? newSession(of: app)
+        touchSession(scene, of: app)
+        update(id) { record in
+            var scenes = record.conversation!.scenes
+            var entry =
+                scenes.first { $0.scene == scene }
+                ?? SceneRecord(scene: scene, goal: .foreground)
+            entry.goal = .foreground
+            scenes.removeAll { $0.scene == scene }
+            scenes.append(entry)
+            record.conversation!.scenes = scenes
+        }
+        activate(id)
+    }
+
+    private mutating func setGoal(
+        _ goal: SceneGoal, of scene: SceneIdentifier, in id: InstanceIdentifier
+    ) {
+        update(id) { record in
+            for index in record.conversation!.scenes.indices
+            where record.conversation!.scenes[index].scene == scene {
+                record.conversation!.scenes[index].goal = goal
+            }
+            // One that the app never heard of needs no farewell.
+            let told = record.conversation!.pending?.scene
+            record.conversation!.scenes.removeAll {
+                $0.goal == .disconnected && !$0.isConnected && $0.scene != told
+            }
+        }
+        guard !table[id]!.record.conversation!.wantsForeground else { return proceed(id) }
+        sendBack(id)
+    }
+
+    private mutating func discard(
+        _ scene: SceneIdentifier, of app: AppIdentifier, _ running: InstanceIdentifier?,
+        _ request: RequestIdentifier?
+    ) {
+        updateApp(app) { record in
+            record.sessions.removeAll { $0 == scene }
+            record.discarded.append(scene)
+            record.discarded.removeFirst(max(0, record.discarded.count - AppRecord.sessionLimit))
+        }
+        guard let id = running else {
+            if let request { answer(request, .discarded(app, scene)) }
+            return
+        }
+        if table[id]!.record.state != .suspended {
+            setGoal(.disconnected, of: scene, in: id)
+            tellDiscarded(id)
+        } else {
+            // It hears of it when it runs again.
+            update(id) { record in
+                record.conversation!.scenes.removeAll { $0.scene == scene }
+            }
+        }
+        if let request { answer(request, .discarded(app, scene)) }
+    }
+
+    /// `application(_:didDiscardSceneSessions:)`
+    mutating func tellDiscarded(_ id: InstanceIdentifier) {
+        let app = table[id]!.record.app
+        guard let discarded = directory[app]?.record.discarded, !discarded.isEmpty else { return }
+        updateApp(app) { $0.discarded = [] }
+        effects.append(.notify(id, .discardedSessions(discarded)))
+    }
+
+    /// Answered once every scene of it is where it shall be.
+    mutating func waitForGoal(_ request: RequestIdentifier, of id: InstanceIdentifier) {
+        table[id]!.goalWaiters.append(request)
+        requests[request] = .goal(id)
+    }
+}

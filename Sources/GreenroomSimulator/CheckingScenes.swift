@@ -1,0 +1,85 @@
+import GreenroomLifecycle
+
+// Apps that acknowledge their states: what they were told against what is known of their scenes.
+
+/// The legal ways of a scene, written a second time on purpose.
+private let legal: [ActivationState: Set<ActivationState>] = [
+    .unattached: [.foregroundInactive, .background],
+    .foregroundInactive: [.foregroundActive, .background],
+    .foregroundActive: [.foregroundInactive],
+    .background: [.foregroundInactive, .unattached],
+]
+
+extension Checker {
+    mutating func restoreScenes(_ record: InstanceRecord) {
+        scenes[record.instance] = nil
+        for scene in record.conversation?.scenes ?? [] {
+            scenes[record.instance, default: [:]][scene.scene] = scene.activation
+        }
+    }
+
+    mutating func checkTold(
+        _ id: InstanceIdentifier, _ step: PendingStep, _ world: World
+    ) throws(Violation) {
+        guard let record = saved[id], let pending = record.conversation?.pending else {
+            throw Violation("told \(id) a step that is not saved")
+        }
+        try require(pending.cookie == step.cookie, "told \(id) another step than saved")
+        try require(world.processes[id]?.isFrozen == false, "told frozen \(id)")
+        switch step.step {
+        case .willTerminate:
+            try require(record.endReason != nil, "\(id) is told its end, and does not end")
+        case .connect, .willEnterForeground, .didBecomeActive:
+            try require(record.state.isRunning, "told \(id) in \(record.state)")
+            // A step that was under way when the goal changed is told again after a restart.
+            try require(
+                !record.inBackground || step.cookie <= told[id] ?? 0,
+                "a foreground call to \(id) in the background")
+        case .connectInBackground, .willResignActive, .didEnterBackground, .disconnect:
+            try require(record.state.isRunning, "told \(id) in \(record.state)")
+        }
+        told[id] = step.cookie
+    }
+
+    mutating func checkScene(
+        _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ to: ActivationState
+    ) throws(Violation) {
+        let from = scenes[id]?[scene] ?? .unattached
+        let isLaunch = scene == .application && from == .unattached
+        try require(
+            legal[from]!.contains(to) || isLaunch, "scene \(scene) of \(id): \(from) to \(to)")
+        scenes[id, default: [:]][scene] = to
+    }
+
+    /// The state of an app is the aggregate of its scenes'.
+    func checkConversation(
+        _ record: InstanceRecord, _ nextDeadline: Instant?
+    ) throws(Violation) {
+        guard let conversation = record.conversation, record.state.isRunning else { return }
+        let id = record.instance
+        try require(
+            conversation.scenes.count <= Conversation.sceneLimit, "\(id) has too many scenes")
+        let sessions = Set(conversation.scenes.map(\.scene))
+        try require(sessions.count == conversation.scenes.count, "\(id) has a scene twice")
+        let states = Set(conversation.scenes.map(\.activation))
+        switch record.state {
+        case .active: try require(states.contains(.foregroundActive), "\(id) is not active")
+        case .inactive:
+            try require(
+                states.contains(.foregroundInactive) && !states.contains(.foregroundActive),
+                "\(id) is not inactive")
+        case .background, .suspended:
+            try require(
+                states.isDisjoint(with: [.foregroundActive, .foregroundInactive]),
+                "\(id) is in front, not in the background")
+        case .launching, .notRunning, .prewarming, .prewarmed, .terminating: break
+        }
+        if record.state == .suspended {
+            try require(conversation.pending == nil, "\(id) was suspended in the middle of a step")
+            try require(record.inBackground, "\(id) was suspended on its way to the front")
+        }
+        guard !isRestoring, let pending = conversation.pending else { return }
+        try require(
+            nextDeadline.map { $0 <= pending.deadline } ?? false, "a step of \(id) has no deadline")
+    }
+}

@@ -1,0 +1,285 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// The channels of apps made with the SDK, which live as long as the apps: carries what the core tells
+/// them, and what they say back. An app that sends nonsense, too much or nothing hurts only itself: its
+/// messages are taken one a turn of the loop, and its deadlines come.
+@LoopActor
+final class ApplicationChannels {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    /// Opens a URL for an app; the reason if it cannot.
+    var open: ((_ url: String, _ from: AppIdentifier) -> String?)?
+
+    /// The acknowledgement of a launch. Cookies of steps count up from 1 and never come so far; those
+    /// of what needs no answer lie between (`freeCookie`).
+    static let launchCookie = UInt64.max
+    private static let freeCookieBit: UInt64 = 1 << 63
+    /// Requests of apps, apart from those of clients.
+    private static let appRequestBit: UInt64 = 1 << 62
+
+    private var traces: [InstanceIdentifier: LaunchTrace] = [:]
+    private var contents: [InstanceIdentifier: AppContent] = [:]
+    private var launches: [InstanceIdentifier: AppLaunch] = [:]
+    private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
+    private var nextAppRequest: UInt64 = 1
+
+    init(supervisor: Supervisor, catalog: AppCatalog) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+    }
+
+    func forget(_ instance: InstanceIdentifier) {
+        traces[instance] = nil
+        contents[instance] = nil
+        launches[instance] = nil
+    }
+
+    // MARK: Launching
+
+    /// What an app is launched with; its scene's share of it waits for the scene.
+    func launch(
+        _ instance: InstanceIdentifier, of app: InstalledApp, _ context: LaunchContext
+    ) -> AppLaunch {
+        let inBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
+        var launch = plainLaunch(of: app, inBackground: inBackground)
+        launch.reason = context.reason
+        launch.requestInstant = context.requestedAt.nanoseconds
+        var trace = LaunchTrace(requestedAt: context.requestedAt)
+        if let pausedAt = supervisor.instances[instance]?.pausedAt {
+            trace.add("prewarmed", at: pausedAt)
+        }
+        traces[instance] = trace
+        if app.description.scenes == .unsupported {
+            launch.content = context.content
+        } else if !context.content.isEmpty {
+            contents[instance] = context.content
+        }
+        return launch
+    }
+
+    private func plainLaunch(of app: InstalledApp, inBackground: Bool) -> AppLaunch {
+        var flags: AppLaunch.Flags = inBackground ? [] : [.foreground]
+        if app.description.scenes != .unsupported { flags.insert(.scenes) }
+        if supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user) {
+            flags.insert(.protectedDataAvailable)
+        }
+        return AppLaunch(
+            cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
+            interface: app.interface)
+    }
+
+    /// A cold launch waits for its process.
+    func prepare(_ launch: AppLaunch, for instance: InstanceIdentifier) {
+        launches[instance] = launch
+    }
+
+    /// The process of a cold launch is there. After a restart of the supervisor what the request
+    /// brought is gone with its client, and the app is launched plainly.
+    func sendLaunch(to instance: Instance) {
+        guard let app = catalog[instance.app], app.kind == .applicationKit,
+            let record = supervisor.lifecycle.instance(instance.identifier),
+            record.state == .launching, !record.isResuming, record.launchedAt == nil
+        else { return }
+        let launch =
+            launches.removeValue(forKey: instance.identifier)
+            ?? plainLaunch(of: app, inBackground: record.inBackground)
+        send(.launch(launch), to: instance.identifier)
+    }
+
+    // MARK: Telling
+
+    func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
+        guard let app = supervisor.instances[instance]?.app else { return }
+        let session = pending.scene.description
+        if pending.step == .connect || pending.step == .connectInBackground {
+            var connection = SceneConnection(session: session, cookie: pending.cookie)
+            connection.isForForeground = pending.step == .connect
+            connection.configuration = catalog[app]?.sceneConfiguration
+            connection.content = contents.removeValue(forKey: instance) ?? AppContent()
+            return send(.connectScene(connection), to: instance)
+        }
+        if pending.scene == .application {
+            guard let event = AppEvent.Lifecycle(pending.step) else { return }
+            send(.lifecycle(event, cookie: pending.cookie), to: instance)
+        } else {
+            guard let transition = AppEvent.SceneTransition(pending.step) else { return }
+            send(.scene(transition, session: session, cookie: pending.cookie), to: instance)
+        }
+    }
+
+    func notify(_ instance: InstanceIdentifier, _ notice: Notice) {
+        let cookie = freeCookie()
+        switch notice {
+        case .didReceiveMemoryWarning:
+            send(.lifecycle(.didReceiveMemoryWarning, cookie: cookie), to: instance)
+        case .significantTimeChange:
+            send(.lifecycle(.significantTimeChange, cookie: cookie), to: instance)
+        case .protectedDataWillBecomeUnavailable:
+            send(.lifecycle(.protectedDataWillBecomeUnavailable, cookie: cookie), to: instance)
+        case .protectedDataDidBecomeAvailable:
+            send(.lifecycle(.protectedDataDidBecomeAvailable, cookie: cookie), to: instance)
+        case .discardedSessions(let sessions):
+            send(.discardScenes(sessions.map(\.description), cookie: cookie), to: instance)
+        }
+    }
+
+    /// To the scene used last; where none is connected, it waits for the one that will be.
+    func deliver(_ instance: InstanceIdentifier, _ request: RequestIdentifier) {
+        guard let context = supervisor.launcher.context(of: request) else { return }
+        noteReturn(instance, context.requestedAt)
+        guard !context.content.isEmpty, let app = supervisor.instances[instance]?.app else {
+            return
+        }
+        let record = supervisor.lifecycle.instance(instance)
+        let scene = record?.conversation?.scenes.last { $0.isConnected }
+        if catalog[app]?.description.scenes != .unsupported, scene == nil {
+            contents[instance] = context.content
+            return
+        }
+        let session = scene.flatMap { $0.scene == .application ? nil : $0.scene.description }
+        send(.deliver(context.content, session: session, cookie: freeCookie()), to: instance)
+    }
+
+    /// Its clock starts anew with each return to the foreground.
+    private func noteReturn(_ instance: InstanceIdentifier, _ requestedAt: Instant) {
+        guard supervisor.lifecycle.instance(instance)?.conversation != nil else { return }
+        traces[instance] = LaunchTrace(requestedAt: requestedAt)
+    }
+
+    func inspectTracer(of instance: InstanceIdentifier) {
+        let isTraced = supervisor.instances.pid(of: instance).map(Self.isTraced) ?? false
+        supervisor.handle(.tracerInspected(instance, isTraced: isTraced))
+    }
+
+    /// TracerPid of proc_pid_status(5).
+    private static func isTraced(_ pid: Int32) -> Bool {
+        guard let text = try? SmallFile.text(of: "/proc/\(pid)/status") else { return false }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("TracerPid:") }
+        return line.map { $0.split(separator: "\t").last != "0" } ?? false
+    }
+
+    /// Never given twice, not even by another supervisor.
+    private func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
+
+    /// What cannot be sent is not acknowledged, and the deadline comes.
+    private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
+        guard let channel = supervisor.instances[identifier]?.channel else { return }
+        do {
+            _ = try channel.send(try DaemonMessage.event(event).encoded().datagram)
+        } catch {
+            supervisor.reporter.say(.warning, "telling instance \(identifier): \(error)")
+        }
+    }
+
+    // MARK: Hearing
+
+    func received(_ report: AppReport, from instance: Instance) {
+        let identifier = instance.identifier
+        switch report {
+        case .acknowledged(Self.launchCookie, _): supervisor.handle(.becameReady(identifier))
+        case .acknowledged(let cookie, _):
+            guard cookie & Self.freeCookieBit == 0 else { return }
+            supervisor.handle(.acknowledged(identifier, cookie: cookie))
+        case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
+        case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
+        case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
+        case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
+        case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
+        }
+    }
+
+    private func noteStep(_ step: String, _ time: UInt64, of instance: Instance) {
+        // The app's word, but it can only be wrong about itself: between the request and now.
+        let time = Instant(nanoseconds: min(time, supervisor.now.nanoseconds))
+        guard var trace = traces[instance.identifier], trace.add(step, at: time) else { return }
+        traces[instance.identifier] = trace
+        supervisor.reporter.launchStep(
+            step, of: instance.app, instance.identifier,
+            elapsedUSec: trace.requestedAt.duration(to: time).microseconds)
+    }
+
+    func steps(of instance: InstanceIdentifier) -> [(name: String, elapsedUSec: Int64)] {
+        guard let trace = traces[instance] else { return [] }
+        return trace.steps.map {
+            ($0.name, trace.requestedAt.duration(to: $0.instant).microseconds)
+        }
+    }
+
+    private func overran(_ instance: Instance, _ callback: String, _ duration: Duration) {
+        guard var trace = traces[instance.identifier], trace.mayComplain() else { return }
+        traces[instance.identifier] = trace
+        let name = String(callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 })
+        supervisor.reporter.say(
+            .warning,
+            "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
+                + "move long work off it, or into afterLaunch")
+    }
+
+    // MARK: What apps ask for
+
+    /// One of an app, not of a client.
+    func newRequest() -> RequestIdentifier {
+        defer { nextAppRequest += 1 }
+        return RequestIdentifier(nextAppRequest | Self.appRequestBit)
+    }
+
+    private func requested(
+        _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
+    ) {
+        let request: SceneRequest
+        switch wish {
+        case .activate(nil, let content):
+            contents[instance.identifier] = content.isEmpty ? nil : content
+            request = .activate(nil)
+        case .activate(let session?, _):
+            guard let scene = SceneIdentifier(session: session) else { return refuse() }
+            request = .activate(scene)
+        case .destroy(let session):
+            guard let scene = SceneIdentifier(session: session) else { return refuse() }
+            request = .discard(scene)
+        // It runs, so it can update what it shows.
+        case .refresh: return answer(instance.identifier, cookie, .done)
+        }
+        let identifier = newRequest()
+        appRequests[identifier] = (instance.identifier, cookie)
+        supervisor.handle(.sceneRequested(identifier, instance.app, request))
+
+        func refuse() {
+            answer(
+                instance.identifier, cookie, .refused(code: 2, reason: "there is no such session"))
+        }
+    }
+
+    /// True if an app had asked.
+    func take(_ answer: Answer, to request: RequestIdentifier) -> Bool {
+        guard request.rawValue & Self.appRequestBit != 0 else { return false }
+        guard let (instance, cookie) = appRequests.removeValue(forKey: request) else { return true }
+        if case .refused(let refusal) = answer {
+            self.answer(instance, cookie, .refused(code: 1, reason: "\(refusal)"))
+        } else {
+            self.answer(instance, cookie, .done)
+        }
+        return true
+    }
+
+    private func openURL(_ url: String, _ cookie: UInt64, for instance: Instance) {
+        guard supervisor.lifecycle.instance(instance.identifier)?.isInFront == true else {
+            return answer(
+                instance.identifier, cookie,
+                .refused(code: 1, reason: "only the app in front may open a URL"))
+        }
+        let reason = open?(url, instance.app) ?? nil
+        answer(
+            instance.identifier, cookie,
+            reason.map { .refused(code: 2, reason: $0) } ?? .done)
+    }
+
+    private func answer(
+        _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
+    ) {
+        send(.answer(request: cookie, answer), to: instance)
+    }
+}

@@ -1,0 +1,101 @@
+internal import GreenroomLifecycle
+
+// How scenes and sessions lie at the end of the records. Both lists are short (`sceneLimit`,
+// `sessionLimit`), so that they fit.
+
+extension Conversation? {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(self == nil ? 0 : 1 as UInt8)
+        self?.encode(into: &writer)
+    }
+}
+
+extension Conversation {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(lastCookie)
+        writer.put(UInt8(scenes.count))
+        for scene in scenes {
+            writer.put(word: scene.scene.rawValue)
+            writer.put(UInt8(bitPattern: scene.activation.rawValue))
+            writer.put(scene.goal.rawValue | (scene.isConnected ? 4 : 0))
+        }
+        writer.put(optional: pending?.step.rawValue)
+        guard let pending else { return }
+        writer.put(word: pending.scene.rawValue)
+        writer.put(pending.cookie)
+        writer.put(pending.deadline.nanoseconds)
+        writer.put(pending.isWarned ? 1 : 0 as UInt8)
+    }
+
+    init?(from reader: inout RecordReader) {
+        guard let cookie = reader.word(), let count = reader.byte(),
+            count <= Conversation.sceneLimit
+        else { return nil }
+        self.init(scenes: [], lastCookie: cookie)
+        for _ in 0..<count {
+            guard let scene = SceneRecord(from: &reader) else { return nil }
+            scenes.append(scene)
+        }
+        guard
+            let step = reader.optional({ $0.byte().flatMap(LifecycleStep.init(rawValue:)) })
+        else { return }
+        guard let scene = reader.shortWord(), let cookie = reader.word(),
+            let deadline = reader.word(), let warned = reader.byte()
+        else { return nil }
+        pending = PendingStep(
+            step: step, scene: SceneIdentifier(scene), cookie: cookie,
+            deadline: Instant(nanoseconds: deadline), isWarned: warned == 1)
+    }
+}
+
+extension SceneRecord {
+    fileprivate init?(from reader: inout RecordReader) {
+        guard let scene = reader.shortWord(),
+            let activation = reader.byte().flatMap({
+                ActivationState(rawValue: Int8(bitPattern: $0))
+            }),
+            let flags = reader.byte(), let goal = SceneGoal(rawValue: flags & 3)
+        else { return nil }
+        self.init(
+            scene: SceneIdentifier(scene), activation: activation, isConnected: flags & 4 != 0,
+            goal: goal)
+    }
+}
+
+extension AppRecord {
+    func encodeSessions(into writer: inout RecordWriter) {
+        writer.put(word: lastSession)
+        for list in [sessions.suffix(Self.sessionLimit), discarded.suffix(Self.sessionLimit)] {
+            writer.put(UInt8(list.count))
+            for session in list { writer.put(word: session.rawValue) }
+        }
+    }
+
+    mutating func decodeSessions(from reader: inout RecordReader) {
+        lastSession = reader.shortWord() ?? 0
+        sessions = Self.sessions(from: &reader)
+        discarded = Self.sessions(from: &reader)
+    }
+
+    private static func sessions(from reader: inout RecordReader) -> [SceneIdentifier] {
+        let count = min(Int(reader.byte() ?? 0), sessionLimit)
+        return (0..<count).compactMap { _ in reader.shortWord().map(SceneIdentifier.init) }
+    }
+}
+
+extension RecordWriter {
+    fileprivate mutating func put(word value: UInt32) {
+        for shift in [0, 8, 16, 24] as [UInt32] { put(UInt8(truncatingIfNeeded: value >> shift)) }
+    }
+}
+
+extension RecordReader {
+    fileprivate mutating func shortWord() -> UInt32? {
+        var value: UInt32 = 0
+        for shift in [0, 8, 16, 24] as [UInt32] {
+            guard let byte = byte() else { return nil }
+            value |= UInt32(byte) << shift
+        }
+        return value
+    }
+}

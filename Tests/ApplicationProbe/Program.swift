@@ -1,0 +1,146 @@
+import Glibc
+import GreenroomAppChannel
+
+/// An app that speaks the channel without the SDK: does what it is told, writes down each thing as a line
+/// of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
+///
+///     PROBE_HANG=WORD     says nothing more once it was told WORD
+///     PROBE_GARBAGE=WORD  answers WORD with what is no message, then says nothing more
+///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
+///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
+///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
+@main struct Program {
+    static let channel: Int32 =
+        variable("GREENROOM_CHANNEL").flatMap {
+            Int32($0.prefix { $0 != ":" })
+        } ?? -1
+    static let isPrewarmed = variable("ActivePrewarm") != nil
+    nonisolated(unsafe) static var isMute = false
+
+    static func main() {
+        guard channel >= 0 else { return }
+        if isPrewarmed {
+            guard variable("PROBE_NO_MAIN") == nil else { return sleepForEver() }
+            send(
+                .paused(
+                    .init(
+                        reason: .applicationMain, threadCount: 1, argumentCount: 1,
+                        instant: now)))
+        }
+        var buffer = [UInt8](repeating: 0, count: WireFormat.datagramLimit)
+        var launch: AppLaunch?
+        while true {
+            let count = recv(channel, &buffer, buffer.count, 0)
+            if count <= 0 { return launch == nil ? () : sleepForEver() }
+            guard let message = try? DaemonMessage(decoding: buffer.span.extracting(..<count).bytes)
+            else {
+                note("misunderstood")
+                continue
+            }
+            switch message {
+            case .ping(let cookie): send(.pong(cookie: cookie))
+            case .quit: return
+            case .go(let go):
+                send(.started(cookie: go.cookie))
+                if let launch { begin(launch) }
+            case .event(.launch(let received)):
+                launch = received
+                if !isPrewarmed {
+                    send(.started(cookie: received.cookie))
+                    begin(received)
+                }
+            case .event(let event): take(event)
+            }
+        }
+    }
+
+    static func begin(_ launch: AppLaunch) {
+        let place = launch.flags.contains(.foreground) ? "foreground" : "background"
+        let data = launch.flags.contains(.protectedDataAvailable) ? "unlocked" : "locked"
+        note("launch \(launch.reason) \(place) \(data)\(words(launch.content))")
+        for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
+            send(.report(.launchStep(step, at: now, session: nil)))
+        }
+        answer("launch", launch.cookie)
+    }
+
+    static func take(_ event: AppEvent) {
+        let word: String
+        switch event {
+        case .launch: return
+        case .lifecycle(let event, _): word = "\(event)"
+        case .connectScene(let connection):
+            let place = connection.isForForeground ? "" : " in the background"
+            word = "connect \(connection.session)\(place)\(words(connection.content))"
+        case .scene(let transition, let session, _): word = "\(transition) \(session)"
+        case .discardScenes(let sessions, _):
+            word = "discard \(sessions.joined(separator: " "))"
+        case .deliver(let content, let session, _):
+            word = "deliver \(session ?? "app")\(words(content))"
+        case .credentials: word = "credentials"
+        case .answer(let request, .done): word = "answer \(request) done"
+        case .answer(let request, .refused): word = "answer \(request) refused"
+        }
+        note(word)
+        if variable("PROBE_SCENE") == word {
+            send(.report(.requestScene(.activate(session: nil, AppContent()), cookie: 7)))
+        }
+        if let url = variable("PROBE_OPEN"), word.hasPrefix("didBecomeActive") {
+            send(.report(.openURL(url, cookie: 8)))
+        }
+        if let cookie = event.cookie { answer(word, cookie) }
+        if word == "willTerminate" { exit(0) }
+    }
+
+    static func answer(_ word: String, _ cookie: UInt64) {
+        if variable("PROBE_HANG") == word { isMute = true }
+        if variable("PROBE_GARBAGE") == word {
+            var bytes = [UInt8](repeating: 0xA5, count: 200)
+            Glibc.send(channel, &bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            isMute = true
+        }
+        if variable("PROBE_FLOOD") == word {
+            for count in 0..<5000 {
+                send(.report(.launchStep(.eventLoop, at: now, session: nil)))
+                send(.report(.acknowledged(cookie: UInt64(count) << 20, handled: true)))
+            }
+        }
+        send(.report(.acknowledged(cookie: cookie, handled: true)))
+    }
+
+    static func words(_ content: AppContent) -> String {
+        var words = content.urls.map(\.url)
+        if let source = content.sourceApplication { words.append("from \(source)") }
+        if let action = content.quickAction { words.append("action \(action.type)") }
+        words += content.userActivities.map { "activity \($0.type)" }
+        if let payload = content.remoteNotification { words.append("notification \(payload)") }
+        if content.isForLocation { words.append("location") }
+        return words.map { " " + $0 }.joined()
+    }
+
+    static func note(_ line: String) {
+        guard let path = variable("PROBE_LOG") else { return }
+        let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o666)
+        var bytes = Array((line + "\n").utf8)
+        write(file, &bytes, bytes.count)
+        close(file)
+    }
+
+    static func send(_ message: AppMessage) {
+        guard !isMute, let encoded = try? message.encoded() else { return }
+        var bytes = encoded
+        // Waits where the daemon has not read yet: no acknowledgement may be lost.
+        Glibc.send(channel, &bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    static func sleepForEver() { while true { pause() } }
+
+    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

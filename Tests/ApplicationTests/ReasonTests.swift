@@ -1,0 +1,291 @@
+import DaemonTestSupport
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Why apps are launched: only for what their manifests declare, and told when they run already.
+@Suite struct `Reasons to launch an app` {
+    private static let app = "org.example.app"
+    private static let other = "org.example.other"
+
+    @Test func `a URL goes to the app that declares its scheme, launched and running`() throws {
+        var probe = Probe(Self.app)
+        probe.application = ["URLSchemes=notes"]
+        let daemon = try TestDaemon.with(probe, Probe(Self.other))
+        let client = try daemon.client()
+        let (app, launched) = try client.handled(.open(.init(urls: ["notes:one"])))
+        #expect(app == Self.app)
+        try daemon.awaitState(.active, of: launched.instance)
+        let again = try client.handled(.open(.init(urls: ["notes:two"]))).1
+        #expect(again.instance == launched.instance && again.kind == .foreground)
+        try client.change(.background, launched.instance)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch url foreground unlocked notes:one", "didBecomeActive",
+                "deliver app notes:two", "willResignActive", "didEnterBackground",
+            ])
+    }
+
+    @Test func `a suspended app is thawed for a URL and comes to the front`() throws {
+        var probe = Probe(Self.app)
+        probe.application = ["URLSchemes=notes"]
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        try client.change(.suspend, instance)
+        let again = try client.handled(.open(.init(urls: ["notes:two"]))).1
+        #expect(again.kind == .resume)
+        try daemon.awaitState(.active, of: instance)
+        #expect(
+            probe.told(in: daemon).suffix(3) == [
+                "deliver app notes:two", "willEnterForeground", "didBecomeActive",
+            ])
+    }
+
+    @Test func `the longest match wins, and of equal ones the default`() throws {
+        var (probe, second) = (Probe(Self.app), Probe(Self.other))
+        probe.application = ["URLSchemes=https notes", "DocumentTypes=*.gz text/*"]
+        second.application = ["URLSchemes=https://a.b/ notes", "DocumentTypes=*.tar.gz"]
+        let daemon = try TestDaemon.with(probe, second)
+        let client = try daemon.client()
+        func app(_ url: String, _ type: String? = nil) throws -> String {
+            var call = Control.OpenCall(urls: [url])
+            call.contentType = type
+            return try client.handled(.open(call)).app
+        }
+        #expect(try app("https://a.c/") == Self.app)
+        #expect(try app("https://a.b/x") == Self.other)
+        #expect(try app("file:///x.gz") == Self.app)
+        #expect(try app("file:///X.TAR.GZ") == Self.other)
+        #expect(try app("file:///x", "text/plain") == Self.app)
+        #expect(try client.refusal(.open(.init(urls: ["notes:"]))) == "several_apps")
+        _ = try client.ask(.setDefaultHandler(app: Self.other, handles: "scheme:notes"))
+        #expect(try app("notes:") == Self.other)
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.client()
+        #expect(try next.handled(.open(.init(urls: ["notes:"]))).app == Self.other)
+    }
+
+    @Test func `what no manifest declares is refused with its reason`() throws {
+        var probe = Probe(Self.app)
+        probe.application = ["URLSchemes=notes", "QuickActions=new"]
+        let daemon = try TestDaemon.with(probe)
+        try daemon.install(TestApp("org.example.program", exec: "/bin/true"))
+        let client = try daemon.client()
+        _ = try client.reload()
+        var open = Control.OpenCall(urls: ["other:1"])
+        #expect(try client.refusal(.open(open)) == "no_handler")
+        open.app = Self.app
+        #expect(try client.refusal(.open(open)) == "undeclared_feature")
+        let undeclared: [Control.ApplicationCall] = [
+            .performAction(app: Self.app, action: "old", isBackground: false),
+            .notify(app: Self.app, payload: "{}", response: nil),
+            .continueActivity(app: Self.app, type: "read", title: nil, webpageURL: nil),
+            .deliver(app: Self.app, key: .location, values: []),
+            .deliver(app: Self.app, key: .localNotification, values: ["x"]),
+            .deliver(app: Self.app, key: .newsstandDownloads, values: ["x"]),
+            .deliver(app: Self.app, key: .bluetoothCentrals, values: ["x"]),
+            .deliver(app: Self.app, key: .bluetoothPeripherals, values: ["x"]),
+            .deliver(app: Self.app, key: .cloudKitShareMetadata, values: ["x"]),
+            .setDefaultHandler(app: Self.app, handles: "scheme:other"),
+        ]
+        for call in undeclared {
+            #expect(try client.refusal(call) == "undeclared_feature", "\(call)")
+        }
+        let program = Control.ApplicationCall.notify(
+            app: "org.example.program", payload: "{}", response: nil)
+        #expect(try client.refusal(program) == "not_application_kit")
+        #expect(probe.told(in: daemon).isEmpty)
+    }
+
+    @Test func `a notification is heard in the background, and tapped on in the front`() throws {
+        var probe = Probe(Self.app)
+        probe.application = ["RemoteNotifications=yes"]
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let call = Control.ApplicationCall.notify(app: Self.app, payload: "{}", response: nil)
+        let instance = try client.handled(call).1.instance
+        try daemon.awaitState(.background, of: instance)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch remoteNotification background unlocked notification {}",
+                "didEnterBackground",
+            ])
+        _ = try client.handled(.notify(app: Self.app, payload: "2", response: "tap"))
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon)[2] == "deliver app notification 2")
+    }
+
+    @Test func `actions, activities and locations are told`() throws {
+        var probe = Probe(Self.app)
+        probe.application = [
+            "QuickActions=new", "UserActivityTypes=org.example.read", "LocationUpdates=yes",
+        ]
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let first = try client.handled(
+            .performAction(app: Self.app, action: "new", isBackground: false))
+        try daemon.awaitState(.active, of: first.1.instance)
+        _ = try client.handled(
+            .continueActivity(
+                app: Self.app, type: "org.example.read", title: nil, webpageURL: nil))
+        _ = try client.handled(.deliver(app: Self.app, key: .location, values: []))
+        try client.change(.background, first.1.instance)
+        #expect(
+            probe.told(in: daemon).prefix(4) == [
+                "launch quickAction foreground unlocked action new", "didBecomeActive",
+                "deliver app activity org.example.read", "deliver app location",
+            ])
+    }
+
+    @Test func `an app in front opens a URL of another`() throws {
+        var (probe, second) = (Probe(Self.app), Probe(Self.other))
+        probe.environment = ["PROBE_OPEN=notes:7"]
+        second.application = ["URLSchemes=notes"]
+        let daemon = try TestDaemon.with(probe, second)
+        let client = try daemon.client()
+        let first = try client.launch(Self.app).instance
+        try daemon.awaitState(.background, of: first)
+        let told = probe.told(in: daemon)
+        #expect(told.contains("answer 8 done"), "\(told)")
+        #expect(
+            second.told(in: daemon).first
+                == "launch url foreground unlocked notes:7 from \(Self.app)")
+    }
+}
+
+@Suite struct `Apps that are launched without being asked` {
+    private static let app = "org.example.app"
+
+    @Test func `a timer launches an app in the background, again and again`() throws {
+        var probe = Probe(Self.app)
+        probe.timer = ["OnActiveSec=200ms", "OnUnitActiveSec=300ms"]
+        let daemon = try TestDaemon.with(probe)
+        let watcher = try daemon.watch()
+        for _ in 0..<2 {
+            let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
+            let instance = try #require(launched.instance)
+            try watcher.awaitState(.background, of: instance)
+            try daemon.client().change(.kill, instance)
+        }
+        #expect(
+            probe.told(in: daemon).prefix(2) == [
+                "launch timer background unlocked", "didEnterBackground",
+            ])
+    }
+
+    @Test func `a timer goes with its manifest`() throws {
+        var probe = Probe(Self.app)
+        probe.timer = ["OnActiveSec=600ms"]
+        let daemon = try TestDaemon.with(probe)
+        let watcher = try daemon.watch()
+        probe.timer = []
+        try probe.install(in: daemon)
+        _ = try daemon.client().reload()
+        #expect(throws: (any Error).self) {
+            try watcher.next(milliseconds: 1200)
+        }
+        #expect(probe.told(in: daemon).isEmpty)
+    }
+}
+
+@Suite struct `Scenes of real apps` {
+    private static let app = "org.example.app"
+
+    private func probe() -> Probe {
+        var probe = Probe(Self.app)
+        probe.scenes = "Scenes=yes\nMultipleScenes=yes"
+        probe.application = ["URLSchemes=notes"]
+        return probe
+    }
+
+    @Test func `a launch connects a scene with the options that brought it`() throws {
+        let probe = probe()
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let instance = try client.handled(.open(.init(urls: ["notes:1"]))).1.instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch url foreground unlocked", "connect 1 notes:1", "willEnterForeground 1",
+                "didBecomeActive 1",
+            ])
+        let scenes = try client.instance(instance).scenes
+        #expect(scenes == [.init(session: "1", activation: .foregroundActive)])
+        _ = try client.handled(.open(.init(urls: ["notes:2"])))
+        try client.change(.background, instance)
+        #expect(probe.told(in: daemon).contains("deliver 1 notes:2"))
+    }
+
+    @Test func `the state is the aggregate of the scenes', in app and daemon`() throws {
+        let probe = probe()
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        func state(
+            after action: Control.SceneAction, _ session: String?
+        ) throws -> Control.ExecutionState {
+            guard
+                case .changed(let changed) = try client.ask(
+                    .scene(app: Self.app, action, session: session))
+            else { throw TestError("another reply") }
+            return changed.state
+        }
+        #expect(try state(after: .activate, nil) == .active)
+        #expect(try state(after: .background, "1") == .active)
+        #expect(try state(after: .background, "2") == .background)
+        #expect(try state(after: .activate, "1") == .active)
+        #expect(try state(after: .disconnect, "1") == .background)
+        let scenes = try client.instance(instance).scenes
+        #expect(scenes == [.init(session: "2", activation: .background)])
+        #expect(
+            try client.refusal(.scene(app: Self.app, .background, session: "9")) == "no_such_scene")
+    }
+
+    @Test func `a discard is told at the next launch, and survives the supervisor`() throws {
+        let probe = probe()
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        try client.change(.kill, instance)
+        _ = try client.ask(.scene(app: Self.app, .discard, session: "1"))
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: next)
+        #expect(
+            probe.told(in: daemon).suffix(5) == [
+                "launch user foreground unlocked", "discard 1", "connect 2",
+                "willEnterForeground 2", "didBecomeActive 2",
+            ])
+    }
+
+    @Test func `an app that asks for a scene gets one`() throws {
+        var probe = probe()
+        probe.environment = ["\"PROBE_SCENE=didBecomeActive 1\""]
+        let daemon = try TestDaemon.with(probe)
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.await("two scenes") { client in
+            let scenes = try client.instance(instance).scenes ?? []
+            return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
+        }
+        // It takes its messages in order: the answer lies before this one's.
+        try daemon.client().change(.background, instance)
+        #expect(probe.told(in: daemon).contains("answer 7 done"))
+    }
+
+    @Test func `a launch in the background connects the scene there`() throws {
+        let probe = probe()
+        let daemon = try TestDaemon.with(probe)
+        let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance
+        try daemon.awaitState(.background, of: instance)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch user background unlocked", "connect 1 in the background",
+            ])
+    }
+}

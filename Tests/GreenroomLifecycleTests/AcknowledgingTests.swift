@@ -1,0 +1,218 @@
+import GreenroomLifecycle
+import Testing
+
+/// Apps that are told their states and say when they are there.
+@Suite struct AcknowledgingTests {
+    static let other = AppIdentifier("org.example.other")
+
+    private func stage(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
+        Stage(.application(Stage.app, change), .application(Self.other))
+    }
+
+    @Test func `a launch to the front is inactive until the app has become active`() {
+        var stage = stage()
+        let id = stage.run()
+        #expect(stage.state(id) == .launching)
+        stage.send(.becameReady(id))
+        #expect(stage.state(id) == .inactive)
+        #expect(stage.told == [.didBecomeActive])
+        stage.acknowledge(id)
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `a launch in the background makes no foreground call and ends suspended`() {
+        var stage = stage()
+        let id = stage.run(inBackground: true)
+        stage.send(.becameReady(id))
+        #expect(stage.told == [.didEnterBackground])
+        stage.acknowledge(id)
+        #expect(stage.state(id) == .background)
+        stage.wait(.seconds(10))
+        #expect(stage.state(id) == .suspended)
+        #expect(stage.allTold == [.didEnterBackground])
+    }
+
+    @Test func `an app that is displaced resigns and then enters the background`() {
+        var stage = stage()
+        let first = stage.activate(Stage.app)
+        let second = stage.run(Self.other)
+        stage.send(.becameReady(second))
+        #expect(stage.told == [.willResignActive, .didBecomeActive])
+        #expect(stage.state(first) == .active)
+        stage.acknowledge(first)
+        #expect(stage.state(first) == .inactive)
+        stage.acknowledge(first)
+        #expect(stage.state(first) == .background)
+        #expect(stage.allTold.suffix(3).contains(.didEnterBackground))
+    }
+
+    @Test func `a request is answered when the app is where it shall be`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        #expect(stage.answers.isEmpty)
+        stage.acknowledge(id)
+        #expect(stage.answers.isEmpty)
+        stage.acknowledge(id)
+        #expect(stage.answers == [.done(id, .background)])
+    }
+
+    @Test func `suspending an active app leads through the background, acknowledged`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.suspend, id)
+        stage.acknowledge(id)
+        #expect(!stage.has(.freeze(id)))
+        stage.acknowledge(id)
+        #expect(stage.has(.freeze(id)))
+        stage.send(.frozen(id))
+        #expect(stage.answers == [.done(id, .suspended)])
+    }
+
+    @Test func `a step is warned of at half its time and ends the app at the whole`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        stage.wait(.milliseconds(2499))
+        #expect(stage.effects.isEmpty)
+        stage.wait(.milliseconds(1))
+        #expect(
+            stage.has(.record(.slowStep(id, Stage.app, .willResignActive, .application))))
+        stage.wait(.milliseconds(2500))
+        #expect(stage.has(.inspectTracer(id)))
+        stage.send(.tracerInspected(id, isTraced: false))
+        #expect(stage.has(.kill(id)))
+        #expect(
+            stage.has(.record(.missedStep(id, Stage.app, .willResignActive, .application))))
+        stage.die(id, .signaled(9, coreDumped: false))
+        #expect(stage.core.instance(id)?.endReason == .watchdog)
+    }
+
+    @Test func `with a debugger attached the watchdog waits until it is gone`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        stage.wait(.seconds(5))
+        stage.send(.tracerInspected(id, isTraced: true))
+        #expect(!stage.has(.kill(id)))
+        stage.wait(.seconds(1))
+        #expect(stage.has(.inspectTracer(id)))
+        stage.send(.tracerInspected(id, isTraced: false))
+        #expect(stage.has(.kill(id)))
+    }
+
+    @Test func `a launch that never finishes ends by the watchdog, unless it is debugged`() {
+        var stage = stage()
+        let id = stage.run()
+        stage.wait(.seconds(20))
+        #expect(stage.has(.inspectTracer(id)))
+        stage.send(.tracerInspected(id, isTraced: true))
+        #expect(stage.state(id) == .launching)
+        stage.wait(.seconds(1))
+        stage.send(.tracerInspected(id, isTraced: false))
+        #expect(stage.core.instance(id)?.endReason == .launchWatchdog)
+    }
+
+    @Test func `an app that is asked to end hears of it before SIGTERM`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.terminate, id)
+        #expect(stage.told == [.willTerminate])
+        #expect(!stage.has(.terminate(id)))
+        stage.acknowledge(id)
+        #expect(stage.has(.terminate(id)))
+    }
+
+    @Test func `an app that does not answer its end is killed after the grace`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.terminate, id)
+        #expect(stage.wait(.seconds(5)).contains(.kill(id)))
+    }
+
+    @Test func `a suspended app ends without a callback`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.suspend, id)
+        stage.acknowledge(id)
+        stage.acknowledge(id)
+        stage.send(.frozen(id))
+        stage.ask(.terminate, id)
+        #expect(stage.told == [])
+        #expect(stage.has(.kill(id)) && !stage.has(.thaw(id)))
+    }
+
+    @Test func `after a restart the pending step is told again with its cookie`() throws {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        let told = try #require(stage.pending(id))
+        stage.restart(.application(Stage.app), .application(Self.other))
+        let again = try #require(stage.pending(id))
+        #expect(again.cookie == told.cookie && again.step == told.step)
+        #expect(stage.told == [.willResignActive])
+        stage.acknowledge(id)
+        stage.acknowledge(id)
+        #expect(stage.state(id) == .background)
+    }
+
+    @Test func `an acknowledgement of something else changes nothing`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.send(.acknowledged(id, cookie: 1))
+        stage.ask(.background, id)
+        stage.send(.acknowledged(id, cookie: 1))
+        stage.send(.acknowledged(id, cookie: 99))
+        stage.send(.acknowledged(InstanceIdentifier(77), cookie: 2))
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `a second launch is delivered to the app that runs, before the answer`() throws {
+        var stage = stage { $0.isSingleInstance = true }
+        let id = stage.activate(Stage.app)
+        let effects = stage.launch()
+        let delivery = try #require(effects.firstIndex(of: .deliver(id, stage.last)))
+        let answer = try #require(
+            effects.firstIndex { if case .answer = $0 { true } else { false } })
+        #expect(delivery < answer)
+    }
+
+    // MARK: Notices
+
+    @Test func `running apps hear of a lock, suspended ones when they run again`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.send(.lockChanged(user: 0, isLocked: true))
+        #expect(stage.has(.notify(id, .protectedDataWillBecomeUnavailable)))
+        #expect(!stage.core.isProtectedDataAvailable(toUser: 0))
+        #expect(stage.core.isProtectedDataAvailable(toUser: 1))
+        stage.ask(.suspend, id)
+        stage.acknowledge(id)
+        stage.acknowledge(id)
+        stage.send(.lockChanged(user: 0, isLocked: false))
+        #expect(stage.notices == [])
+        stage.ask(.resume, id)
+        #expect(stage.notices == [.protectedDataDidBecomeAvailable])
+    }
+
+    @Test func `a lock and an unlock during a suspension are nobody's news`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.suspend, id)
+        stage.acknowledge(id)
+        stage.acknowledge(id)
+        stage.send(.lockChanged(user: 0, isLocked: true))
+        stage.send(.lockChanged(user: 0, isLocked: false))
+        stage.ask(.resume, id)
+        #expect(stage.notices == [])
+    }
+
+    @Test func `memory pressure and a new time are told`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.send(.pressureChanged(.warning))
+        #expect(stage.has(.notify(id, .didReceiveMemoryWarning)))
+        stage.send(.significantTimeChanged)
+        #expect(stage.has(.notify(id, .significantTimeChange)))
+    }
+}
