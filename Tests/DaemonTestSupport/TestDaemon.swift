@@ -180,7 +180,10 @@ public final class TestDaemon {
                 Issue.record("the daemon did not end on SIGTERM: \(log)")
             }
             let left = processes.filter { $0 != process.pid }
-            if !left.isEmpty { Issue.record("left by the daemon: \(left.map(Processes.description(of:))) \(log)") }
+            if !left.isEmpty {
+                let descriptions = left.map(Processes.description(of:))
+                Issue.record("left by the daemon: \(descriptions) \(log)")
+            }
         }
         process = nil
         // One that forks while we look is found in the next round.
