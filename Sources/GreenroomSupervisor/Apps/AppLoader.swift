@@ -120,9 +120,10 @@ final class AppLoader {
         let entryManifests = desktopApps(
             Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
             known, shared, &result)
-        manifests = withoutCircles(
-            unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
-            &result) + entryManifests
+        manifests =
+            withoutCircles(
+                unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
+                &result) + entryManifests
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
                 guard var app = try install(manifest, file.isEntry, shared) else { continue }
@@ -140,8 +141,15 @@ final class AppLoader {
         return result
     }
 
+    /// For an app that is installed: what was found out about its program.
+    func keep(_ program: ExecutableFacts?, of app: InstalledApp) {
+        programs[app.arguments[0]] = program
+    }
+
     /// The app that a template makes for an instance's name; nil if there is no such template.
-    func instantiate(_ name: ManifestName, reporter: Reporter) -> InstalledApp? {
+    func instantiate(
+        _ name: ManifestName, reporter: Reporter
+    ) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
@@ -156,8 +164,7 @@ final class AppLoader {
             app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
-            programs[app.arguments[0]] = shared.programs[app.arguments[0]]
-            return app
+            return (app, shared.programs[app.arguments[0]])
         } catch {
             report(error, of: manifest, reporter, &result)
             return nil
