@@ -168,7 +168,8 @@ let package = Package(
             name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
+            name: "GreenroomLinuxTests",
+            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "EligibilityTests",
@@ -180,7 +181,9 @@ let package = Package(
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSpawnerTests",
-            dependencies: ["GreenroomSpawner", "GreenroomLinux", "greenroom-spawner"],
+            dependencies: [
+                "GreenroomSpawner", "GreenroomLinux", "TestSupport", "greenroom-spawner",
+            ],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomCommandsTests",

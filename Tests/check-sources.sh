@@ -6,8 +6,8 @@
 set -eu
 
 sources=$(dirname "$0")/../Sources
-# The client, the simulator and what apps are made of are no daemons: they may do as they like. (An app's
-# loop runs the main actor.)
+# The client and the simulator are no daemons: they may do as they like. An app's own loop is that of
+# the main thread.
 exempt='^(greenroomctl|GreenroomCommands|greenroom-simulate|ApplicationKit|Samples)$'
 
 # reason <tab> extended regular expression, matched outside comments

@@ -18,6 +18,7 @@ public final class TestDaemon {
         public var configuration: [String] = []
         /// Added to the daemon's environment.
         public var environment: [String] = []
+        public var searchPath = "/usr/local/bin:/usr/bin:/bin"
         /// Soft limit on the daemon's open files; 0 is the test's own.
         public var openFileLimit: Int32 = 0
         /// Another program as the spawner, or another shim.
@@ -107,7 +108,7 @@ public final class TestDaemon {
             ] + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
-                "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",
+                "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",
                 "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",
             ] + options.environment + ChildRequest.sanitizerOptions)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
