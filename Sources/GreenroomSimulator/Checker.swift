@@ -110,6 +110,10 @@ struct Checker: Sendable {
         pressure = .none
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }
+        // Saved, and perhaps told: it is told again, whatever is wanted by then.
+        for record in saved.values {
+            if let pending = record.conversation?.pending { told[record.instance] = pending.cookie }
+        }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }
