@@ -6,6 +6,7 @@ extension Checker {
         touched = []
         ending = []
         signalled = []
+        displaced = []
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
