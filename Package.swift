@@ -205,7 +205,8 @@ let package = Package(
             name: "ApplicationTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
-                "greenroomd", "greenroom-spawner",
+                "greenroomd", "greenroom-spawner", "greenroomctl",
+                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -93,6 +94,7 @@ final class ApplicationChannels {
 
     func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
         guard let app = supervisor.instances[instance]?.app else { return }
+        letHear(instance)
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
             var connection = SceneConnection(session: session, cookie: pending.cookie)
@@ -108,6 +110,15 @@ final class ApplicationChannels {
             guard let transition = AppEvent.SceneTransition(pending.step) else { return }
             send(.scene(transition, session: session, cookie: pending.cookie), to: instance)
         }
+    }
+
+    /// Its terminal's ^Z has stopped it, and it could not answer: it goes on until the freezer has it.
+    private func letHear(_ instance: InstanceIdentifier) {
+        guard supervisor.lifecycle.instance(instance)?.isAttached == true,
+            let pid = supervisor.instances.pid(of: instance),
+            ProcessTable.entry(of: pid)?.isStopped == true
+        else { return }
+        _ = supervisor.instances.signal(SIGCONT, to: instance)
     }
 
     func notify(_ instance: InstanceIdentifier, _ notice: Notice) {
