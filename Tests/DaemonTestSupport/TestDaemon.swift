@@ -101,7 +101,8 @@ public final class TestDaemon {
         var request = ChildRequest(
             program,
             arguments: [
-                program, "--runtime-directory", runtimeDirectory, "--apps", appDirectory,
+                program, "--runtime-directory", runtimeDirectory, "--state-directory",
+                directory.path + "/state", "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),

@@ -463,6 +463,8 @@ final class AppLoader {
         // the next supervisor, which knows no former app to count from: hence a digest.
         app.application = manifest.application
         app.timer = manifest.timer
+        app.path = manifest.path
+        app.credentials = manifest.credentials
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
