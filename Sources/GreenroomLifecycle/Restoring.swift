@@ -65,6 +65,7 @@ extension Lifecycle {
         holdBudget()
         forgetOldEnds()
         isRestored = true
+        forgetFormerLogins()
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
     }
