@@ -29,6 +29,7 @@ public final class Daemon {
     private let spawnerEvents: SpawnerEvents
     private let staleness: StalenessWatcher
     private let timers = AppTimers()
+    private let machine: MachineEvents
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -97,6 +98,7 @@ public final class Daemon {
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
                 daemonEnvironment: environment), staleness: staleness)
+        machine = MachineEvents(supervisor: supervisor, catalog: catalog)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
@@ -133,6 +135,11 @@ public final class Daemon {
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        reporter.launchIdentifier = { [unowned supervisor] in
+            supervisor.lifecycle.instance($0)?.launchIdentifier
+        }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.begin()
         supervisor.handle(.restored)
         try open(
             ControlListener.Limits(
@@ -147,6 +154,7 @@ public final class Daemon {
             reporter.failed("setting up the watchdog", error)
         }
         Notify.ready(status: statusText)
+        machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         return LoopActor.shared.loop.run()
