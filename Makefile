@@ -2,6 +2,7 @@
 # each target first sets up what it needs. GNU make 4.3.
 #
 #   make demo                        cold against prewarmed on real programs, and one app's whole life
+#   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
@@ -44,8 +45,8 @@ export SWIFT_BACKTRACE := enable=no
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
-    test-tsan setup setup-demo build release samples clean units install-dev deb test-deb
+.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
+    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -120,6 +121,8 @@ fuzz: setup
 
 demo: setup-demo release samples
 	@Tests/demo/demo.sh $(PRODUCT)
+demo-systemd: setup release
+	@Tests/demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)

@@ -31,6 +31,7 @@ public final class Daemon {
     private let timers: AppTimers
     private let significantTime: SignificantTime
     private let paths: AppPaths
+    private let machine: MachineEvents
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -105,6 +106,7 @@ public final class Daemon {
                 runtimeDirectory: options.runtimeDirectory))
         significantTime = try SignificantTime(reporter: reporter)
         paths = AppPaths(reporter: reporter)
+        machine = MachineEvents(supervisor: supervisor, catalog: catalog)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
@@ -165,6 +167,11 @@ public final class Daemon {
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        reporter.launchIdentifier = { [unowned supervisor] in
+            supervisor.lifecycle.instance($0)?.launchIdentifier
+        }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.begin()
         supervisor.handle(.restored)
         try open(
             ControlListener.Limits(
@@ -179,6 +186,7 @@ public final class Daemon {
             reporter.failed("setting up the watchdog", error)
         }
         Notify.ready(status: statusText)
+        machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         return LoopActor.shared.loop.run()

@@ -116,7 +116,7 @@ final class KitDaemon {
     }
 
     @discardableResult
-    func change(_ transition: Control.Transition) throws -> Control.ExecutionState {
+    func change(_ transition: Control.Transition) throws -> Control.Word<Control.ExecutionState> {
         try daemon.client().change(transition, instance)
     }
 

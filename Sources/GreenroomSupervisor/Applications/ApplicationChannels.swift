@@ -240,7 +240,8 @@ final class ApplicationChannels {
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
     private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
-        guard let channel = supervisor.instances[identifier]?.channel else { return }
+        guard let instance = supervisor.instances[identifier], let channel = instance.channel
+        else { return }
         do {
             let directory = event.carriesCredentials ? credentials.directory(of: identifier) : nil
             _ = try channel.send(
@@ -248,7 +249,8 @@ final class ApplicationChannels {
                 descriptors: directory.map { [$0.rawValue] } ?? [])
             withExtendedLifetime(directory) {}
         } catch {
-            supervisor.reporter.say(.warning, "telling instance \(identifier): \(error)")
+            supervisor.reporter.say(
+                .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)
         }
     }
 
@@ -293,7 +295,8 @@ final class ApplicationChannels {
         supervisor.reporter.say(
             .warning,
             "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
-                + "move long work off it, or into afterLaunch")
+                + "move long work off it, or into afterLaunch", of: instance.app,
+            instance.identifier)
     }
 
     // MARK: What apps ask for

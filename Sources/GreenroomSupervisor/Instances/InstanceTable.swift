@@ -38,8 +38,10 @@ final class InstanceTable {
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/cgroup"),
             let path = CgroupLocation.path(in: text)
         else { return nil }
+        // A user can name a cgroup of their own as they like: it must be the same directory.
         return table.values.first { instance in
             instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
+                && instance.cgroup?.isAt(path) ?? false
         }
     }
 

@@ -157,7 +157,8 @@ final class Launcher {
             withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
-            supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
+            supervisor.reporter.say(
+                .warning, "resuming \(instance.app): \(error)", of: instance.app, identifier)
             supervisor.handle(.channelLost(identifier))
         }
     }
