@@ -100,6 +100,7 @@ struct Recovery {
         guard let instance = supervisor.instances[identifier] else { return }
         supervisor.applications.sendLaunch(to: instance)
         supervisor.handle(.spawned(identifier))
+        if instance.channel == nil, entry.status == nil { withoutChannel(instance) }
         let isApplication = events.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
@@ -115,6 +116,20 @@ struct Recovery {
             supervisor.handle(.becameReady(identifier))
         }
         reportEnd(entry)
+    }
+
+    /// Adopted by a spawner that came after the one that had its channel, with a supervisor that came
+    /// after the one that had it. Paused, it ends by itself when it finds nobody there; one that had
+    /// got its launch and goes on has closed its end, which its table of open files shows.
+    private func withoutChannel(_ instance: Instance) {
+        guard let record = supervisor.lifecycle.instance(instance.identifier) else { return }
+        switch record.state {
+        case .prewarming, .prewarmed: supervisor.handle(.channelLost(instance.identifier))
+        case .launching where record.isResuming:
+            if !instance.holdsChannel { supervisor.handle(.started(instance.identifier)) }
+        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
+            break
+        }
     }
 
     private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {

@@ -36,12 +36,16 @@ final class InstanceTable {
     func instance(ofProcess pid: Int32) -> Instance? {
         if let main = table.values.first(where: { $0.pid == pid }) { return main }
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/cgroup"),
-            let path = CgroupLocation.path(in: text)
+            let path = CgroupLocation.path(in: text), let slash = path.lastIndex(of: "/"),
+            // By its whole path: anybody may give a cgroup of his own that last name.
+            let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
-        return table.values.first { instance in
-            instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
-        }
+        let name = path[path.index(after: slash)...]
+        return table.values.first { $0.cgroupName.map { name == $0 } ?? false }
     }
+
+    /// Where the instances' cgroups are, beginning with the mount point.
+    private var cgroupsPath: String? { try? cgroups?.directory.path() }
 
     // MARK: Coming and going
 
@@ -77,8 +81,8 @@ final class InstanceTable {
         where orphans[instance.identifier] == nil && !kept.contains(instance.identifier) {
             let identifier = instance.identifier
             do throws(SystemdError) {
-                orphans[identifier] = try Orphan(instance) { [unowned self] in
-                    supervisor.handle(.exited(identifier, .unknown))
+                orphans[identifier] = try Orphan(instance) { [unowned self] status in
+                    supervisor.handle(.exited(identifier, ExitStatus(status)))
                     supervisor.handle(.emptied(identifier))
                 }
             } catch {
