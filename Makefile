@@ -12,6 +12,7 @@
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
+#   make install-dev                 what apps in C and Python are built with
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 
 SHELL := /bin/bash
@@ -42,10 +43,11 @@ export SWIFT_BACKTRACE := enable=no
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
 -include Sources/CPrewarm/build.mk
+include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
 .PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
-    test-tsan setup setup-demo build release clean units deb test-deb torture test-vm
+    test-tsan setup setup-demo build release clean units install-dev deb test-deb torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -56,7 +58,7 @@ setup-demo:
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM)
+build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe
 	@$(SWIFT) build --build-tests
 	@install -m 644 $(SHIM) $(DEBUG)/
 
@@ -161,7 +163,23 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 
+# What apps are built with: headers, the library for C, the module for Python.
+install-dev: $(APP_LIBRARY)
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include Sources/CPrewarm/include/greenroom-prewarm.h \
+	    Sources/CGreenroomApp/include/greenroom-app.h
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(APP_LIBRARY)
+	@ln -sf libgreenroom-app.so.0 $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.so
+	@install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	@for file in CPrewarm/greenroom-prewarm CGreenroomApp/greenroom-app; do \
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in \
+	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/python3/dist-packages Sources/Python/greenroom_app.py
+
 uninstall:
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
+	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
+	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
+	    $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \

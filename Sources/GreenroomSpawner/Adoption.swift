@@ -45,8 +45,40 @@ extension Spawner {
         guard let base = subtree.cgroup else { return }
         let kept = Set(instances.values.compactMap(\.group.cgroupName))
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
-            try? base.child(name).kill()
-            litter.append(name)
+            guard let cgroup = try? base.child(name) else { continue }
+            if let instance = unreported(cgroup, name) {
+                enter(instance)
+            } else {
+                try? cgroup.kill()
+            }
+        }
+        // The cgroups of the others stay until a supervisor has looked: what it ordered and finds one
+        // of may have run.
+        strays = true
+    }
+
+    /// Cloned into its cgroup by one that did not live to write it down. Its number stands in the
+    /// cgroup's name, and of its processes the first leads a session.
+    private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
+        guard let dash = name.lastIndex(of: "-"),
+            let number = UInt64(name[name.index(after: dash)...]),
+            instances[number] == nil,
+            let leader = (try? cgroup.processes())?.first(where: {
+                ProcessTable.entry(of: $0)?.session == $0
+            })
+        else { return nil }
+        return living(
+            Ledger.Entry(
+                number: number, app: String(name[..<dash].dropFirst("app-".count)), pid: leader,
+                startTicks: 0))
+    }
+
+    /// Those of instances that nobody knows any more.
+    func removeStrays() {
+        strays = false
+        let kept = Set(instances.values.compactMap(\.group.cgroupName))
+        for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
+            _ = try? subtree.cgroup?.removeChild(name)
         }
     }
 

@@ -37,6 +37,8 @@ public final class Spawner {
     let exits: ProcessExits
     /// Adopted instances whose parent has not waited for them yet, and until when we wait for that.
     var unreaped: [UInt64: UInt64] = [:]
+    /// There may be cgroups of nobody's.
+    var strays = false
     /// Adopted instances of whose last processes nothing tells us.
     var lingering: Set<UInt64> = []
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.

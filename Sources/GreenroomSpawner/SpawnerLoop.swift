@@ -46,6 +46,7 @@ extension Spawner {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
         removeLitter()
+        if strays { removeStrays() }
         subtree.remove()
         ledger?.delete()
         _ = unsafe unlink(options.statePath)
@@ -68,6 +69,7 @@ extension Spawner {
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
+        if strays, supervisor?.saidHello == true { removeStrays() }
         OwnMemory.dropText()
     }
 

@@ -9,6 +9,8 @@ public struct SpawnerOptions: Sendable {
     public var isPrivate = false
     /// Behaves as on a host without cgroups.
     public var avoidsCgroups = false
+    /// It is to keep a unit's cgroup, and nothing else.
+    public var isHolder = false
     /// The unit whose cgroup, beside ours, was delegated for the instances; nil: ours was.
     public var cgroup: String?
     /// systemd executed it and delegated its cgroup.
@@ -53,6 +55,7 @@ public struct SpawnerOptions: Sendable {
                                    $XDG_RUNTIME_DIR, or for root under /run
           --cgroup UNIT            run apps in the cgroup of this unit, which is beside our own and
                                    delegated; initially in our own
+          --hold                   be the process of that unit, and do nothing
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
           --version                show the version
@@ -80,6 +83,7 @@ public struct SpawnerOptions: Sendable {
         var avoidsCgroups = false
         var succession: CInt?
         var cgroup: String?
+        var isHolder = false
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -94,6 +98,7 @@ public struct SpawnerOptions: Sendable {
                     throw UsageError(message: "--cgroup needs the name of a unit")
                 }
                 cgroup = value
+            case "--hold": isHolder = true
             case "--private": isPrivate = true
             case "--no-cgroups": avoidsCgroups = true
             case "--help": return nil
@@ -108,6 +113,7 @@ public struct SpawnerOptions: Sendable {
         options.succession = succession
         options.avoidsCgroups = avoidsCgroups
         options.cgroup = cgroup
+        options.isHolder = isHolder
         return options
     }
 

@@ -83,16 +83,24 @@ struct Recovery {
             return supervisor.launcher.spawn(
                 record.instance, of: record.app, for: .prewarm(record.environmentKey))
         }
-        if record.state == .launching, record.launchedAt == nil {
-            supervisor.instances.endUnreported(record.instance, of: record.app)
+        if record.state == .launching, record.launchedAt == nil, !record.isResuming {
+            if supervisor.instances.endUnreported(record.instance, of: record.app) {
+                // Said to have failed, it would be launched again, and might run twice.
+                supervisor.handle(.spawned(record.instance))
+                return ended(record)
+            }
             supervisor.handle(
                 .spawnFailed(
                     record.instance,
                     SpawnFailure(stage: "reaching the spawner", errno: ECANCELED)))
         } else {
-            supervisor.handle(.exited(record.instance, .unknown))
-            supervisor.handle(.emptied(record.instance))
+            ended(record)
         }
+    }
+
+    private func ended(_ record: GreenroomLifecycle.InstanceRecord) {
+        supervisor.handle(.exited(record.instance, .unknown))
+        supervisor.handle(.emptied(record.instance))
     }
 
     private func report(_ entry: GreenroomSpawner.InstanceRecord) {

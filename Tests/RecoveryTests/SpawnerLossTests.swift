@@ -128,7 +128,7 @@ import Testing
 
     @Test func `apps outlive the spawner without cgroups, too`() throws { try survives(.asNobody) }
 
-    @Test func `what a spawner started and did not live to report does not run on`() throws {
+    @Test func `what a spawner started and did not live to report is adopted`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)
         let client = try daemon.client()
@@ -149,17 +149,21 @@ import Testing
         }
         let directory = "\(base)/app-\(app)-\(launching.instance)"
         #expect(mkdir(directory, 0o755) == 0)
-        let unknown = try ChildProcess(ChildRequest("/bin/sleep", arguments: ["sleep", "1000"]))
+        var request = ChildRequest("/bin/sleep", arguments: ["sleep", "1000"])
+        request.newSession = true
+        let unknown = try ChildProcess(request)
         try Array("\(unknown.pid)".utf8).withUnsafeBytes {
             let file = open(directory + "/cgroup.procs", O_WRONLY)
             defer { close(file) }
             guard write(file, $0.baseAddress, $0.count) > 0 else { throw TestError("joining") }
         }
         Glibc.kill(old, SIGKILL)
-        let failure = control { _ = try client.reply(to: .launch(call)) }
-        guard case .spawnFailed? = failure else { throw TestError("\(failure, default: "none")") }
+        guard case .launched(let launched) = try client.reply(to: .launch(call)) else {
+            throw TestError("another reply")
+        }
+        #expect(launched.processId == unknown.pid)
+        try client.change(.kill, launched.instance)
         #expect(try unknown.waitForExit() == .signal(SIGKILL))
-        rmdir(directory)
         #expect(Processes.isAlive(running.processId!))
         try client.change(.kill, running.instance)
     }

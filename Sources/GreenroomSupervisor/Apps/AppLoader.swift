@@ -120,9 +120,10 @@ final class AppLoader {
         let entryManifests = desktopApps(
             Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
             known, shared, &result)
-        manifests = withoutCircles(
-            unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
-            &result) + entryManifests
+        manifests =
+            withoutCircles(
+                unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
+                &result) + entryManifests
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
                 guard var app = try install(manifest, file.isEntry, shared) else { continue }

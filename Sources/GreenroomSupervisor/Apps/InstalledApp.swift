@@ -66,6 +66,15 @@ struct InstalledApp: Sendable {
     /// What the daemon listens on for it.
     var sockets: [SocketSpecification]
 
+    /// What a process gets of `arguments` before it is paused. A program's main has not run by then; an
+    /// app made with an SDK runs its own, which may be a script of an interpreter's.
+    var wordsBeforePause: ArraySlice<String> {
+        switch kind {
+        case .program: arguments.prefix(1)
+        case .applicationKit: arguments[...]
+        }
+    }
+
     var readyCondition: ReadyCondition { description.readyCondition }
 
     /// What an SDK app may be asked for, and shows.

@@ -54,7 +54,10 @@ final class InstanceTable {
         let identifier = InstanceIdentifier(record.instance)
         let cgroup = record.cgroupName.flatMap { try? cgroups?.child($0) }
         let instance = Instance(
-            identifier: identifier, app: AppIdentifier(record.app), pid: record.pid,
+            identifier: identifier,
+            // A name read from a cgroup is not the whole truth.
+            app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(record.app),
+            pid: record.pid,
             process: record.process, cgroup: cgroup, cgroupName: record.cgroupName,
             channel: record.channel)
         instance.cgroupParent = cgroup == nil ? nil : cgroups
@@ -91,17 +94,23 @@ final class InstanceTable {
         }
     }
 
-    /// An instance that nobody reported may run all the same: its spawner may have died between
+    /// An instance that nobody reported may have run all the same: its spawner may have died between
     /// making it and saying so. Its cgroup was made before, under a name that we know.
-    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) {
+    ///
+    /// - Returns: true if there was one.
+    @discardableResult
+    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
+        var mayHaveRun = false
         let name = SpawnSpecification.cgroupName(
             app: app.rawValue, instance: identifier.rawValue)
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
             guard let cgroup = try? parent.child(name) else { continue }
+            mayHaveRun = true
             try? cgroup.kill()
             // Not yet empty, it stays as litter.
             _ = try? parent.removeChild(name)
         }
+        return mayHaveRun
     }
 
     // MARK: Acts

@@ -167,8 +167,9 @@ final class Launcher {
             descriptors.append(directory.rawValue)
         }
         let arguments =
-            instance.argumentPrefix.count > 1
-            ? instance.argumentPrefix + context.arguments.dropFirst() : context.arguments
+            instance.argumentPrefix.count > app.wordsBeforePause.count
+            ? instance.argumentPrefix + context.arguments.dropFirst(app.wordsBeforePause.count)
+            : context.arguments
         let environment =
             if app.description.hasSockets {
                 try StringList(
@@ -220,7 +221,7 @@ final class Launcher {
         }
     }
 
-    /// argv[0] alone, no argument of anybody; the environment as far as it is read before main.
+    /// No argument of any client; the environment as far as it is read before main.
     private func prewarm(_ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey)
     {
         var environment = app.environment
@@ -247,7 +248,7 @@ final class Launcher {
         }
         guard
             var specification = specification(
-                instance, app, StringBlock(app.arguments.prefix(1)), StringBlock(environment),
+                instance, app, StringBlock(app.wordsBeforePause), StringBlock(environment),
                 takesOutput: false)
         else { return failOverStrings(instance) }
         specification.wantsChannel = true
