@@ -8,6 +8,7 @@
 #   make bench                       figures beside their C references, from a release build
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
+#   make torture [KILLS=500] [SECONDS=600] [SEED=]   clients at work while both daemons are killed
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
@@ -28,6 +29,7 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+KILLS      ?= 500
 # (SECONDS itself is also the shell's clock.)
 FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
@@ -46,7 +48,8 @@ include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
-    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb
+    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
+    torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -99,6 +102,11 @@ snapshots: build
 	@git --no-pager diff --stat -- Tests Sources/Documentation
 test-deb: deb
 	@Tests/packages/run
+torture: build
+	@Tests/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
+	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
+test-vm: release
+	@Tests/vm/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -134,7 +142,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom.slice
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
 VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
     Sources/GreenroomCommands/Greenroomctl.swift)
 units:

@@ -49,7 +49,7 @@ final class SpawnerEvents {
             supervisor.handle(.exited(identifier, ExitStatus(status)))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
-        case .welcome, .instance, .kept: break
+        case .welcome, .instance, .kept, .ending: break
         }
     }
 
@@ -211,6 +211,7 @@ extension ExitStatus {
         case .exited(let code): self = .exited(UInt8(truncatingIfNeeded: code))
         case .signaled(let signal, let coreDumped):
             self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
+        case .unknown: self = .unknown
         }
     }
 }
