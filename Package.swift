@@ -169,7 +169,8 @@ let package = Package(
             name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
+            name: "GreenroomLinuxTests",
+            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "EligibilityTests",
@@ -181,7 +182,9 @@ let package = Package(
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSpawnerTests",
-            dependencies: ["GreenroomSpawner", "GreenroomLinux", "greenroom-spawner"],
+            dependencies: [
+                "GreenroomSpawner", "GreenroomLinux", "TestSupport", "greenroom-spawner",
+            ],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomCommandsTests",
@@ -203,7 +206,8 @@ let package = Package(
             name: "ApplicationTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "application-probe", "greenroomd", "greenroom-spawner",
+                "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
+                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

@@ -121,6 +121,7 @@ extension Lifecycle {
         guard directory[app]?.record.startAt != nil else { return }
         updateApp(app) { $0.startAt = nil }
         reviewSocket(of: app)
+        standingChanged(of: app)
     }
 
     /// A launch does not get as far as an instance. The daemon's own is tried again.
@@ -154,10 +155,12 @@ extension Lifecycle {
         }
     }
 
-    /// A client ends it: what is due and what waits in the daemon's name is dropped.
-    mutating func cancelStart(_ app: AppIdentifier) {
+    /// A client ends it: what is due and what waits is dropped.
+    ///
+    /// - Parameter isAll: what waits for clients too, not only for the daemon.
+    mutating func cancelStart(_ app: AppIdentifier, isAll: Bool) {
         clearStart(app)
-        dropAutomaticHeld(app)
+        if isAll { refuseHeld(app, .cancelled(app)) } else { dropAutomaticHeld(app) }
         standingChanged(of: app)
     }
 

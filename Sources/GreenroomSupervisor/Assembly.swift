@@ -31,12 +31,14 @@ public final class Daemon {
     private let timers: AppTimers
     private let significantTime: SignificantTime
     private let paths: AppPaths
+    private let machine: MachineEvents
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
     private var listener: ControlListener?
     private var sources: [EventSource] = []
     private var spawnerRetry: EventSource?
+    private var stopDeadline: EventSource?
 
     /// Everything up to the point where clients can connect. Throws what a person must mend.
     public init(options given: Options, environment: [String]) throws {
@@ -59,7 +61,7 @@ public final class Daemon {
         let memory = try SharedMemory(mapping: greeting.welcome.state)
         guard memory.byteCount >= RuntimeState.byteCount else {
             throw StartError(
-                "the running spawner is of another version; restart greenroom-apps.service")
+                "the running spawner is of another version; restart greenroom-spawner.service")
         }
         var contents = RuntimeState.Contents()
         let state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
@@ -105,6 +107,7 @@ public final class Daemon {
                 runtimeDirectory: options.runtimeDirectory))
         significantTime = try SignificantTime(reporter: reporter)
         paths = AppPaths(reporter: reporter)
+        machine = MachineEvents(supervisor: supervisor, catalog: catalog)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
@@ -165,6 +168,11 @@ public final class Daemon {
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        reporter.launchIdentifier = { [unowned supervisor] in
+            supervisor.lifecycle.instance($0)?.launchIdentifier
+        }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.begin()
         supervisor.handle(.restored)
         try open(
             ControlListener.Limits(
@@ -179,6 +187,7 @@ public final class Daemon {
             reporter.failed("setting up the watchdog", error)
         }
         Notify.ready(status: statusText)
+        machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         return LoopActor.shared.loop.run()
@@ -252,7 +261,11 @@ public final class Daemon {
             control.degraded = [note]
             reporter.sayOnce(note.text)
         }
-        link.onMessage = { [unowned self] in spawnerEvents.handle($0) }
+        link.onMessage = { [unowned self] message in
+            // With its apps goes their supervisor. (Requires= would also end us with a crash.)
+            if case .ending = message, isSpawnerManaged { return stop() }
+            spawnerEvents.handle(message)
+        }
         link.onLost = { [unowned self] in spawnerLost() }
     }
 
@@ -270,11 +283,12 @@ public final class Daemon {
         do {
             let (link, greeting) = try SpawnerLink.open(
                 runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
-                mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace)
+                mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace,
+                patience: SpawnerLink.shortPatience)
             let memory = try SharedMemory(mapping: greeting.welcome.state)
             guard memory.byteCount >= RuntimeState.byteCount else {
                 throw StartError(
-                    "the running spawner is of another version; restart greenroom-apps.service")
+                    "the running spawner is of another version; restart greenroom-spawner.service")
             }
             spawnerRetry = nil
             var contents = RuntimeState.Contents()
@@ -351,10 +365,24 @@ public final class Daemon {
     private func stop() {
         Notify.stopping(status: "stopping")
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
-        supervisor.onEmpty = { [unowned self] in
-            spawner.onLost = { LoopActor.shared.loop.exit(0) }
-            spawner.send(.shutDown(graceMilliseconds: 1000))
-        }
+        // Asked a second time: now, and who has not ended is killed.
+        guard !supervisor.lifecycle.isShuttingDown else { return endSpawner(graceMilliseconds: 0) }
+        supervisor.onEmpty = { [unowned self] in endSpawner(graceMilliseconds: 1000) }
         supervisor.handle(.shutdownRequested)
+        endLater(after: supervisor.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {
+            [unowned self] in endSpawner(graceMilliseconds: 0)
+        }
+    }
+
+    private func endSpawner(graceMilliseconds: UInt32) {
+        // Not known to live, or deaf: then what it has not done, nobody can.
+        guard launcher.spawner != nil else { return LoopActor.shared.loop.exit(0) }
+        spawner.onLost = { LoopActor.shared.loop.exit(0) }
+        endLater(after: .seconds(5)) { LoopActor.shared.loop.exit(0) }
+        spawner.send(.shutDown(graceMilliseconds: graceMilliseconds))
+    }
+
+    private func endLater(after delay: Duration, _ body: @escaping @LoopActor () -> Void) {
+        stopDeadline = try? LoopActor.timer(after: delay, body)
     }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -169,6 +170,7 @@ final class ApplicationChannels {
 
     func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
         guard let app = supervisor.instances[instance]?.app else { return }
+        letHear(instance)
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
             var connection = SceneConnection(session: session, cookie: pending.cookie)
@@ -184,6 +186,15 @@ final class ApplicationChannels {
             guard let transition = AppEvent.SceneTransition(pending.step) else { return }
             send(.scene(transition, session: session, cookie: pending.cookie), to: instance)
         }
+    }
+
+    /// Its terminal's ^Z has stopped it, and it could not answer: it goes on until the freezer has it.
+    private func letHear(_ instance: InstanceIdentifier) {
+        guard supervisor.lifecycle.instance(instance)?.isAttached == true,
+            let pid = supervisor.instances.pid(of: instance),
+            ProcessTable.entry(of: pid)?.isStopped == true
+        else { return }
+        _ = supervisor.instances.signal(SIGCONT, to: instance)
     }
 
     func notify(_ instance: InstanceIdentifier, _ notice: Notice) {
@@ -244,7 +255,8 @@ final class ApplicationChannels {
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
     private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
-        guard let channel = supervisor.instances[identifier]?.channel else { return }
+        guard let instance = supervisor.instances[identifier], let channel = instance.channel
+        else { return }
         do {
             let directory = event.carriesCredentials ? credentials.directory(of: identifier) : nil
             _ = try channel.send(
@@ -252,7 +264,8 @@ final class ApplicationChannels {
                 descriptors: directory.map { [$0.rawValue] } ?? [])
             withExtendedLifetime(directory) {}
         } catch {
-            supervisor.reporter.say(.warning, "telling instance \(identifier): \(error)")
+            supervisor.reporter.say(
+                .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)
         }
     }
 
@@ -299,7 +312,8 @@ final class ApplicationChannels {
         supervisor.reporter.say(
             .warning,
             "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
-                + "move long work off it, or into afterLaunch")
+                + "move long work off it, or into afterLaunch", of: instance.app,
+            instance.identifier)
     }
 
     // MARK: What apps ask for

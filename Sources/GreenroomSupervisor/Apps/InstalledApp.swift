@@ -51,6 +51,8 @@ struct InstalledApp: Sendable {
     var noNewPrivileges: Bool
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement?
+    /// Its filter's, without which a paused instance cannot take a terminal.
+    var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
     var cgroupSettings: [SpawnSpecification.CgroupSetting]
     /// The keys of [Sandbox] and [Resources] that are set, for people.

@@ -128,6 +128,13 @@ final class Launcher {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel,
             let app = catalog[instance.app], let context = context(of: request, for: app)
         else { return supervisor.handle(.channelLost(identifier)) }
+        if context.takesTerminal, let call = app.callForbiddenOnTerminal {
+            supervisor.reporter.say(
+                .notice,
+                "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "
+                    + "which a paused instance needs to take a terminal")
+            return supervisor.handle(.channelLost(identifier))
+        }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
         // Before the order to go: main may look at its score at once, and must see what a cold launch
@@ -150,7 +157,8 @@ final class Launcher {
             withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
-            supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
+            supervisor.reporter.say(
+                .warning, "resuming \(instance.app): \(error)", of: instance.app, identifier)
             supervisor.handle(.channelLost(identifier))
         }
     }
@@ -213,7 +221,8 @@ final class Launcher {
 
     private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
         var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
-        if context.takesTerminal { flags.formUnion([.newSession, .controllingTerminal]) }
+        // It leads a session of its own since it was spawned.
+        if context.takesTerminal { flags.insert(.controllingTerminal) }
         return flags
     }
 
