@@ -16,6 +16,8 @@ struct PendingLaunch: Hashable, Sendable {
     var request: RequestIdentifier
     var launch: LaunchRequest
     var waiters: [LaunchWaiter]
+    /// Names of launches that joined it, to be remembered by the instance that serves it.
+    var joined: [LaunchIdentifier] = []
     /// Paused instances tried so far.
     var resumeAttempts = 0
 }

@@ -57,7 +57,11 @@ public struct Lifecycle: Hashable, Sendable {
     var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
     /// `Event.restored` has come: what starts by itself may.
     var isRestored = false
+    /// From `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
+    var isRestoring = false
     var socketReviews: Set<AppIdentifier> = []
+    /// Apps that became ready or ended in this event, for those that wait for them, and why.
+    var standingReviews: [AppIdentifier: ExitReason?] = [:]
 
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
@@ -79,6 +83,7 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
+        reviewStandings()
         refill(looking: event.refillEffort)
         reviewSockets()
         return takeEffects()

@@ -10,16 +10,24 @@
 struct RefillQueue: Hashable, Sendable {
     private var order: [AppIdentifier] = []
     private var known: Set<AppIdentifier> = []
+    /// Those before it have been taken; they are cleared away once they are half of all, so that
+    /// taking one costs the same however many wait.
+    private var first = 0
 
-    var count: Int { order.count }
+    var count: Int { order.count - first }
 
     mutating func append(_ app: AppIdentifier) {
         if known.insert(app).inserted { order.append(app) }
     }
 
     mutating func popFirst() -> AppIdentifier? {
-        guard !order.isEmpty else { return nil }
-        let app = order.removeFirst()
+        guard first < order.count else { return nil }
+        let app = order[first]
+        first += 1
+        if first * 2 >= order.count {
+            order.removeFirst(first)
+            first = 0
+        }
         known.remove(app)
         return app
     }

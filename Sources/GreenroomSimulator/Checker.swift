@@ -43,6 +43,8 @@ struct Checker: Sendable {
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
     var frontsMayDiffer = false
+    /// Sent to the background by the event being handled.
+    var displaced: Set<InstanceIdentifier> = []
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
@@ -69,7 +71,10 @@ struct Checker: Sendable {
     // MARK: Saving
 
     mutating func save(_ record: InstanceRecord) throws(Violation) {
-        if let old = saved[record.instance] { count(old, -1) }
+        if let old = saved[record.instance] {
+            count(old, -1)
+            if !old.inBackground && record.inBackground { displaced.insert(record.instance) }
+        }
         saved[record.instance] = record
         count(record, 1)
         touched.insert(record.instance)
@@ -112,6 +117,10 @@ struct Checker: Sendable {
         pressure = .none
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }
+        // Saved, and perhaps told: it is told again, whatever is wanted by then.
+        for record in saved.values {
+            if let pending = record.conversation?.pending { told[record.instance] = pending.cookie }
+        }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }

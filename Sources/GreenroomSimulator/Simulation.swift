@@ -107,6 +107,9 @@ struct Simulation: Sendable {
             perform(effect)
         }
         try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
+        for group in ["seat0", "seat1"] {
+            try checker.checkHolder(core.foreground(of: group), of: group)
+        }
         if crashAt != nil { try restart(isClean: true) }
     }
 

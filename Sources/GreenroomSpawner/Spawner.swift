@@ -28,14 +28,19 @@ public final class Spawner {
     var aloneSince: UInt64
     /// Nobody could be accepted; not to be tried again at once.
     var isDeaf = false
-    /// Names of the cgroups that are to be removed.
-    var litter: [String] = []
+    /// The cgroups that are to be removed.
+    var litter: [Litter] = []
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 
     struct Supervisor {
         let stream: PacketStream
         var saidHello = false
+    }
+
+    struct Litter {
+        let cgroup: String
+        var tries = 0
     }
 
     enum Ending: Equatable {

@@ -31,8 +31,8 @@ final class Reporter {
             journal.log(
                 .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
             publish(.stateChanged, app, instance) {
-                $0.from = Control.ExecutionState(from)
-                $0.to = Control.ExecutionState(to)
+                $0.from = .known(.init(from))
+                $0.to = .known(.init(to))
             }
             scheduleStatus()
         case .launched(_, let launch, let app, let outcome):
@@ -44,8 +44,8 @@ final class Reporter {
                 ], as: .launched(Control.LaunchKind(outcome.kind)))
             publish(.launched, app, outcome.instance) {
                 $0.launchIdentifier = launch.rawValue
-                $0.launchKind = Control.LaunchKind(outcome.kind)
-                $0.coldReason = outcome.coldReason.map(Control.ColdReason.init)
+                $0.launchKind = .known(.init(outcome.kind))
+                $0.coldReason = outcome.coldReason.map { .known(.init($0)) }
             }
         case .exited(let ended): exited(ended)
         case .reclaimed(let instance, let app, let bytes, let pressure):
@@ -78,7 +78,7 @@ final class Reporter {
         case .sceneChanged(let instance, let app, let scene, let activation):
             publish(.sceneChanged, app, instance) {
                 $0.session = scene.description
-                $0.activation = Control.ActivationState(activation)
+                $0.activation = .known(.init(activation))
             }
         case .slowStep(let instance, let app, let step, let scene):
             say(step, of: app, instance, .warning, "has not returned after half its time")
