@@ -151,7 +151,8 @@ let package = Package(
         .testTarget(
             name: "DesktopEntryTests", dependencies: ["DesktopEntry"], swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
+            name: "GreenroomManifestTests",
+            dependencies: ["GreenroomManifest", "TestSupport", "UnitFile"],
             swiftSettings: relaxed),
         .testTarget(
             name: "VarlinkTests",
@@ -199,13 +200,14 @@ let package = Package(
 
         // Apps that speak the channel, through the whole daemon.
         .executableTarget(
-            name: "application-probe", dependencies: ["GreenroomAppChannel"],
+            name: "application-probe", dependencies: ["GreenroomAppChannel", "GreenroomLinux"],
             path: "Tests/ApplicationProbe", swiftSettings: relaxed),
         .testTarget(
             name: "ApplicationTests",
             dependencies: [
-                "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
-                "greenroomd", "greenroom-spawner",
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
+                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

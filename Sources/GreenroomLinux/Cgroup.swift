@@ -14,6 +14,17 @@ public struct Cgroup: Sendable {
         directory = try FileDescriptor.open(path, Self.directoryFlags)
     }
 
+    /// Whether it is the cgroup that /proc/PID/cgroup calls by this path.
+    public func isAt(_ path: String) -> Bool {
+        guard
+            let mount = try? CgroupLocation.mountPoint(
+                mountinfo: try SmallFile.text(of: "/proc/self/mountinfo"))
+        else { return false }
+        var (own, named) = (Glibc.stat(), Glibc.stat())
+        return unsafe fstat(directory.rawValue, &own) == 0 && stat(mount + path, &named) == 0
+            && own.st_dev == named.st_dev && own.st_ino == named.st_ino
+    }
+
     /// A cgroup below this one that exists.
     public func child(_ name: String) throws(SystemError) -> Cgroup {
         Cgroup(directory: try directory.open(name, Self.directoryFlags))

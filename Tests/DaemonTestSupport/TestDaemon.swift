@@ -101,7 +101,8 @@ public final class TestDaemon {
         var request = ChildRequest(
             program,
             arguments: [
-                program, "--runtime-directory", runtimeDirectory, "--apps", appDirectory,
+                program, "--runtime-directory", runtimeDirectory, "--state-directory",
+                directory.path + "/state", "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
@@ -182,7 +183,8 @@ public final class TestDaemon {
             }
             let left = processes.filter { $0 != process.pid }
             if !left.isEmpty {
-                Issue.record("left by the daemon: \(left.map(Processes.description(of:))) \(log)")
+                let descriptions = left.map(Processes.description(of:))
+                Issue.record("left by the daemon: \(descriptions) \(log)")
             }
         }
         process = nil

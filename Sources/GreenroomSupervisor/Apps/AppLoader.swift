@@ -206,7 +206,7 @@ final class AppLoader {
         _ failure: LoadFailure, of manifest: AppManifest, _ reporter: Reporter,
         _ result: inout Result
     ) {
-        reporter.say(.error, "\(manifest.file): \(failure.message)")
+        reporter.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
         result.faults.append(
             .init(file: manifest.file, line: 0, column: 0, message: failure.message))
         if let program = manifest.command.first, program.hasPrefix("/") {
@@ -283,7 +283,7 @@ final class AppLoader {
     private func digestOfWorld(_ apps: [InstalledApp], _ shared: Shared) -> UInt64 {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
-            "\(user) \(unsafe access("/run/user/\(user)", F_OK) == 0)"
+            "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
         }
         return PoolEnvironment.digest(
             files + sessions + ["\(shared.hasShim)"] + (shared.terminal ?? []))
@@ -463,6 +463,8 @@ final class AppLoader {
         // the next supervisor, which knows no former app to count from: hence a digest.
         app.application = manifest.application
         app.timer = manifest.timer
+        app.path = manifest.path
+        app.credentials = manifest.credentials
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
@@ -575,6 +577,7 @@ final class AppLoader {
             dependencies: manifest.dependencies.map(Dependencies.init),
             hasSockets: manifest.socket != nil)
         description.user = account.user
+        description.session = Self.group(ofUser: account.user)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

@@ -82,6 +82,8 @@ struct InstalledApp: Sendable {
     /// What an SDK app may be asked for, and shows.
     var application = AppManifest.Application()
     var timer: AppManifest.Timer?
+    var path: AppManifest.PathTriggers?
+    var credentials: [AppManifest.Credential] = []
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }

@@ -134,6 +134,10 @@ extension ControlHandler {
                 reason: "\(app) has no scene session \(scene); \"greenroomctl status \(app)\" "
                     + "shows those that are connected")
         case .tooManyScenes(_, let limit): .limitExceeded(what: "scenes", limit: limit)
+        case .cancelled(let app):
+            .refused(
+                code: "cancelled",
+                reason: "\(app) was ended by a client while its launch waited for other apps")
         }
     }
 
