@@ -44,7 +44,7 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     static let patience: Int32 = 10_000
     /// The same while clients wait for us as well: it is tried again.
-    static let shortPatience: Int32 = 500
+    static let shortPatience: Int32 = 2_000
 
     let process: pid_t?
 
@@ -130,6 +130,9 @@ final class SpawnerLink {
             PollEntry(child.process.descriptor.rawValue, CInt(POLLIN)),
         ]
         guard try PollEntry.wait(&entries, milliseconds: patience) > 0, entries[0].isReady else {
+            // Two of them at work are worse than none.
+            _ = try? child.process.send(signal: SIGKILL)
+            _ = try? child.process.wait()
             throw Unavailable(
                 description: "\(spawnerPath) did not become ready; its message is above")
         }
