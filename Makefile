@@ -2,6 +2,7 @@
 # each target first sets up what it needs. GNU make 4.3.
 #
 #   make demo                        cold against prewarmed on real programs, and one app's whole life
+#   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
@@ -46,8 +47,9 @@ export SWIFT_BACKTRACE := enable=no
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
-    test-tsan setup setup-demo build release clean units install-dev deb test-deb torture test-vm
+.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
+    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
+    torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -76,6 +78,13 @@ release: setup $(SHIM)
 	@install -s -m 755 .build/daemon/release/greenroomd .build/static/release/greenroom-spawner \
 	    .build/static/release/greenroomctl $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
+
+# Apps made with ApplicationKit, which `make demo` shows.
+SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
+samples: release
+	@for product in $(SAMPLES); do $(SWIFT) build -c release --scratch-path .build/daemon \
+	    --static-swift-stdlib --product $$product; done
+	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix .build/daemon/release/,$(SAMPLES))
 
 # --- Testing.
 test: build
@@ -118,8 +127,10 @@ docs: setup
 fuzz: setup
 	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
-demo: setup-demo release
+demo: setup-demo release samples
 	@Tests/demo/demo.sh $(PRODUCT)
+demo-systemd: setup release
+	@Tests/demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
@@ -144,6 +155,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $(addprefix $(PRODUCT)/samples/,$(SAMPLES))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
@@ -159,7 +171,9 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
-	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
+	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; \
+	    sed -i 's|/usr/local/lib/greenroom/|$(LIBEXECDIR)/|' \
+	        $(DESTDIR)$(DOCDIR)/apps/$$(basename $$app); done
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 

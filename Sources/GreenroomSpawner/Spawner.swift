@@ -28,8 +28,8 @@ public final class Spawner {
     var aloneSince: UInt64
     /// Nobody could be accepted; not to be tried again at once.
     var isDeaf = false
-    /// Names of the cgroups that are to be removed.
-    var litter: [String] = []
+    /// The cgroups that are to be removed.
+    var litter: [Litter] = []
     /// Nil where the runtime directory takes no file: then nothing outlives us but processes.
     var ledger: Ledger?
     /// The state file is of this boot, and what it says may be true.
@@ -47,6 +47,11 @@ public final class Spawner {
     struct Supervisor {
         let stream: PacketStream
         var saidHello = false
+    }
+
+    struct Litter {
+        let cgroup: String
+        var tries = 0
     }
 
     enum Ending: Equatable {

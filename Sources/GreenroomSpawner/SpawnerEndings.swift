@@ -74,14 +74,23 @@ extension Spawner {
     /// Its cgroup is empty; it goes when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
-        litter.append(name)
+        discard(cgroup: name)
+    }
+
+    func discard(cgroup name: String) {
+        litter.append(Litter(cgroup: name))
         if litter.count >= SpawnerLimits.litterCount { removeLitter() }
     }
 
+    /// What is still there is tried again, but not for ever: an app can make what we cannot remove.
     func removeLitter() {
-        // One that cannot be removed (an app made cgroups in it) does no harm.
-        for name in litter { _ = try? subtree.cgroup?.removeChild(name) }
-        litter = []
+        var remaining: [Litter] = []
+        for var item in litter {
+            if (try? subtree.cgroup?.removeTree(item.cgroup)) != false { continue }
+            item.tries += 1
+            if item.tries < SpawnerLimits.litterTries { remaining.append(item) }
+        }
+        litter = remaining
     }
 
     /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it. Asked again, it

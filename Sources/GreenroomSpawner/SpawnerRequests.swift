@@ -65,6 +65,10 @@ extension Spawner {
             enter(instance)
             tell(.spawned(instance.record))
         } catch {
+            // Already gone, as a rule, but for what the child had begun to make in it.
+            if subtree.cgroup != nil, instances[number] == nil {
+                discard(cgroup: Subtree.name(app: specification.app, instance: number))
+            }
             tell(.spawnFailed(instance: number, error))
         }
     }

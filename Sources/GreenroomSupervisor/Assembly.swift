@@ -28,7 +28,10 @@ public final class Daemon {
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
     private let staleness: StalenessWatcher
-    private let timers = AppTimers()
+    private let timers: AppTimers
+    private let significantTime: SignificantTime
+    private let paths: AppPaths
+    private let machine: MachineEvents
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -102,25 +105,53 @@ public final class Daemon {
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
                 daemonEnvironment: environment), staleness: staleness)
+        timers = AppTimers(
+            memory: TimerMemory(
+                stateDirectory: options.stateDirectory,
+                runtimeDirectory: options.runtimeDirectory))
+        significantTime = try SignificantTime(reporter: reporter)
+        paths = AppPaths(reporter: reporter)
+        machine = MachineEvents(supervisor: supervisor, catalog: catalog)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
-        let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
+        let applications = ApplicationChannels(
+            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
+            paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+        }
+        paths.launch = { [unowned self] in control.launchForPath($0) }
+        paths.isRunning = { [unowned self] app in
+            supervisor.lifecycle.instances(of: app).contains {
+                $0.launchedAt != nil && $0.state != .notRunning && $0.state != .suspended
+                    || $0.state == .launching
+            }
+        }
+        let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
+        supervisor.onLock = { [unowned self] user, isLocked in
+            do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
+                reporter.say(.error, "remembering who is locked: \(error)")
+            }
+            if !isLocked { supervisor.applications.becameUnlocked(user) }
         }
         timers.launch = { [unowned self] in control.launchForTimer($0) }
+        significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
+        significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
         applications.open = { [unowned self] in control.openURL($0, from: $1) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
-        instances.onRelease = { instance in
+        instances.onRelease = { [unowned self] instance in
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
+                paths.look(at: app)
+            }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reload() }
@@ -130,14 +161,22 @@ public final class Daemon {
             reporter.statusText = { [unowned self] in statusText }
         }
 
+        // Before anything is launched.
+        for user in locked.users { supervisor.handle(.lockChanged(user: user, isLocked: true)) }
         use(spawner, greeting)
         supervisor.sockets.inherit(greeting.kept)
         installer.reload()
         supervisor.sockets.dropUnclaimed()
         recovery.reconcile(contents.instances, with: greeting.instances)
+        applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        reporter.launchIdentifier = { [unowned supervisor] in
+            supervisor.lifecycle.instance($0)?.launchIdentifier
+        }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.begin()
         supervisor.handle(.restored)
         try open(
             ControlListener.Limits(
@@ -152,6 +191,7 @@ public final class Daemon {
             reporter.failed("setting up the watchdog", error)
         }
         Notify.ready(status: statusText)
+        machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         return LoopActor.shared.loop.run()

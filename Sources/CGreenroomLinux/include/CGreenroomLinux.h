@@ -160,6 +160,8 @@ int gr_pidfd_send_signal(int pidfd, int signal);
 int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status);
 /* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */
 int32_t gr_wait_any(bool reap, int *code, int *status);
+/* A timerfd(2) that never comes due, and whose read(2) fails with ECANCELED once the clock was set. */
+int gr_clock_watch(void);
 /* PIDFD_GET_INFO of a process that need not be a child: 1 and its wait(2) status once it was reaped,
    0 before that, -1 and ENOTTY or EINVAL where the kernel is older than 6.13, ESRCH without an answer. */
 int gr_pidfd_exit(int pidfd, int *status);

@@ -40,8 +40,11 @@ final class InstanceTable {
             // By its whole path: anybody may give a cgroup of his own that last name.
             let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
-        let name = path[path.index(after: slash)...]
-        return table.values.first { $0.cgroupName.map { name == $0 } ?? false }
+        // A user can name a cgroup of their own as they like: it must be the same directory.
+        return table.values.first { instance in
+            instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
+                && instance.cgroup?.isAt(path) ?? false
+        }
     }
 
     /// Where the instances' cgroups are, beginning with the mount point.

@@ -145,7 +145,8 @@ final class SpawnerEvents {
             // What a running app did not understand is its own business.
             if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(
-                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
+                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+                of: instance.app, instance.identifier)
             return lost(instance)
         }
         return true
