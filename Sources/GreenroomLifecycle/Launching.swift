@@ -25,6 +25,7 @@ extension Lifecycle {
             return refuse(request, refusal)
         }
         directory[launch.app]!.lastLaunched = now
+        directory[launch.app]!.hintedUntil = nil
         if !launch.isAttached { beginAnew(launch.app) }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
         admit(PendingLaunch(request: request, launch: launch, waiters: [waiter]))

@@ -59,6 +59,8 @@ struct Checker: Sendable {
     var told: [InstanceIdentifier: UInt64] = [:]
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
+    var machine = MachineBooks()
+
     init(policy: Policy) { self.policy = policy }
 
     func require(_ condition: Bool, _ words: @autoclosure () -> String) throws(Violation) {
@@ -108,6 +110,10 @@ struct Checker: Sendable {
         isShuttingDown = false
         isRestoring = true
         pressure = .none
+        machine.quietAt = nil
+        machine.inspectedAt = nil
+        machine.hints = [:]
+        machine.inquiries = []
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }
         for record in saved.values where record.state == .background {

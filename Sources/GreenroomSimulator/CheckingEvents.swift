@@ -6,6 +6,7 @@ extension Checker {
         touched = []
         ending = []
         signalled = []
+        noteMachine(event, at: now)
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -26,7 +27,6 @@ extension Checker {
             forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
         case .exited(let id, let status): noteExit(id, status, now)
-        case .pressureChanged(let level): pressure = level
         case .shutdownRequested: isShuttingDown = true
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
@@ -34,8 +34,12 @@ extension Checker {
         case .lockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .acknowledged, .tracerInspected, .sceneRequested(nil, _, _),
-            .significantTimeChanged:
+            .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
+            .locksInspected, .outOfMemory:
             break
+        case .prepareRequested(let request, let app):
+            owed[request] = event
+            churn[app] = nil
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
             break
