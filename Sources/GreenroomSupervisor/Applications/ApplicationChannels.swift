@@ -205,8 +205,10 @@ final class ApplicationChannels {
         case .significantTimeChange:
             send(.lifecycle(.significantTimeChange, cookie: cookie), to: instance)
         case .protectedDataWillBecomeUnavailable:
+            if toldAvailable[instance] != nil { toldAvailable[instance] = false }
             send(.lifecycle(.protectedDataWillBecomeUnavailable, cookie: cookie), to: instance)
         case .protectedDataDidBecomeAvailable:
+            if toldAvailable[instance] != nil { toldAvailable[instance] = true }
             handOver(to: instance)
             send(.lifecycle(.protectedDataDidBecomeAvailable, cookie: cookie), to: instance)
         case .discardedSessions(let sessions):
