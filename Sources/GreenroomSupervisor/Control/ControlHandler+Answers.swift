@@ -77,8 +77,8 @@ extension ControlHandler {
         case .notRunning(let target): .notRunning(Control.Target(target))
         case .illegalTransition(let instance, let from, let transition):
             .illegalTransition(
-                instance: instance.rawValue, from: Control.ExecutionState(from),
-                to: transition.destination)
+                instance: instance.rawValue, from: .known(.init(from)),
+                to: .known(transition.destination))
         case .ineligible(let app): .ineligible(app: app.rawValue)
         case .backOff(let app, let until):
             .backOff(
@@ -146,6 +146,10 @@ extension ControlHandler {
                 code: "holds_lock",
                 reason: "instance \(instance) holds a file lock (see /proc/locks); suspended, it "
                     + "would make others wait for it")
+        case .cancelled(let app):
+            .refused(
+                code: "cancelled",
+                reason: "\(app) was ended by a client while its launch waited for other apps")
         }
     }
 

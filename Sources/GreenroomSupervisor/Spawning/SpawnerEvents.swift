@@ -50,7 +50,7 @@ final class SpawnerEvents {
             supervisor.handle(.exited(identifier, ExitStatus(status)))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
-        case .welcome, .instance, .kept: break
+        case .welcome, .instance, .kept, .ending: break
         }
     }
 
@@ -146,7 +146,8 @@ final class SpawnerEvents {
             // What a running app did not understand is its own business.
             if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(
-                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
+                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+                of: instance.app, instance.identifier)
             return lost(instance)
         }
         return true
@@ -211,6 +212,7 @@ extension ExitStatus {
         case .exited(let code): self = .exited(UInt8(truncatingIfNeeded: code))
         case .signaled(let signal, let coreDumped):
             self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
+        case .unknown: self = .unknown
         }
     }
 }
