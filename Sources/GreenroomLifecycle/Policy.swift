@@ -39,10 +39,27 @@ public struct AppDescription: Hashable, Sendable {
     public var suspendsInBackground: Bool
     public var readyCondition: ReadyCondition
     /// Own deadlines of the app, where its manifest sets them.
-    public var launchDeadline: Duration?
-    public var backgroundGrace: Duration?
-    public var terminateGrace: Duration?
-    public var prewarmTimeToLive: Duration?
+    public var launchDeadline: Duration? {
+        get { deadlines.launch }
+        set { deadlines.launch = newValue }
+    }
+    public var backgroundGrace: Duration? {
+        get { deadlines.background }
+        set { deadlines.background = newValue }
+    }
+    public var terminateGrace: Duration? {
+        get { deadlines.terminate }
+        set { deadlines.terminate = newValue }
+    }
+    public var prewarmTimeToLive: Duration? {
+        get { deadlines.prewarm }
+        set { deadlines.prewarm = newValue }
+    }
+    private var rareDeadlines: Rare<OwnDeadlines>
+    private var deadlines: OwnDeadlines {
+        get { rareDeadlines.value ?? OwnDeadlines() }
+        set { rareDeadlines = Rare(newValue == OwnDeadlines() ? nil : newValue) }
+    }
     /// The environment of its user's session: what its pool is filled with until a launch or a
     /// prewarm brings another.
     public var environmentKey: EnvironmentKey
@@ -78,16 +95,24 @@ public struct AppDescription: Hashable, Sendable {
         self.isEligible = isEligible
         self.suspendsInBackground = suspendsInBackground
         self.readyCondition = readyCondition
-        self.launchDeadline = launchDeadline
-        self.backgroundGrace = backgroundGrace
-        self.terminateGrace = terminateGrace
-        self.prewarmTimeToLive = prewarmTimeToLive
+        self.rareDeadlines = .none
         self.environmentKey = environmentKey
         self.supervision = Rare(supervision)
         self.autostart = Rare(autostart)
         self.dependencies = Rare(dependencies)
         self.hasSockets = hasSockets
+        self.deadlines = OwnDeadlines(
+            launch: launchDeadline, background: backgroundGrace, terminate: terminateGrace,
+            prewarm: prewarmTimeToLive)
     }
+}
+
+/// Few manifests set any, and four of them are more than the rest of a description.
+private struct OwnDeadlines: Hashable, Sendable {
+    var launch: Duration?
+    var background: Duration?
+    var terminate: Duration?
+    var prewarm: Duration?
 }
 
 /// The daemon-wide defaults and limits. Sources: UIKIT.md's table of what peers publish.

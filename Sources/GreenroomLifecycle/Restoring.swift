@@ -66,10 +66,10 @@ extension Lifecycle {
         holdBudget()
         forgetOldEnds()
         isRestored = true
+        forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
         // Those that memory was taken from have other things to hear.
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
-        forgetFormerLogins()
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
     }

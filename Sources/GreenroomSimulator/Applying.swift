@@ -88,8 +88,8 @@ extension Simulation {
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
-            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain, .stall,
-            .prepare:
+            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
+            .stall, .prepare:
             break
         }
     }

@@ -88,8 +88,8 @@ extension Checker {
         }
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
         try require(pressure == .none, "prewarmed under pressure")
-        try checkConditions(app, now)
         try require(!isAsleep, "prewarmed on the way to sleep")
+        try checkConditions(app, now)
         try require(prewarmingCount <= policy.concurrentPrewarms, "too many prewarms at once")
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(

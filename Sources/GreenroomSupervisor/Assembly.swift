@@ -71,7 +71,11 @@ public final class Daemon {
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
             restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
-            nextInstance: contents.nextInstance, policy: Policy(configuration),
+            // Also after those that only the spawner knows any more: a number never comes twice.
+            nextInstance: max(
+                contents.nextInstance,
+                InstanceIdentifier((greeting.instances.map(\.instance).max() ?? 0) + 1)),
+            policy: Policy(configuration),
             seed: MonotonicClock.nanoseconds, at: now)
         supervisor = try Supervisor(
             lifecycle: lifecycle, state: state, memory: memory, reporter: reporter)
@@ -147,11 +151,12 @@ public final class Daemon {
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
+        let measurer = supervisor.reclaimer.measurer
         instances.onRelease = { [unowned self] instance in
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
-            supervisor.reclaimer.measurer.forget(instance)
+            measurer.forget(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)
             }

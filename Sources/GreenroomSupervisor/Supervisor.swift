@@ -60,7 +60,7 @@ final class Supervisor {
             let event = queue[next]
             next += 1
             for effect in lifecycle.handle(event, at: now) { perform(effect) }
-            if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
+            follow(event)
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
@@ -69,6 +69,13 @@ final class Supervisor {
             self.onEmpty = nil
             onEmpty()
         }
+    }
+
+    /// What the shell itself keeps follows from some events, whoever they come from.
+    private func follow(_ event: Event) {
+        if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
+        // It never comes to be released.
+        if case .spawnFailed(let instance, _) = event { applications.forget(instance) }
     }
 
     func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {

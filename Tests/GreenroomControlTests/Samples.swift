@@ -30,6 +30,8 @@ enum Samples {
         open.contentType = "text/plain"
         open.sourceApplication = "a.c"
         open.isBackground = true
+        open.annotation = "note"
+        open.eventAttribution = "source"
         return open
     }
 

@@ -136,6 +136,10 @@ extension ControlHandler {
                 reason: "\(app) has no scene session \(scene); \"greenroomctl status \(app)\" "
                     + "shows those that are connected")
         case .tooManyScenes(_, let limit): .limitExceeded(what: "scenes", limit: limit)
+        case .cancelled(let app):
+            .refused(
+                code: "cancelled",
+                reason: "\(app) was ended by a client while its launch waited for other apps")
         case .held(let app, let hold):
             .refused(
                 code: hold.code,
@@ -146,10 +150,6 @@ extension ControlHandler {
                 code: "holds_lock",
                 reason: "instance \(instance) holds a file lock (see /proc/locks); suspended, it "
                     + "would make others wait for it")
-        case .cancelled(let app):
-            .refused(
-                code: "cancelled",
-                reason: "\(app) was ended by a client while its launch waited for other apps")
         }
     }
 

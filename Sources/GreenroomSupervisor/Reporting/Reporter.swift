@@ -60,8 +60,8 @@ final class Reporter {
                 ], as: .reclaiming)
             publish(.reclaimed, app, instance) {
                 $0.byteCount = bytes
-                $0.pressure = .known(.init(pressure))
-                $0.from = .known(.init(state))
+                $0.pressure = Control.MemoryPressure(pressure)
+                $0.from = .known(Control.ExecutionState(state))
             }
         case .pressureChanged(let pressure):
             journal.log(
