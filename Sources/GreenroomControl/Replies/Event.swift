@@ -32,7 +32,7 @@ extension Control {
         /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
         public var step: String?
         /// `reclaimed`, `pressureChanged`
-        public var pressure: Word<MemoryPressure>?
+        public var pressure: MemoryPressure?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,

@@ -55,7 +55,6 @@ final class Reporter {
                     + "\(pressure)",
                 [
                     "app": app.rawValue, "instance": instance.description,
-                    "launch": launchIdentifier?(instance)?.rawValue ?? "",
                     "pressure": "\(pressure)", "bytes": "\(bytes)", "state": "\(state)",
                 ], as: .reclaiming)
             publish(.reclaimed, app, instance) {
@@ -70,7 +69,7 @@ final class Reporter {
             events.publish {
                 var event = Control.Event(
                     sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .pressureChanged)
-                event.pressure = .known(.init(pressure))
+                event.pressure = Control.MemoryPressure(pressure)
                 return event
             }
         case .prewarmFailed(let app, let reason, let retryAt):
