@@ -22,8 +22,12 @@ struct RefillQueue: Hashable, Sendable {
 
     /// Before the others.
     mutating func prepend(_ app: AppIdentifier) {
-        if !known.insert(app).inserted { order.removeAll { $0 == app } }
-        order.insert(app, at: 0)
+        if !known.insert(app).inserted {
+            order.removeSubrange(..<first)
+            first = 0
+            order.removeAll { $0 == app }
+        }
+        order.insert(app, at: first)
     }
 
     mutating func popFirst() -> AppIdentifier? {

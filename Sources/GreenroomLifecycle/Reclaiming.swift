@@ -3,7 +3,8 @@
 //   2. suspended: largest, then least recently used                  (warning: one a step)
 //   3. background: largest, then least recently used, SIGTERM first  (critical: one a step)
 // Never launching, inactive, active or attached. A step is taken when the pressure is reported
-// (`Stalling`); where it is set by hand also when memory is measured under pressure, and every `reclaimInterval` while anything is left.
+// (`Stalling`); where it is set for good, also when memory is measured under it, and every
+// `reclaimInterval` while anything is left.
 
 extension Lifecycle {
     /// It stays so until the next word (`stallReported` falls back by itself).
