@@ -213,7 +213,7 @@ uninstall:
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.
-deb: release
+deb: samples
 	@mkdir -p .build/packages
 	@config/debian/build $(VERSION) $(abspath .build/packages)
 
