@@ -83,7 +83,8 @@ extension Lifecycle {
             case .conflict, .dependencyEnded: record.launchedAt != nil
             case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
                 .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
-                .spawnFailed, .unknown, .watchdog, nil:
+                .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
+                .probablyOutOfMemory, nil:
                 false
             }
         let isUnheard = record.conversation != nil && record.lastState == .suspended

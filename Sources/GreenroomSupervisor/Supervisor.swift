@@ -24,6 +24,7 @@ final class Supervisor {
     var control: ControlHandler!
     var sockets: ListeningSockets!
     var applications: ApplicationChannels!
+    var reclaimer: Reclaimer!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -91,6 +92,7 @@ final class Supervisor {
         case .eraseApp(let app): state.erase(app)
         case .spawn(let instance, let app, let purpose):
             launcher.spawn(instance, of: app, for: purpose)
+            reclaimer.pressure.instancesExist()
         case .resume(let instance, let request): launcher.resume(instance, for: request)
         case .freeze(let instance): instances.freeze(instance)
         case .thaw(let instance): instances.thaw(instance)
@@ -108,6 +110,8 @@ final class Supervisor {
         case .notify(let instance, let notice): applications.notify(instance, notice)
         case .deliver(let instance, let request): applications.deliver(instance, request)
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
+        case .inspectConditions: reclaimer.inspectConditions()
+        case .inspectLocks(let instance): reclaimer.inspectLocks(of: instance)
         }
     }
 
