@@ -158,11 +158,12 @@ units:
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
 
-install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
+install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
-	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $(addprefix $(PRODUCT)/samples/,$(SAMPLES))
+	@for sample in $(SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
+	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
@@ -212,7 +213,7 @@ uninstall:
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.
-deb: release
+deb: samples
 	@mkdir -p .build/packages
 	@config/debian/build $(VERSION) $(abspath .build/packages)
 
