@@ -11,8 +11,11 @@
 ///
 /// Every method is optional, as in UIKit: those that the class does not have are not called and do not
 /// count. (Swift's protocols know no optional methods. The default implementations in this module leave
-/// word that they ran, which is how ``Application`` knows.) Write a class that is `final`: a subclass
-/// cannot add a method that its superclass left to the default.
+/// word that they ran, which is how ``Application`` knows.)
+///
+/// Write a class that is `final`. In a class that is not, a subclass cannot add a method that its superclass
+/// left to the default: Swift decides at the conformance, and the subclass's method is never called. Nothing
+/// can see that at run time, so keep the methods where `ApplicationDelegate` is written.
 @MainActor public protocol ApplicationDelegate: AnyObject {
     init()
 

@@ -220,7 +220,8 @@ connection.connect(sys.argv[1])
 connection.sendall(b"is anybody there?")
 print("answered:", connection.recv(64).decode())
 CLIENT
-says Echo "echo: serves, launched socket"
+await grep -q '^echo: serves' "$here/greenroomd.log"
+grep '^echo: serves' "$here/greenroomd.log" | sed 's/^/     Echo | /'
 echo "$ Fetch's timer"
 sample Fetch "Environment=FETCH_FILE=$here/work/fetched"
 greenroomctl reload >/dev/null

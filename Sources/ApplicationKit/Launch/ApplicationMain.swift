@@ -6,7 +6,12 @@ internal import GreenroomAppChannel
 /// **A prewarm stops exactly here.** What runs before this call (static initializers, the body of a `main` of
 /// your own) runs during the prewarm: the device may be locked, and the launch may be days away or never come.
 ///
-/// Call it on the main thread, once. `@main` on the delegate's class does.
+/// Call it on the main thread, once; it does not return. `@main` on the delegate's class does nothing else: write a
+/// `main.swift` with a call of your own where something cheap and independent of the device's state is worth
+/// having been done before the launch.
+///
+/// `CommandLine.arguments` keeps what it finds when it is first looked at: before this call, in a prewarmed process,
+/// that is the prewarm's. ``LaunchInfo/arguments`` are the launch's in any case.
 @MainActor
 public func ApplicationMain(_ delegateClass: any ApplicationDelegate.Type) -> Never {
     let application = ApplicationStart(delegateClass)
