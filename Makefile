@@ -2,16 +2,19 @@
 # each target first sets up what it needs. GNU make 4.3.
 #
 #   make demo                        cold against prewarmed on real programs, and one app's whole life
+#   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
+#   make torture [KILLS=500] [SECONDS=600] [SEED=]   clients at work while both daemons are killed
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
+#   make install-dev                 what apps in C and Python are built with
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 
 SHELL := /bin/bash
@@ -27,6 +30,7 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+KILLS      ?= 500
 # (SECONDS itself is also the shell's clock.)
 FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
@@ -41,10 +45,12 @@ export SWIFT_BACKTRACE := enable=no
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
 -include Sources/CPrewarm/build.mk
+include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
-    test-tsan setup setup-demo bench-peers build release clean units deb test-deb
+.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
+    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
+    torture test-vm bench-peers
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -55,7 +61,7 @@ setup-demo:
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM)
+build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe
 	@$(SWIFT) build --build-tests
 	@install -m 644 $(SHIM) $(DEBUG)/
 
@@ -74,6 +80,13 @@ release: setup $(SHIM)
 	    .build/static/release/greenroomctl $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 
+# Apps made with ApplicationKit, which `make demo` shows.
+SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
+samples: release
+	@for product in $(SAMPLES); do $(SWIFT) build -c release --scratch-path .build/daemon \
+	    --static-swift-stdlib --product $$product; done
+	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix .build/daemon/release/,$(SAMPLES))
+
 # --- Testing.
 test: build
 	@Tests/front/test
@@ -90,6 +103,11 @@ snapshots: build
 	@git --no-pager diff --stat -- Tests Sources/Documentation
 test-deb: deb
 	@Tests/packages/run
+torture: build
+	@Tests/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
+	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
+test-vm: release
+	@Tests/vm/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -110,8 +128,10 @@ docs: setup
 fuzz: setup
 	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
-demo: setup-demo release
+demo: setup-demo release samples
 	@Tests/demo/demo.sh $(PRODUCT)
+demo-systemd: setup release
+	@Tests/demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
@@ -129,7 +149,7 @@ bench-peers: release $(BENCH_PROGRAMS)
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom.slice
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
 VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
     Sources/GreenroomCommands/Greenroomctl.swift)
 units:
@@ -142,6 +162,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $(addprefix $(PRODUCT)/samples/,$(SAMPLES))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
@@ -157,11 +178,29 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
-	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
+	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; \
+	    sed -i 's|/usr/local/lib/greenroom/|$(LIBEXECDIR)/|' \
+	        $(DESTDIR)$(DOCDIR)/apps/$$(basename $$app); done
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 
+# What apps are built with: headers, the library for C, the module for Python.
+install-dev: $(APP_LIBRARY)
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include Sources/CPrewarm/include/greenroom-prewarm.h \
+	    Sources/CGreenroomApp/include/greenroom-app.h
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(APP_LIBRARY)
+	@ln -sf libgreenroom-app.so.0 $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.so
+	@install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	@for file in CPrewarm/greenroom-prewarm CGreenroomApp/greenroom-app; do \
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in \
+	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/python3/dist-packages Sources/Python/greenroom_app.py
+
 uninstall:
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
+	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
+	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
+	    $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \

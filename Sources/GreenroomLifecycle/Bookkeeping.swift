@@ -16,6 +16,8 @@ struct PendingLaunch: Hashable, Sendable {
     var request: RequestIdentifier
     var launch: LaunchRequest
     var waiters: [LaunchWaiter]
+    /// Names of launches that joined it, to be remembered by the instance that serves it.
+    var joined: [LaunchIdentifier] = []
     /// Paused instances tried so far.
     var resumeAttempts = 0
 }
@@ -90,7 +92,7 @@ struct App: Hashable, Sendable {
         switch description.prewarmOccasion {
         case .boot: true
         case .login:
-            record.isPoolWanted || description.foregroundGroup.map(sessions.contains) == true
+            record.isPoolWanted || description.loginGroup.map(sessions.contains) == true
         case .demand: record.isPoolWanted
         case .never: false
         }

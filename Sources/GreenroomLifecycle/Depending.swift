@@ -16,8 +16,6 @@ struct HeldLaunches: Hashable, Sendable {
     var apps: Set<AppIdentifier> = []
     /// To end.
     var instances: Set<InstanceIdentifier> = []
-    /// What stands before it is being found out: it does not go on meanwhile.
-    var isLooking = false
 }
 
 /// How far an app is, for those that depend on it.
@@ -58,7 +56,6 @@ extension Lifecycle {
     /// Looks at everything that stands before the app, from the start: what was ready may have ended
     /// while others were waited for.
     private mutating func look(_ app: AppIdentifier) {
-        held[app]?.isLooking = true
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
             return refuseHeld(app, .dependencyFailed(app, on: other, refusal))
@@ -67,7 +64,6 @@ extension Lifecycle {
         for other in after where isStanding(other) == .starting && !waits(other, for: app) {
             held[app]?.apps.insert(other)
         }
-        held[app]?.isLooking = false
         guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
             return
         }
@@ -77,7 +73,7 @@ extension Lifecycle {
     }
 
     /// Behind those that are held already; a name that is held is the same launch.
-    private mutating func hold(_ pending: PendingLaunch) {
+    mutating func hold(_ pending: PendingLaunch) {
         let app = pending.launch.app
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .held(app) }
@@ -140,11 +136,28 @@ extension Lifecycle {
         return false
     }
 
+    func isHeld(_ launch: LaunchRequest) -> Bool {
+        guard !held.isEmpty, let launches = held[launch.app]?.launches else { return false }
+        return launches.contains { $0.launch.launchIdentifier == launch.launchIdentifier }
+    }
+
     // MARK: Going on
 
-    /// Something became ready or ended: who waits for it looks again.
+    /// Something became ready or ended: who waits for it looks again once the event is decided, so
+    /// that an end that another instance makes up for is none.
     mutating func standingChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
         guard !held.isEmpty else { return }
+        standingReviews.updateValue(reason ?? standingReviews[app] ?? nil, forKey: app)
+    }
+
+    /// Ends: each round starts, refuses or drops launches that are held, and starts nothing twice.
+    mutating func reviewStandings() {
+        while let app = standingReviews.keys.min() {
+            review(app, standingReviews.removeValue(forKey: app)!)
+        }
+    }
+
+    private mutating func review(_ app: AppIdentifier, _ reason: ExitReason?) {
         for waiting in held.keys.sorted() {
             guard let launches = held[waiting] else { continue }
             held[waiting]!.instances = launches.instances.filter {
@@ -175,9 +188,9 @@ extension Lifecycle {
     }
 
     private mutating func releaseIfFree(_ app: AppIdentifier) {
-        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty,
-            !launches.isLooking
-        else { return }
+        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
+            return
+        }
         look(app)
     }
 
@@ -197,7 +210,13 @@ extension Lifecycle {
             countStart(launch.app, supervision)
         }
         if let running, description.isSingleInstance, !launch.isAttached {
-            for waiter in pending.waiters { join(waiter.request, launch, running) }
+            for waiter in pending.waiters {
+                if let known = launches[launch.app, waiter.launchIdentifier] {
+                    repeatLaunch(waiter.request, launch, of: known)
+                } else {
+                    join(waiter.request, launch, running)
+                }
+            }
             return
         }
         begin(pending, after: nil)
@@ -221,16 +240,20 @@ extension Lifecycle {
         held[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
         guard held[app]!.launches.isEmpty else { return }
         held[app] = nil
-        standingChanged(of: app)
+        reviewSocket(of: app)
     }
 
-    /// A client ended an app: what requires it goes as well.
+    /// A client ended an app: what requires it goes as well, and what requires that.
     mutating func endRequiring(_ app: AppIdentifier) {
-        for other in (requiring[app] ?? []).sorted() {
-            cancelStart(other)
+        var seen: Set<AppIdentifier> = [app]
+        var next = (requiring[app] ?? []).sorted()
+        while let other = next.popLast() {
+            guard seen.insert(other).inserted else { continue }
+            cancelStart(other, isAll: true)
             for id in (directory[other]?.running ?? []).sorted() {
                 end(id, .dependencyEnded, gently: true)
             }
+            next += (requiring[other] ?? []).sorted()
         }
     }
 

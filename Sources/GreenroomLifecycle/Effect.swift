@@ -46,6 +46,8 @@ public enum Refusal: Hashable, Sendable {
     case singleScene(AppIdentifier)
     case noSuchScene(AppIdentifier, SceneIdentifier)
     case tooManyScenes(AppIdentifier, limit: Int)
+    /// A client ended the app while its launch waited for other apps.
+    case cancelled(AppIdentifier)
 }
 
 /// What a request is told, once.

@@ -48,15 +48,18 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ launch: LaunchRequest, for id: InstanceIdentifier,
         isRepeated: Bool
     ) {
+        let name = launch.launchIdentifier
         let waiter = LaunchWaiter(
-            request: request, launchIdentifier: launch.launchIdentifier, isRepeated: isRepeated,
-            isJoining: !isRepeated)
+            request: request, launchIdentifier: name, isRepeated: isRepeated,
+            isJoining: name != table[id]!.record.launchIdentifier)
         if table[id]!.launch == nil {
             // Under way since before the supervisor's restart.
             table[id]!.launch = PendingLaunch(request: request, launch: launch, waiters: [])
         }
         table[id]!.launch!.waiters.append(waiter)
         requests[request] = .launch(id)
+        // From now on: its client may repeat the name before all is decided.
+        if !isRepeated { remember(id, name, LaunchOutcome(instance: id, kind: .foreground)) }
     }
 
     /// Before the answer, with which the request and what it brought are forgotten.
@@ -75,6 +78,13 @@ extension Lifecycle {
         forget(table[id]!.served.removeFirst().launchIdentifier, of: id)
     }
 
+    /// The names of a launch that did not come to be, and of those that joined it.
+    private mutating func forgetUndecided(_ id: InstanceIdentifier) {
+        if let name = table[id]!.record.launchIdentifier { forget(name, of: id) }
+        for served in table[id]!.served { forget(served.launchIdentifier, of: id) }
+        table[id]!.served = []
+    }
+
     mutating func forget(_ name: LaunchIdentifier, of id: InstanceIdentifier) {
         launches.remove(name, of: table[id]!.record.app, id)
     }
@@ -82,9 +92,10 @@ extension Lifecycle {
     /// A paused instance was told to go and did not: the next one, then cold. Its own end is the
     /// caller's business.
     mutating func relaunch(insteadOf id: InstanceIdentifier) {
-        let pending = table[id]!.launch
+        var pending = table[id]!.launch
         let record = table[id]!.record
-        if let name = record.launchIdentifier { forget(name, of: id) }
+        pending?.joined = table[id]!.served.map(\.launchIdentifier)
+        forgetUndecided(id)
         table[id]!.launch = nil
         update(id) {
             $0.isResuming = false
@@ -108,7 +119,7 @@ extension Lifecycle {
     /// The launch of an undecided instance comes to nothing; its name is free again.
     mutating func failLaunch(_ id: InstanceIdentifier, _ refusal: Refusal) {
         guard table[id]!.isUndecided else { return }
-        if let name = table[id]!.record.launchIdentifier { forget(name, of: id) }
+        forgetUndecided(id)
         update(id) { $0.launchIdentifier = nil }
         if let pending = table[id]!.launch {
             table[id]!.launch = nil

@@ -15,6 +15,9 @@ extension Lifecycle {
         guard let app = directory[launch.app], let description = app.description else {
             return refuse(request, .noSuchApp(launch.app))
         }
+        let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
+        let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
+        if isHeld(launch) { return hold(pending) }
         if description.isSingleInstance, !launch.isAttached,
             let running = app.running.max(by: isUsedBefore)
         {
@@ -26,8 +29,7 @@ extension Lifecycle {
         }
         directory[launch.app]!.lastLaunched = now
         if !launch.isAttached { beginAnew(launch.app) }
-        let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
-        admit(PendingLaunch(request: request, launch: launch, waiters: [waiter]))
+        admit(pending)
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {
@@ -102,6 +104,9 @@ extension Lifecycle {
         table[id]!.launch = pending
         launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
+        for name in pending.joined {
+            remember(id, name, LaunchOutcome(instance: id, kind: .foreground))
+        }
     }
 
     mutating func spawned(_ id: InstanceIdentifier) {
@@ -155,13 +160,10 @@ extension Lifecycle {
             instance: id, kind: record.launchKind!, coldReason: record.coldReason)
         for waiter in pending.waiters {
             var own = outcome
+            if waiter.isJoining { own = LaunchOutcome(instance: id, kind: .foreground) }
             own.isRepeated = waiter.isRepeated
-            if waiter.isJoining {
-                own = LaunchOutcome(instance: id, kind: .foreground)
-                deliver(waiter.request, to: id)
-            }
+            if waiter.isJoining && !waiter.isRepeated { deliver(waiter.request, to: id) }
             answer(waiter.request, .launched(own))
-            if waiter.isJoining { remember(id, waiter.launchIdentifier, own) }
         }
         note(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
     }
@@ -187,6 +189,5 @@ extension Lifecycle {
         }
         if directory[app]!.description?.acknowledges == true { return beginConversation(id) }
         if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
-        standingChanged(of: app)
     }
 }

@@ -32,6 +32,8 @@ public struct Lifecycle: Hashable, Sendable {
     public internal(set) var prewarmedBytes: UInt64 = 0
     /// Instances with a process.
     public internal(set) var liveCount = 0
+    /// The machine sleeps, or is about to.
+    public internal(set) var isAsleep = false
 
     var table: [InstanceIdentifier: Instance] = [:]
     var directory: [AppIdentifier: App] = [:]
@@ -55,7 +57,11 @@ public struct Lifecycle: Hashable, Sendable {
     var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
     /// `Event.restored` has come: what starts by itself may.
     var isRestored = false
+    /// From `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
+    var isRestoring = false
     var socketReviews: Set<AppIdentifier> = []
+    /// Apps that became ready or ended in this event, for those that wait for them, and why.
+    var standingReviews: [AppIdentifier: ExitReason?] = [:]
 
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
@@ -77,6 +83,7 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
+        reviewStandings()
         refill(looking: event.refillEffort)
         reviewSockets()
         return takeEffects()
@@ -88,6 +95,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .appInstalled(let description): appInstalled(description)
         case .appRemoved(let app): appRemoved(app)
         case .loggedIn(let group): loggedIn(group)
+        case .loggedOut(let group): loggedOut(group)
         case .launchRequested(let request, let launch): launchRequested(request, launch)
         case .prewarmRequested(let request, let app, let key): prewarmRequested(request, app, key)
         case .transitionRequested(let request, let target, let transition):
@@ -118,6 +126,8 @@ public struct Lifecycle: Hashable, Sendable {
             sceneRequested(request, app, wish)
         case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
         case .significantTimeChanged: timeChanged()
+        case .sleepChanged(let isAsleep): self.isAsleep = isAsleep
+        case .shutdownCancelled: shutdownCancelled()
         }
     }
 
@@ -162,7 +172,7 @@ extension Event {
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
-            .significantTimeChanged:
+            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled:
             .full
         }
     }

@@ -1,5 +1,5 @@
 // The pools. An app's pool is filled while
-//   it is eligible, its occasion has come (or a client waits), nothing shuts down,
+//   it is eligible, its occasion has come (or a client waits), nothing shuts down or sleeps,
 //   no back-off and no crash loop runs, memory pressure is none,
 //   fewer than `concurrentPrewarms` are on their way,
 //   the instance limit allows, and the byte budget holds what it is assumed to need.
@@ -10,16 +10,24 @@
 struct RefillQueue: Hashable, Sendable {
     private var order: [AppIdentifier] = []
     private var known: Set<AppIdentifier> = []
+    /// Those before it have been taken; they are cleared away once they are half of all, so that
+    /// taking one costs the same however many wait.
+    private var first = 0
 
-    var count: Int { order.count }
+    var count: Int { order.count - first }
 
     mutating func append(_ app: AppIdentifier) {
         if known.insert(app).inserted { order.append(app) }
     }
 
     mutating func popFirst() -> AppIdentifier? {
-        guard !order.isEmpty else { return nil }
-        let app = order.removeFirst()
+        guard first < order.count else { return nil }
+        let app = order[first]
+        first += 1
+        if first * 2 >= order.count {
+            order.removeFirst(first)
+            first = 0
+        }
         known.remove(app)
         return app
     }
@@ -60,7 +68,7 @@ extension Lifecycle {
 
     /// Starts what prewarms may be started. After a launch only a few apps are looked at.
     mutating func refill(looking effort: RefillEffort) {
-        guard !isShuttingDown, pressure < .warning else { return }
+        guard !isShuttingDown, !isAsleep, pressure < .warning else { return }
         var looks =
             switch effort {
             case .none: 0

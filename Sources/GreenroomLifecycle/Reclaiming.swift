@@ -8,6 +8,8 @@
 extension Lifecycle {
     mutating func pressureChanged(_ pressure: MemoryPressure) {
         self.pressure = pressure
+        // Who is said to run may still be frozen: it would not hear of its end.
+        if isRestoring { return }
         guard pressure >= .warning else { return deadlines.remove(.pressure) }
         for app in directory.keys.sorted() { refusePrewarms(of: app, .overBudget(app)) }
         warnOfPressure()
@@ -15,7 +17,9 @@ extension Lifecycle {
     }
 
     mutating func reclaim() {
-        guard pressure >= .warning, !isShuttingDown else { return deadlines.remove(.pressure) }
+        guard pressure >= .warning, !isShuttingDown, !isRestoring else {
+            return deadlines.remove(.pressure)
+        }
         let prewarms = prewarmsByValue(including: [.prewarming, .prewarmed])
         let suspended = largestFirst(.suspended)
         for id in prewarms { reclaim(id) }

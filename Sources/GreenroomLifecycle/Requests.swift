@@ -36,7 +36,7 @@ extension Lifecycle {
         switch transition {
         case .terminate, .forceQuit:
             update(id) { $0.isEndOrdered = true }
-            cancelStart(table[id]!.record.app)
+            cancelStart(table[id]!.record.app, isAll: target == .app(table[id]!.record.app))
             endRequiring(table[id]!.record.app)
             wait(request, forEndOf: id, orderedIt: true)
             let isForced = transition == .forceQuit
@@ -49,14 +49,15 @@ extension Lifecycle {
         }
     }
 
-    /// Nothing of it runs; but where it was about to be restarted, its end is a fact from now on.
+    /// Nothing of it runs; but where it was about to start, its end is a fact from now on.
     private mutating func refuseOrCancel(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
         guard transition == .terminate || transition == .forceQuit, case .app(let app) = target,
-            directory[app]?.record.startAt != nil
+            directory[app]?.record.startAt != nil || held[app] != nil
         else { return refuse(request, .notRunning(target)) }
-        cancelStart(app)
+        cancelStart(app, isAll: true)
+        endRequiring(app)
         guard let id = latestEnd(target), table[id]!.record.state == .notRunning else {
             return refuse(request, .notRunning(target))
         }

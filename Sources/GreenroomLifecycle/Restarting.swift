@@ -79,7 +79,9 @@ extension Lifecycle {
     /// stands.
     ///
     /// - Returns: why not.
-    mutating func startAutomatically(_ app: AppIdentifier) -> Refusal? {
+    mutating func startAutomatically(
+        _ app: AppIdentifier, inBackground: Bool = false
+    ) -> Refusal? {
         guard let description = directory[app]?.description else { return .noSuchApp(app) }
         guard !isShuttingDown else { return .shuttingDown }
         let supervision = description.supervision.value ?? Supervision()
@@ -90,7 +92,7 @@ extension Lifecycle {
         let isDisplacing = description.foregroundGroup.map { fronts[$0] != nil } ?? false
         let launch = LaunchRequest(
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
-            environmentKey: description.environmentKey, inBackground: isDisplacing)
+            environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
         admit(PendingLaunch(request: .automatic, launch: launch, waiters: []))
         return nil
     }
@@ -119,6 +121,7 @@ extension Lifecycle {
         guard directory[app]?.record.startAt != nil else { return }
         updateApp(app) { $0.startAt = nil }
         reviewSocket(of: app)
+        standingChanged(of: app)
     }
 
     /// A launch does not get as far as an instance. The daemon's own is tried again.
@@ -152,10 +155,12 @@ extension Lifecycle {
         }
     }
 
-    /// A client ends it: what is due and what waits in the daemon's name is dropped.
-    mutating func cancelStart(_ app: AppIdentifier) {
+    /// A client ends it: what is due and what waits is dropped.
+    ///
+    /// - Parameter isAll: what waits for clients too, not only for the daemon.
+    mutating func cancelStart(_ app: AppIdentifier, isAll: Bool) {
         clearStart(app)
-        dropAutomaticHeld(app)
+        if isAll { refuseHeld(app, .cancelled(app)) } else { dropAutomaticHeld(app) }
         standingChanged(of: app)
     }
 

@@ -12,6 +12,7 @@ extension Lifecycle {
     ) {
         self.init(policy: policy, seed: seed)
         self.now = now
+        isRestoring = true
         let highest = instances.map(\.instance.rawValue).max() ?? 0
         self.nextInstance = max(nextInstance, InstanceIdentifier(highest + 1))
         for app in apps {
@@ -57,14 +58,18 @@ extension Lifecycle {
             case .terminating: reapplyEnd(record)
             case .prewarming, .prewarmed, .notRunning: break
             }
-            if record.conversation != nil { retell(id) }
             if let priority = priority(in: record.state, record) {
                 effects.append(.applyPriority(id, priority))
             }
         }
+        isRestoring = false
         holdBudget()
         forgetOldEnds()
         isRestored = true
+        if pressure >= .warning { pressureChanged(pressure) }
+        // Those that memory was taken from have other things to hear.
+        for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
+        forgetFormerLogins()
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
     }

@@ -24,6 +24,7 @@ struct Checker: Sendable {
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false
+    var isAsleep = false
     /// From the death of a supervisor in the middle of an event to `restored`.
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
@@ -42,6 +43,8 @@ struct Checker: Sendable {
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
     var frontsMayDiffer = false
+    /// Sent to the background by the event being handled.
+    var displaced: Set<InstanceIdentifier> = []
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
@@ -68,7 +71,10 @@ struct Checker: Sendable {
     // MARK: Saving
 
     mutating func save(_ record: InstanceRecord) throws(Violation) {
-        if let old = saved[record.instance] { count(old, -1) }
+        if let old = saved[record.instance] {
+            count(old, -1)
+            if !old.inBackground && record.inBackground { displaced.insert(record.instance) }
+        }
         saved[record.instance] = record
         count(record, 1)
         touched.insert(record.instance)
@@ -106,10 +112,15 @@ struct Checker: Sendable {
         owed = [:]
         launchedBy = [:]
         isShuttingDown = false
+        isAsleep = false
         isRestoring = true
         pressure = .none
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }
+        // Saved, and perhaps told: it is told again, whatever is wanted by then.
+        for record in saved.values {
+            if let pending = record.conversation?.pending { told[record.instance] = pending.cookie }
+        }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }

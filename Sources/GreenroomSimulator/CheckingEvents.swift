@@ -6,6 +6,7 @@ extension Checker {
         touched = []
         ending = []
         signalled = []
+        displaced = []
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -28,6 +29,11 @@ extension Checker {
         case .exited(let id, let status): noteExit(id, status, now)
         case .pressureChanged(let level): pressure = level
         case .shutdownRequested: isShuttingDown = true
+        case .shutdownCancelled:
+            isShuttingDown = false
+            churn = [:]
+        case .loggedOut: churn = [:]
+        case .sleepChanged(let now): isAsleep = now
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .sceneRequested(let request?, _, _): owed[request] = event
@@ -120,6 +126,21 @@ extension Checker {
             try require(
                 nextDeadline.map { $0 <= deadline } ?? false, "the deadline of \(id) is forgotten")
         }
+    }
+
+    /// Whom the core believes in front: it runs, is of the group, and is there or on its way.
+    func checkHolder(_ id: InstanceIdentifier?, of group: String) throws(Violation) {
+        guard let id else { return }
+        guard let record = saved[id], let state = states[id] else {
+            throw Violation("\(id) is in front of \(group) and unknown")
+        }
+        let isThere = state == .active || state == .inactive
+        let isComing = record.conversation != nil && !record.inBackground && state.isRunning
+        try require(
+            (isThere || isComing) && !record.isAttached,
+            "\(id) is in front of \(group), and is \(state)")
+        try require(
+            installed[record.app]?.foregroundGroup == group, "\(id) is in front of a foreign group")
     }
 
     private func checkFronts() throws(Violation) {

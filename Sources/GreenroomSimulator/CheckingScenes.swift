@@ -31,9 +31,10 @@ extension Checker {
             try require(record.endReason != nil, "\(id) is told its end, and does not end")
         case .connect, .willEnterForeground, .didBecomeActive:
             try require(record.state.isRunning, "told \(id) in \(record.state)")
-            // A step that was under way when the goal changed is told again after a restart.
+            // A step that was under way when the goal changed is told again after a restart; one
+            // that lets a waiting launch go on may be displaced by it.
             try require(
-                !record.inBackground || step.cookie <= told[id] ?? 0,
+                !record.inBackground || step.cookie <= told[id] ?? 0 || displaced.contains(id),
                 "a foreground call to \(id) in the background")
         case .connectInBackground, .willResignActive, .didEnterBackground, .disconnect:
             try require(record.state.isRunning, "told \(id) in \(record.state)")

@@ -107,6 +107,9 @@ struct Simulation: Sendable {
             perform(effect)
         }
         try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
+        for group in ["seat0", "seat1"] {
+            try checker.checkHolder(core.foreground(of: group), of: group)
+        }
         if crashAt != nil { try restart(isClean: true) }
     }
 
@@ -165,6 +168,7 @@ struct Simulation: Sendable {
         let before = core
         world.listening = []
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
+        let wasAsleep = checker.isAsleep
         checker.restart()
         checker.tally.restarts += 1
         let records = checker.saved.values.sorted { $0.instance < $1.instance }
@@ -179,6 +183,7 @@ struct Simulation: Sendable {
             try checker.require(before.apps == core.apps, "an app was not saved")
         }
         if level != .none { try feed(.pressureChanged(level)) }
+        if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
             try feed(.appInstalled(app))
         }

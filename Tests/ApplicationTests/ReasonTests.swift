@@ -227,7 +227,7 @@ import Testing
         try daemon.awaitState(.active, of: instance)
         func state(
             after action: Control.SceneAction, _ session: String?
-        ) throws -> Control.ExecutionState {
+        ) throws -> Control.Word<Control.ExecutionState> {
             guard
                 case .changed(let changed) = try client.ask(
                     .scene(app: Self.app, action, session: session))

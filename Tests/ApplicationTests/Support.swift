@@ -9,6 +9,8 @@ struct Probe {
     var scenes = ""
     var application: [String] = []
     var timer: [String] = []
+    /// Whole sections.
+    var sections: [String] = []
     var environment: [String] = []
     var lines: [String] = []
     var prewarm = 0
@@ -35,6 +37,8 @@ struct Probe {
 
             [Timer]
             \(timer.joined(separator: "\n"))
+
+            \(sections.joined(separator: "\n"))
 
             """
         try daemon.directory.write(text, to: "apps/\(identifier).app")

@@ -32,11 +32,12 @@ import Testing
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         stage.send(.spawned(InstanceIdentifier(1)))
-        stage.die(InstanceIdentifier(1), .exited(1))
+        stage.send(.exited(InstanceIdentifier(1), .exited(1)))
         #expect(
             stage.refusals == [
                 .dependencyFailed(main, on: other, .requiredEnded(other, .exitedSelf))
             ])
+        stage.send(.emptied(InstanceIdentifier(1)))
         #expect(stage.core.liveCount == 0)
     }
 
@@ -79,6 +80,62 @@ import Testing
         stage.ask(.terminate, required)
         #expect(stage.has(.terminate(dependent)))
         #expect(stage.core.instance(dependent)?.endReason == .dependencyEnded)
+    }
+
+    @Test func `an app made with the SDK is ready for others when it has launched`() {
+        var stage = Stage(
+            .plain(main) { $0.dependencies = .some(Dependencies(requires: [other])) },
+            .application(other))
+        stage.send(.restored)
+        stage.launch(main)
+        let first = InstanceIdentifier(1)
+        stage.send(.spawned(first))
+        stage.send(.becameReady(first))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last))))
+    }
+
+    @Test func `what requires it over others ends with it too`() {
+        let last = AppIdentifier("org.example.last")
+        var stage = stage(Dependencies(requires: [other]))
+        stage.send(
+            .appInstalled(.plain(last) { $0.dependencies = .some(Dependencies(requires: [main])) }))
+        let ids = [other, main, last].map { stage.run($0) }
+        // The one between has ended by itself: what stands behind it goes all the same.
+        stage.die(ids[1])
+        stage.ask(.terminate, ids[0])
+        #expect(stage.has(.terminate(ids[2])))
+        #expect(stage.core.instance(ids[2])?.endReason == .dependencyEnded)
+    }
+
+    @Test(arguments: [Transition.terminate, .forceQuit])
+    func `ending an app drops a launch of it that waits`(transition: Transition) {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.launch(main)
+        let launch = stage.last
+        stage.send(.transitionRequested(stage.request(), .app(main), transition))
+        #expect(stage.has(.answer(launch, .refused(.cancelled(main)))))
+        #expect(stage.answers.count == 2)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.becameReady(InstanceIdentifier(1)))
+        #expect(stage.core.liveCount == 1)
+    }
+
+    @Test func `a name that waits is that launch, though another instance runs`() {
+        var stage = stage(Dependencies(conflicts: [other]))
+        stage.send(
+            .appInstalled(
+                .plain(main) {
+                    $0.isSingleInstance = true
+                    $0.dependencies = .some(Dependencies(conflicts: [other]))
+                }))
+        let rival = stage.run(other, isAttached: true)
+        stage.launch(main, name: "same", isAttached: true)
+        stage.launch(main, name: "same")
+        #expect(stage.answers.isEmpty)
+        stage.die(rival)
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.map(\.instance) == [2, 2].map { InstanceIdentifier($0) })
+        #expect(stage.core.liveCount == 1)
     }
 
     @Test func `a name that waits is one launch, and its client may leave`() {

@@ -111,6 +111,46 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
+    @Test func `that joins one under way is known by its name from then on`() {
+        var stage = Stage(.plain { $0.isSingleInstance = true })
+        stage.launch(name: "first")
+        stage.launch(name: "second")
+        let joined = stage.last
+        stage.launch(name: "second", isAttached: true)
+        #expect(stage.core.liveCount == 1)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        let outcome = LaunchOutcome(instance: InstanceIdentifier(1), kind: .foreground)
+        #expect(stage.has(.answer(joined, .launched(outcome))))
+        var repeated = outcome
+        repeated.isRepeated = true
+        #expect(stage.has(.answer(stage.last, .launched(repeated))))
+    }
+
+    @Test func `that joined one which failed may be tried again by its name`() {
+        var stage = Stage(.plain { $0.isSingleInstance = true })
+        stage.launch(name: "first")
+        stage.launch(name: "second")
+        stage.send(.spawnFailed(InstanceIdentifier(1), SpawnFailure(stage: "executing", errno: 2)))
+        #expect(stage.refusals.count == 2)
+        stage.launch(name: "second")
+        stage.send(.spawned(InstanceIdentifier(2)))
+        #expect(stage.outcomes.map(\.isRepeated) == [false])
+    }
+
+    @Test func `that joined one which falls back goes with it`() {
+        var stage = Stage(.prewarmed { $0.isSingleInstance = true })
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        stage.launch(name: "first")
+        stage.launch(name: "second")
+        stage.send(.channelLost(InstanceIdentifier(1)))
+        stage.launch(name: "second", isAttached: true)
+        let cold = stage.core.instances.last { $0.launchKind == .cold }!.instance
+        stage.send(.spawned(cold))
+        #expect(stage.outcomes.map(\.instance) == [cold, cold, cold])
+        #expect(stage.core.instances(of: LaunchIdentifier("second")).map(\.instance) == [cold])
+    }
+
     @Test func `of a suspended single-instance app thaws it`() {
         var stage = Stage(.plain { $0.isSingleInstance = true })
         let id = stage.run()

@@ -114,6 +114,24 @@ import Testing
         #expect(new.has(.terminate(ending)))
     }
 
+    @Test func `takes memory back only from what is as its record says`() {
+        let app = AppDescription.application { $0.suspendsInBackground = false }
+        var stage = Stage(app)
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        stage.acknowledgeAll(id)
+        stage.core = Lifecycle(
+            restoring: Array(stage.saved.values), apps: Array(stage.savedApps.values),
+            nextInstance: stage.core.nextInstance, policy: stage.core.policy, seed: 2,
+            at: stage.now)
+        stage.send(.appInstalled(app))
+        #expect(stage.send(.pressureChanged(.critical)).isEmpty)
+        stage.send(.restored)
+        let thaw = stage.effects.firstIndex(of: .thaw(id))
+        #expect(stage.told == [.willTerminate])
+        #expect(thaw != nil)
+    }
+
     @Test func `forgets apps whose manifest is gone, not their instances`() {
         var stage = Stage(.plain())
         let id = stage.run()

@@ -54,6 +54,8 @@ final class InstalledApp {
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement? { rareConfinement.value }
     private let rareConfinement: Rare<Confinement>
+    /// Its filter's, without which a paused instance cannot take a terminal.
+    let callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
     let cgroupSettings: [SpawnSpecification.CgroupSetting]
     /// The keys of [Sandbox] and [Resources] that are set, for people.
@@ -69,6 +71,15 @@ final class InstalledApp {
     /// What the daemon listens on for it.
     let sockets: [SocketSpecification]
 
+    /// What a process gets of `arguments` before it is paused. A program's main has not run by then; an
+    /// app made with an SDK runs its own, which may be a script of an interpreter's.
+    var wordsBeforePause: ArraySlice<String> {
+        switch kind {
+        case .program: arguments.prefix(1)
+        case .applicationKit: arguments[...]
+        }
+    }
+
     var readyCondition: ReadyCondition { description.readyCondition }
 
     /// What an SDK app may be asked for, and shows.
@@ -82,6 +93,12 @@ final class InstalledApp {
         set { rareTimer = Rare(newValue) }
     }
     private var rareTimer = Rare<AppManifest.Timer>.none
+    var path: AppManifest.PathTriggers? {
+        get { rarePath.value }
+        set { rarePath = Rare(newValue) }
+    }
+    private var rarePath = Rare<AppManifest.PathTriggers>.none
+    var credentials: [AppManifest.Credential] = []
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }
@@ -113,7 +130,8 @@ final class InstalledApp {
         environment: [String], encodedEnvironment: StringList, extraKeyNames: Set<String>,
         workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
         changesUser: Bool, grantsGroups: Bool, noNewPrivileges: Bool, confinement: Confinement?,
-        cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
+        callForbiddenOnTerminal: String?, cgroupSettings: [SpawnSpecification.CgroupSetting],
+        confinementKeys: [String],
         limits: [ResourceLimit], setsCommandLine: Bool, ineligibility: Ineligibility?,
         isPrewarmingWanted: Bool, fingerprint: [InspectedFile], description: AppDescription,
         sockets: [SocketSpecification], poolEnvironment: PoolEnvironment
@@ -136,6 +154,7 @@ final class InstalledApp {
         self.grantsGroups = grantsGroups
         self.noNewPrivileges = noNewPrivileges
         rareConfinement = Rare(confinement)
+        self.callForbiddenOnTerminal = callForbiddenOnTerminal
         self.cgroupSettings = cgroupSettings
         self.confinementKeys = confinementKeys
         self.limits = limits

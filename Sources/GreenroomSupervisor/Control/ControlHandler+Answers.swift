@@ -75,8 +75,8 @@ extension ControlHandler {
         case .notRunning(let target): .notRunning(Control.Target(target))
         case .illegalTransition(let instance, let from, let transition):
             .illegalTransition(
-                instance: instance.rawValue, from: Control.ExecutionState(from),
-                to: transition.destination)
+                instance: instance.rawValue, from: .known(.init(from)),
+                to: .known(transition.destination))
         case .ineligible(let app): .ineligible(app: app.rawValue)
         case .backOff(let app, let until):
             .backOff(
@@ -134,6 +134,10 @@ extension ControlHandler {
                 reason: "\(app) has no scene session \(scene); \"greenroomctl status \(app)\" "
                     + "shows those that are connected")
         case .tooManyScenes(_, let limit): .limitExceeded(what: "scenes", limit: limit)
+        case .cancelled(let app):
+            .refused(
+                code: "cancelled",
+                reason: "\(app) was ended by a client while its launch waited for other apps")
         }
     }
 

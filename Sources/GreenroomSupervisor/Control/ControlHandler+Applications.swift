@@ -222,6 +222,8 @@ extension ControlHandler {
 
     func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
 
+    func launchForPath(_ identifier: AppIdentifier) { launchForSystem(identifier, .path) }
+
     /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
     /// is tried again with the next event.
     private func launchForSystem(_ identifier: AppIdentifier, _ reason: AppLaunch.Reason) {

@@ -1,0 +1,139 @@
+#define _GNU_SOURCE 1
+#include "channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int channel_find(void) {
+    const char *text = getenv("GREENROOM_CHANNEL");
+    if (!text) return -1;
+    char *end;
+    long number = strtol(text, &end, 10);
+    unsigned long long inode = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+    bool is_number = end != text && number >= 0 && number < 1 << 20;
+    unsetenv("GREENROOM_CHANNEL");
+    struct stat status;
+    /* A number that means another file by now is not ours. */
+    if (!is_number || fstat((int)number, &status) != 0 || status.st_ino != inode) return -1;
+    return fcntl((int)number, F_SETFD, FD_CLOEXEC) == 0 ? (int)number : -1;
+}
+
+void message_release(struct message *message) {
+    while (message->descriptor_count > 0) close(message->descriptors[--message->descriptor_count]);
+    free(message->strings);
+    message->strings = NULL;
+}
+
+const char *message_word(const struct message *message, size_t n) {
+    const char *word = n < message->header.argc ? message->strings[n] : NULL;
+    return word && *word ? word : NULL;
+}
+
+void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word) {
+    if (channel < 0) return;
+    struct gr_header header = {
+        .magic = GR_WIRE_MAGIC, .version = GR_WIRE_VERSION, .type = type, .argc = word != NULL,
+        .string_byte_count = word ? (uint32_t)strlen(word) + 1 : 0, .status = status, .cookie = cookie,
+        .threads = threads,
+    };
+    struct iovec parts[] = {{&header, sizeof header}, {(void *)(uintptr_t)word, header.string_byte_count}};
+    struct msghdr packet = {.msg_iov = parts, .msg_iovlen = word ? 2 : 1};
+    while (sendmsg(channel, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {}
+}
+
+static void take_descriptors(struct msghdr *packet, struct message *message) {
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(packet); part; part = CMSG_NXTHDR(packet, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int descriptor;
+            memcpy(&descriptor, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+            if (message->descriptor_count < GR_WIRE_DESCRIPTOR_LIMIT)
+                message->descriptors[message->descriptor_count++] = descriptor;
+            else close(descriptor);
+        }
+    }
+}
+
+/* The strings as a vector with their bytes behind it. NULL with errno where they are not what the header says. */
+static char **lay_out(const char *bytes, size_t size, size_t count) {
+    size_t terminators = 0;
+    for (size_t i = 0; i < size; i++) terminators += bytes[i] == 0;
+    if (terminators != count || (size > 0 && bytes[size - 1] != 0)) return errno = EPROTO, NULL;
+    char **vector = malloc((count + 1) * sizeof *vector + size);
+    if (!vector) return NULL;
+    char *copy = (char *)(vector + count + 1);
+    if (size > 0) memcpy(copy, bytes, size);
+    for (size_t i = 0; i < count; i++) {
+        vector[i] = copy;
+        copy += strlen(copy) + 1;
+    }
+    vector[count] = NULL;
+    return vector;
+}
+
+static bool is_known(uint16_t type) {
+    return type == GR_GO || type == GR_PING || type == GR_QUIT
+        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS);
+}
+
+/* The strings of a launch that are too many for a datagram lie in the last descriptor. */
+static int take_long_strings(struct message *message) {
+    uint32_t size = message->header.string_byte_count;
+    size_t last = message->descriptor_count - 1;
+    if (message->descriptor_count == 0 || message->header.roles[last] != GR_ROLE_STRINGS
+        || size > GR_WIRE_STRING_LIMIT)
+        return EPROTO;
+    char *bytes = malloc(size ? size : 1);
+    if (!bytes) return ENOMEM;
+    ssize_t got = pread(message->descriptors[last], bytes, size, 0);
+    close(message->descriptors[last]);
+    message->descriptor_count--;
+    message->strings = got == (ssize_t)size
+        ? lay_out(bytes, size, (size_t)message->header.argc + message->header.envc) : (errno = EPROTO, NULL);
+    int code = message->strings ? 0 : errno;
+    free(bytes);
+    return code;
+}
+
+static int decode(const char *bytes, size_t size, struct message *message) {
+    if (size < sizeof message->header) return EPROTO;
+    memcpy(&message->header, bytes, sizeof message->header);
+    const struct gr_header *header = &message->header;
+    if (header->magic != GR_WIRE_MAGIC || header->version != GR_WIRE_VERSION
+        || header->descriptor_count != message->descriptor_count)
+        return EPROTO;
+    if (!is_known(header->type)) return ENOSYS;
+    if (header->type == GR_GO && (header->flags & GR_STRINGS_IN_DESCRIPTOR)) return take_long_strings(message);
+    if (size - sizeof *header != header->string_byte_count) return EPROTO;
+    message->strings =
+        lay_out(bytes + sizeof *header, header->string_byte_count, (size_t)header->argc + header->envc);
+    if (!message->strings) return errno;
+    bool needs_session = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE;
+    return needs_session && !message_word(message, 0) ? EPROTO : 0;
+}
+
+enum reception channel_receive(int channel, struct message *message, bool wait) {
+    static char buffer[sizeof(struct gr_header) + GR_WIRE_INLINE_STRING_LIMIT];
+    char control[CMSG_SPACE(sizeof(int) * GR_WIRE_DESCRIPTOR_LIMIT)] __attribute__((aligned(16)));
+    for (;;) {
+        struct iovec part = {buffer, sizeof buffer};
+        struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+            .msg_controllen = sizeof control};
+        ssize_t size = recvmsg(channel, &packet, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return NOTHING;
+        if (size <= 0) return ENDED;
+        *message = (struct message){0};
+        take_descriptors(&packet, message);
+        int code = packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? EPROTO : decode(buffer, (size_t)size, message);
+        if (code == 0) return RECEIVED;
+        message_release(message);
+        channel_send(channel, GR_ERROR, code, (size_t)size >= sizeof message->header ? message->header.cookie : 0, 0, NULL);
+    }
+}

@@ -1,0 +1,38 @@
+/* The app's end of the socket to the daemon: whole messages in and out. The format is that of the
+ * shim's wire.h; the messages of apps with an SDK are numbered in GreenroomAppChannel's AppFrame.swift. */
+#pragma once
+
+#include "../CPrewarm/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MESSAGE_LAUNCH = 32, MESSAGE_LIFECYCLE, MESSAGE_CONNECT_SCENE, MESSAGE_SCENE, MESSAGE_DISCARD_SCENES,
+    MESSAGE_DELIVER, MESSAGE_ANSWER, MESSAGE_CREDENTIALS,
+    MESSAGE_ACKNOWLEDGED = 64, MESSAGE_STEP, MESSAGE_OVERRAN, MESSAGE_FIRST_FRAME, MESSAGE_REQUEST_SCENE,
+    PAUSED_AT_APPLICATION_MAIN = 2,
+    ROLE_CREDENTIALS = -4,
+};
+
+struct message {
+    struct gr_header header;
+    char **strings;   /* argc words, then envc fields; one allocation with their bytes behind it */
+    int descriptors[GR_WIRE_DESCRIPTOR_LIMIT];
+    size_t descriptor_count;
+};
+
+enum reception { RECEIVED, NOTHING, ENDED };
+
+/* The descriptor of GREENROOM_CHANNEL, close-on-exec and out of the environment; -1 without one. */
+int channel_find(void);
+/* What is not understood is answered and passed over. */
+enum reception channel_receive(int channel, struct message *message, bool wait);
+/* Of the strings at most two are not NULL. What cannot be sent is dropped: a daemon that is gone shows when
+ * we listen, and one that does not read must not stop the app. */
+void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word);
+/* Closes the descriptors that are left and frees the strings. */
+void message_release(struct message *message);
+/* The nth word, NULL if it is missing or empty. */
+const char *message_word(const struct message *message, size_t n);
