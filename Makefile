@@ -48,9 +48,9 @@ export SWIFT_BACKTRACE := enable=no
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
-    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
-    torture test-vm bench-peers
+.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
+    uninstall test-asan test-tsan setup setup-demo build release samples clean units install-dev \
+    deb test-deb torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 

@@ -160,5 +160,21 @@ public struct Policy: Hashable, Sendable {
     public var stepDeadline: Duration = .seconds(5)
     public var connectDeadline: Duration = .seconds(10)
 
+    /// Without another report of it, how long a level of memory pressure lasts.
+    public var pressureQuietTime: Duration = .seconds(10)
+    /// Whether the shell looks at the machine before a prewarm, and how long that is believed.
+    public var inspectsConditions = false
+    public var conditionsLifetime: Duration = .seconds(5)
+    /// While the machine is in no condition, the pause between two looks doubles to the cap.
+    public var conditionsRetryFirst: Duration = .seconds(10)
+    public var conditionsRetryCap: Duration = .seconds(300)
+    /// From the machine's boot to the first prewarm that nobody asked for.
+    public var prewarmStartDelay: Duration = .zero
+    /// How long a hint is believed.
+    public var hintLifetime: Duration = .seconds(30)
+    /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
+    public var inspectsLocks = false
+    public var lockGrace: Duration = .seconds(5)
+
     public init() {}
 }

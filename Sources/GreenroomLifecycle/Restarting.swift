@@ -215,7 +215,9 @@ extension Supervision {
             if case .exited = status { return restart == .onFailure || restart == .always }
             return restart != .never
         case .spawnFailed: return restart == .onFailure || restart == .always
-        case .launchWatchdog, .watchdog, .unknown, nil: return restart != .never
+        case .launchWatchdog, .watchdog, .unknown, .suspendedWithLockedFile, .outOfMemory,
+            .probablyOutOfMemory, nil:
+            return restart != .never
         case .reclaimed: return restart == .always
         case .terminated, .terminateTimeout, .forceQuit, .shutdown, .prewarmFailed,
             .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .conflict, .dependencyEnded:

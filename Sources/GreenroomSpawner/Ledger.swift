@@ -27,21 +27,35 @@ final class Ledger {
     private static let slotCount = SpawnerLimits.instanceCount + 1
 
     private let path: String
+    /// Where the cgroups are, a second time: with that, and their names, the rest can be found again.
+    private var copyPath: String { path + ".cgroup" }
     private let file: FileDescriptor
     private var slots: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var unused = 1
 
-    /// Opens it, emptied. What it held is returned, unless it is of another boot.
-    init(path: String, contents: inout Contents?) throws(SystemError) {
+    /// Begins another beside it, which takes its place with ``commit()``: if we are killed before
+    /// that, the next spawner finds the old one. Only who listens on the socket may do so.
+    init(path: String) throws(SystemError) {
         self.path = path
-        file = try FileDescriptor.open(path, O_RDWR | O_CREAT, mode: 0o600)
-        let limit = Self.slotByteCount * Self.slotCount
-        contents = (try? file.readBytes(atMost: limit)).flatMap(Self.contents)
-        guard ftruncate(file.rawValue, 0) == 0 else {
-            throw SystemError(code: errno, call: "ftruncate", subject: path)
-        }
+        _ = unsafe unlink(path + ".new")
+        file = try FileDescriptor.open(path + ".new", O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     }
+
+    /// What a former spawner left, unless it is of another boot.
+    static func left(at path: String) -> Contents? {
+        contents(at: path) ?? contents(at: path + ".cgroup")
+    }
+
+    private static func contents(at path: String) -> Contents? {
+        guard let file = try? FileDescriptor.open(path, O_RDONLY),
+            let bytes = try? file.readBytes(atMost: slotByteCount * slotCount)
+        else { return nil }
+        return contents(bytes)
+    }
+
+    /// Everything that was found has been entered.
+    func commit() { _ = unsafe rename(path + ".new", path) }
 
     func begin(_ subtree: Subtree) {
         var writer = WireWriter()
@@ -56,6 +70,10 @@ final class Ledger {
             writer.put(false)
         }
         write(writer.bytes, at: 0)
+        let copy = try? FileDescriptor.open(copyPath + ".new", O_WRONLY | O_CREAT, mode: 0o600)
+        guard let copy else { return }
+        Self.write(writer.bytes, at: 0, of: copy)
+        _ = unsafe rename(copyPath + ".new", copyPath)
     }
 
     /// What is not written, for want of room, would merely be ended by the next spawner.
@@ -79,18 +97,25 @@ final class Ledger {
     }
 
     /// At an orderly end there is nothing to be adopted.
-    func delete() { _ = unsafe unlink(path) }
+    func delete() {
+        _ = unsafe unlink(path)
+        _ = unsafe unlink(copyPath)
+    }
 
     private func write(_ body: [UInt8], at slot: Int) {
+        Self.write(body, at: slot, of: file)
+    }
+
+    private static func write(_ body: [UInt8], at slot: Int, of file: FileDescriptor) {
         var bytes = body
-        guard bytes.count <= Self.slotByteCount - 8 else { return }
-        bytes += Array(repeating: 0, count: Self.slotByteCount - 8 - bytes.count)
+        guard bytes.count <= slotByteCount - 8 else { return }
+        bytes += Array(repeating: 0, count: slotByteCount - 8 - bytes.count)
         var sum = WireWriter()
         sum.put(body.isEmpty ? 0 : Self.sum(bytes[...]))
         bytes += sum.bytes
         _ = unsafe bytes.withUnsafeBytes {
             unsafe pwrite(
-                file.rawValue, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
+                file.rawValue, $0.baseAddress, $0.count, off_t(slot * slotByteCount))
         }
     }
 

@@ -70,18 +70,19 @@ public final class Spawner {
         emptiness = try Inotify()
         exits = try ProcessExits()
         aloneSince = MonotonicClock.nanoseconds
-        var left: Ledger.Contents?
-        ledger = try? Ledger(path: options.ledgerPath, contents: &left)
         if let succession = try Self.succession(options) {
             openFiles = succession.openFiles
             subtree = succession.subtree
             listener = UnixSocket(succession.listener)
+            ledger = try? Ledger(path: options.ledgerPath)
             ledger?.begin(subtree)
             resume(succession)
+            ledger?.commit()
         } else {
             openFiles = ResourceLimit.current(.openFiles)
             // Three descriptors per instance exceed the customary 1024; apps get the old limit back.
             openFiles.raiseSoft()
+            let left = Ledger.left(at: options.ledgerPath)
             subtree =
                 options.avoidsCgroups
                 ? .degraded(reason: "cgroups were declined")
@@ -89,11 +90,13 @@ public final class Spawner {
                     ?? .prepare(
                         isManaged: options.isManaged, unit: options.cgroup)
             listener = try Self.listen(options)
+            ledger = try? Ledger(path: options.ledgerPath)
             ledger?.begin(subtree)
             if let left {
                 keepsState = true
                 adopt(left.entries)
             }
+            ledger?.commit()
         }
     }
 

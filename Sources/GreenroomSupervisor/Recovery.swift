@@ -134,7 +134,7 @@ struct Recovery {
         switch record.state {
         case .prewarming, .prewarmed: supervisor.handle(.channelLost(instance.identifier))
         case .launching where record.isResuming:
-            if !instance.holdsChannel { supervisor.handle(.started(instance.identifier)) }
+            if instance.hasClosedChannel { supervisor.handle(.started(instance.identifier)) }
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
             break
         }

@@ -469,7 +469,6 @@ final class AppLoader {
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
             noNewPrivileges: manifest.sandbox.noNewPrivileges,
             confinement: sandbox?.confinement,
-            callForbiddenOnTerminal: sandbox?.callForbiddenOnTerminal,
             cgroupSettings: cgroupSettings(of: manifest),
             confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
@@ -485,6 +484,7 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation

@@ -55,7 +55,7 @@ final class InstalledApp {
     var confinement: Confinement? { rareConfinement.value }
     private let rareConfinement: Rare<Confinement>
     /// Its filter's, without which a paused instance cannot take a terminal.
-    let callForbiddenOnTerminal: String?
+    var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
     let cgroupSettings: [SpawnSpecification.CgroupSetting]
     /// The keys of [Sandbox] and [Resources] that are set, for people.
@@ -130,8 +130,7 @@ final class InstalledApp {
         environment: [String], encodedEnvironment: StringList, extraKeyNames: Set<String>,
         workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
         changesUser: Bool, grantsGroups: Bool, noNewPrivileges: Bool, confinement: Confinement?,
-        callForbiddenOnTerminal: String?, cgroupSettings: [SpawnSpecification.CgroupSetting],
-        confinementKeys: [String],
+        cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
         limits: [ResourceLimit], setsCommandLine: Bool, ineligibility: Ineligibility?,
         isPrewarmingWanted: Bool, fingerprint: [InspectedFile], description: AppDescription,
         sockets: [SocketSpecification], poolEnvironment: PoolEnvironment
@@ -154,7 +153,6 @@ final class InstalledApp {
         self.grantsGroups = grantsGroups
         self.noNewPrivileges = noNewPrivileges
         rareConfinement = Rare(confinement)
-        self.callForbiddenOnTerminal = callForbiddenOnTerminal
         self.cgroupSettings = cgroupSettings
         self.confinementKeys = confinementKeys
         self.limits = limits

@@ -89,9 +89,14 @@ final class Instance {
     /// It is told to go: an answer that is still on its way says nothing any more.
     func forgetPong() { pongCookie = nil }
 
-    /// The process still has its end of a channel, which the spawner puts at this number.
-    var holdsChannel: Bool {
-        unsafe access("/proc/\(pid)/fd/\(SpawnSpecification.channelNumber)", F_OK) == 0
+    /// The process goes on and has closed its end of a channel, which the spawner puts at this
+    /// number. One that is ending has no descriptor at all any more.
+    var hasClosedChannel: Bool {
+        !hasOpen(SpawnSpecification.channelNumber) && (0...2).contains(where: hasOpen)
+    }
+
+    private func hasOpen(_ number: CInt) -> Bool {
+        unsafe access("/proc/\(pid)/fd/\(number)", F_OK) == 0
     }
 
     func closeChannel() {

@@ -44,7 +44,7 @@ final class SpawnerLink {
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
     static let patience: Int32 = 10_000
     /// The same while clients wait for us as well: it is tried again.
-    static let shortPatience: Int32 = 500
+    static let shortPatience: Int32 = 2_000
 
     let process: pid_t?
 
@@ -54,10 +54,29 @@ final class SpawnerLink {
     }
 
     /// Connects to the spawner of this runtime directory, starting one where there is none and
-    /// systemd does not provide it. Waits, so long.
+    /// systemd does not provide it. Waits, so long; one that dies meanwhile is replaced.
     static func open(
         runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
         patience: Int32 = patience
+    ) throws -> (SpawnerLink, Greeting) {
+        for _ in 1..<tries {
+            do {
+                return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
+            } catch ConnectionError.closed {
+                continue
+            } catch let error as SystemError where error.isDisconnection && mayStart {
+                continue
+            }
+        }
+        return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
+    }
+
+    /// Of spawners that die while they are greeted. More is no bad luck.
+    private static let tries = 4
+
+    private static func openOnce(
+        _ runtimeDirectory: String, _ spawnerPath: String, _ mayStart: Bool, _ grace: Duration,
+        _ patience: Int32
     ) throws -> (SpawnerLink, Greeting) {
         let path = runtimeDirectory + "/spawner"
         let connection: SpawnerConnection
@@ -111,6 +130,9 @@ final class SpawnerLink {
             PollEntry(child.process.descriptor.rawValue, CInt(POLLIN)),
         ]
         guard try PollEntry.wait(&entries, milliseconds: patience) > 0, entries[0].isReady else {
+            // Two of them at work are worse than none.
+            _ = try? child.process.send(signal: SIGKILL)
+            _ = try? child.process.wait()
             throw Unavailable(
                 description: "\(spawnerPath) did not become ready; its message is above")
         }
