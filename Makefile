@@ -6,6 +6,7 @@
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
+#   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make torture [KILLS=500] [SECONDS=600] [SEED=]   clients at work while both daemons are killed
@@ -47,9 +48,9 @@ export SWIFT_BACKTRACE := enable=no
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
-    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
-    torture test-vm
+.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
+    uninstall test-asan test-tsan setup setup-demo build release samples clean units install-dev \
+    deb test-deb torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -134,9 +135,15 @@ demo-systemd: setup release
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
+	@Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
 	@for app in bench-plain-app bench-kit-app; do $(SWIFT) build -c release \
 	    --scratch-path .build/daemon --static-swift-stdlib --product $$app; done
 	@Tests/Benchmarks/sdk.py --programs .build/daemon/release
+
+bench-peers: release $(BENCH_PROGRAMS)
+	@Tests/front/setup build peers
+	@$(MAKE) --no-print-directory -s $(BENCH_PEERS)
+	@Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])

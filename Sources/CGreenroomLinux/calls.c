@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <string.h>
@@ -212,11 +213,20 @@ int gr_notify(const char *name, const char *text) {
     return sent < 0 ? -1 : 0;
 }
 
-extern const char __executable_start[], etext[];
-
-void gr_drop_text(void) {
+// Segments that cannot be written hold nothing of ours: relocations are in writable ones (RELRO).
+static int drop_segments(struct dl_phdr_info *object, size_t size, void *data) {
+    (void)size, (void)data;
+    // The vDSO is no file.
+    if (strncmp(object->dlpi_name, "linux-", 6) == 0) return 0;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t start = (uintptr_t)__executable_start & ~(page - 1);
-    uintptr_t end = (uintptr_t)etext & ~(page - 1);
-    (void)madvise((void *)start, end - start, MADV_DONTNEED);
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || (part->p_flags & PF_W)) continue;
+        uintptr_t start = (object->dlpi_addr + part->p_vaddr) & ~(page - 1);
+        uintptr_t end = (object->dlpi_addr + part->p_vaddr + part->p_memsz) & ~(page - 1);
+        (void)madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
 }
+
+void gr_drop_text(void) { (void)dl_iterate_phdr(drop_segments, NULL); }

@@ -114,7 +114,9 @@ extension Lifecycle {
             if deadline != nil { update(id) { $0.deadline = deadline } }
         }
         answerGoal(of: id, .done(id, record.state))
-        if record.state == .background, !table[id]!.freezeWaiters.isEmpty { suspend(id) }
+        if record.state == .background, !table[id]!.freezeWaiters.isEmpty {
+            prepareSuspension(id)
+        }
     }
 
     mutating func acknowledged(_ id: InstanceIdentifier, _ cookie: UInt64) {

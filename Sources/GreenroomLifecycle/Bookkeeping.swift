@@ -51,6 +51,11 @@ struct Instance: Hashable, Sendable {
     var isOverdue = false
     /// What it could not hear while it was suspended.
     var missed: MissedNotices = []
+    /// Its file locks are being looked at, and since when it has held one when it must not.
+    var isAwaitingLocks = false
+    var lockedSince: Instant?
+    /// The kernel said so before it ended: `outOfMemory`, or only probably.
+    var memoryEnd: ExitReason?
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }
@@ -79,6 +84,8 @@ struct App: Hashable, Sendable {
     var poolIsStale = false
     /// Its sockets are being watched.
     var isListening = false
+    /// A hint that it will be launched is believed until then.
+    var hintedUntil: Instant?
 
     init(record: AppRecord) { self.record = record }
 

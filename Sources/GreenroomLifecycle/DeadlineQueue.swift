@@ -10,6 +10,10 @@ enum DeadlineKey: Hashable, Sendable {
     case start(AppIdentifier)
     /// The acknowledgement of what the instance was told.
     case step(InstanceIdentifier)
+    /// The quiet time after which the pressure falls.
+    case quiet
+    /// When the machine is looked at again, or prewarming starts.
+    case conditions
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that

@@ -7,6 +7,9 @@ extension Lifecycle {
             case .pressure: reclaim()
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
+            case .quiet: becameQuiet()
+            // Refilling, which follows every event, looks again.
+            case .conditions: break
             }
         }
     }

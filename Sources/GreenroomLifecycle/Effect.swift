@@ -48,6 +48,10 @@ public enum Refusal: Hashable, Sendable {
     case tooManyScenes(AppIdentifier, limit: Int)
     /// A client ended the app while its launch waited for other apps.
     case cancelled(AppIdentifier)
+    /// The machine is in no condition for prewarming.
+    case held(AppIdentifier, PrewarmHold)
+    /// A process of it holds a file lock: frozen, it would make others wait.
+    case holdsLock(InstanceIdentifier)
 }
 
 /// What a request is told, once.
@@ -59,6 +63,8 @@ public enum Answer: Hashable, Sendable {
     case refused(Refusal)
     case reset(AppIdentifier)
     case discarded(AppIdentifier, SceneIdentifier)
+    /// The hint was taken; whether an instance is paused already.
+    case prepared(AppIdentifier, isReady: Bool)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -83,7 +89,9 @@ public enum Record: Hashable, Sendable {
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState)
     case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
     indirect case exited(InstanceRecord)
-    case reclaimed(InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure)
+    case reclaimed(
+        InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
+    case pressureChanged(MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
@@ -130,4 +138,8 @@ public enum Effect: Hashable, Sendable {
     case deliver(InstanceIdentifier, RequestIdentifier)
     /// Say whether a debugger holds it: `Event.tracerInspected`.
     case inspectTracer(InstanceIdentifier)
+    /// Say what holds prewarming back: `Event.conditionsInspected`.
+    case inspectConditions
+    /// Say whether a process of it holds a file lock: `Event.locksInspected`.
+    case inspectLocks(InstanceIdentifier)
 }

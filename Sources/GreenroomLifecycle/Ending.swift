@@ -90,6 +90,7 @@ extension Lifecycle {
     }
 
     private func exitReason(_ instance: Instance, _ status: ExitStatus) -> ExitReason {
+        if let reason = instance.memoryEnd, case .signaled(9, _) = status { return reason }
         if instance.record.state.isPrewarm { return .prewarmFailed }
         if instance.isUndecided && instance.record.isResuming { return .resumeFailed }
         switch status {
@@ -99,10 +100,14 @@ extension Lifecycle {
         }
     }
 
+    mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool) {
+        table[id]?.memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
+    }
+
     /// What an end that nobody ordered says about its app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
-        if record.state.isPrewarm { return prewarmFailed(record.app, .prewarmFailed) }
-        if reason == .crashed { crashed(record.app) }
+        if record.state.isPrewarm { return prewarmFailed(record.app, reason) }
+        if [.crashed, .outOfMemory, .probablyOutOfMemory].contains(reason) { crashed(record.app) }
         if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
     }
 

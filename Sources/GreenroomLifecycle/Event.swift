@@ -123,4 +123,15 @@ public enum Event: Hashable, Sendable {
     case sleepChanged(isAsleep: Bool)
     /// The machine goes on after all: launches are served, what starts by itself starts.
     case shutdownCancelled
+    // Memory and the machine
+    /// Tasks stall for want of memory now. The level falls by itself; `none` ends it.
+    case stallReported(MemoryPressure)
+    /// Answers `Effect.inspectConditions`.
+    case conditionsInspected(PrewarmHold?)
+    /// A hint that the app will be launched soon. Answered at once.
+    case prepareRequested(RequestIdentifier, AppIdentifier)
+    /// Answers `Effect.inspectLocks`.
+    case locksInspected(InstanceIdentifier, holdsLock: Bool)
+    /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
+    case outOfMemory(InstanceIdentifier, isCertain: Bool)
 }

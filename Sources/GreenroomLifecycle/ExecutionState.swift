@@ -88,6 +88,12 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case dependencyEnded = 16
     /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
     case watchdog = 20
+    /// It held a file lock when it was to be suspended, and its grace was over (0xdead10cc).
+    case suspendedWithLockedFile = 30
+    /// The kernel ended it for want of memory.
+    case outOfMemory = 31
+    /// SIGKILL that nobody here sent, while the kernel ended somebody for want of memory.
+    case probablyOutOfMemory = 32
 }
 
 /// How the main process of an instance ended (wait(2)).

@@ -28,6 +28,7 @@ extension Lifecycle {
             return refuse(request, refusal)
         }
         directory[launch.app]!.lastLaunched = now
+        directory[launch.app]!.hintedUntil = nil
         if !launch.isAttached { beginAnew(launch.app) }
         admit(pending)
     }

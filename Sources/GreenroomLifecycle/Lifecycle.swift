@@ -27,6 +27,10 @@ public struct Lifecycle: Hashable, Sendable {
     /// The identifier that the next instance will get.
     public internal(set) var nextInstance: InstanceIdentifier
     public internal(set) var pressure = MemoryPressure.none
+    /// By the kernel, whose reports are repeated while it lasts.
+    var isPressureReported = false
+    var lastReclaim: Instant?
+    var conditions = Conditions()
     public internal(set) var isShuttingDown = false
     /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget.
     public internal(set) var prewarmedBytes: UInt64 = 0
@@ -128,6 +132,11 @@ public struct Lifecycle: Hashable, Sendable {
         case .significantTimeChanged: timeChanged()
         case .sleepChanged(let isAsleep): self.isAsleep = isAsleep
         case .shutdownCancelled: shutdownCancelled()
+        case .stallReported(let level): stallReported(level)
+        case .conditionsInspected(let hold): conditionsInspected(hold)
+        case .prepareRequested(let request, let app): prepareRequested(request, app)
+        case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
+        case .outOfMemory(let id, let isCertain): outOfMemory(id, isCertain: isCertain)
         }
     }
 
@@ -172,7 +181,9 @@ extension Event {
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
-            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled:
+            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
+            .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
+            .outOfMemory:
             .full
         }
     }

@@ -39,10 +39,27 @@ public struct AppDescription: Hashable, Sendable {
     public var suspendsInBackground: Bool
     public var readyCondition: ReadyCondition
     /// Own deadlines of the app, where its manifest sets them.
-    public var launchDeadline: Duration?
-    public var backgroundGrace: Duration?
-    public var terminateGrace: Duration?
-    public var prewarmTimeToLive: Duration?
+    public var launchDeadline: Duration? {
+        get { deadlines.launch }
+        set { deadlines.launch = newValue }
+    }
+    public var backgroundGrace: Duration? {
+        get { deadlines.background }
+        set { deadlines.background = newValue }
+    }
+    public var terminateGrace: Duration? {
+        get { deadlines.terminate }
+        set { deadlines.terminate = newValue }
+    }
+    public var prewarmTimeToLive: Duration? {
+        get { deadlines.prewarm }
+        set { deadlines.prewarm = newValue }
+    }
+    private var rareDeadlines: Rare<OwnDeadlines>
+    private var deadlines: OwnDeadlines {
+        get { rareDeadlines.value ?? OwnDeadlines() }
+        set { rareDeadlines = Rare(newValue == OwnDeadlines() ? nil : newValue) }
+    }
     /// The environment of its user's session: what its pool is filled with until a launch or a
     /// prewarm brings another.
     public var environmentKey: EnvironmentKey
@@ -78,16 +95,24 @@ public struct AppDescription: Hashable, Sendable {
         self.isEligible = isEligible
         self.suspendsInBackground = suspendsInBackground
         self.readyCondition = readyCondition
-        self.launchDeadline = launchDeadline
-        self.backgroundGrace = backgroundGrace
-        self.terminateGrace = terminateGrace
-        self.prewarmTimeToLive = prewarmTimeToLive
+        self.rareDeadlines = .none
         self.environmentKey = environmentKey
         self.supervision = Rare(supervision)
         self.autostart = Rare(autostart)
         self.dependencies = Rare(dependencies)
         self.hasSockets = hasSockets
+        self.deadlines = OwnDeadlines(
+            launch: launchDeadline, background: backgroundGrace, terminate: terminateGrace,
+            prewarm: prewarmTimeToLive)
     }
+}
+
+/// Few manifests set any, and four of them are more than the rest of a description.
+private struct OwnDeadlines: Hashable, Sendable {
+    var launch: Duration?
+    var background: Duration?
+    var terminate: Duration?
+    var prewarm: Duration?
 }
 
 /// The daemon-wide defaults and limits. Sources: UIKIT.md's table of what peers publish.
@@ -134,6 +159,22 @@ public struct Policy: Hashable, Sendable {
     /// OpenHarmony); the connection of a scene belongs to the launch and has more.
     public var stepDeadline: Duration = .seconds(5)
     public var connectDeadline: Duration = .seconds(10)
+
+    /// Without another report of it, how long a level of memory pressure lasts.
+    public var pressureQuietTime: Duration = .seconds(10)
+    /// Whether the shell looks at the machine before a prewarm, and how long that is believed.
+    public var inspectsConditions = false
+    public var conditionsLifetime: Duration = .seconds(5)
+    /// While the machine is in no condition, the pause between two looks doubles to the cap.
+    public var conditionsRetryFirst: Duration = .seconds(10)
+    public var conditionsRetryCap: Duration = .seconds(300)
+    /// From the machine's boot to the first prewarm that nobody asked for.
+    public var prewarmStartDelay: Duration = .zero
+    /// How long a hint is believed.
+    public var hintLifetime: Duration = .seconds(30)
+    /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
+    public var inspectsLocks = false
+    public var lockGrace: Duration = .seconds(5)
 
     public init() {}
 }

@@ -1,6 +1,6 @@
 // The pools. An app's pool is filled while
 //   it is eligible, its occasion has come (or a client waits), nothing shuts down or sleeps,
-//   no back-off and no crash loop runs, memory pressure is none,
+//   no back-off and no crash loop runs, memory pressure is none, the machine allows (`Warming`),
 //   fewer than `concurrentPrewarms` are on their way,
 //   the instance limit allows, and the byte budget holds what it is assumed to need.
 // Whoever waits for a slot or for bytes stands in the refill queue, in order of arrival; whoever
@@ -18,6 +18,12 @@ struct RefillQueue: Hashable, Sendable {
 
     mutating func append(_ app: AppIdentifier) {
         if known.insert(app).inserted { order.append(app) }
+    }
+
+    /// Before the others.
+    mutating func prepend(_ app: AppIdentifier) {
+        if !known.insert(app).inserted { order.removeAll { $0 == app } }
+        order.insert(app, at: 0)
     }
 
     mutating func popFirst() -> AppIdentifier? {
@@ -55,7 +61,7 @@ extension Lifecycle {
     }
 
     /// Why its pool may not be filled now, slots and bytes apart.
-    private func fillRefusal(_ app: AppIdentifier) -> Refusal? {
+    func fillRefusal(_ app: AppIdentifier) -> Refusal? {
         let record = directory[app]!.record
         if isShuttingDown { return .shuttingDown }
         if let until = record.crashLoopUntil, until > now { return .crashLoop(app, until: until) }
@@ -75,10 +81,18 @@ extension Lifecycle {
             case .little: min(refills.count, Self.refillsAfterLaunch)
             case .full: refills.count + policy.concurrentPrewarms
             }
+        var held: [AppIdentifier] = []
         while looks > 0, fillingCount < policy.concurrentPrewarms, let app = refills.popFirst() {
             looks -= 1
-            if lackingCount(app) > 0 { fill(app) } else { serveWaiters(app) }
+            if lackingCount(app) <= 0 {
+                serveWaiters(app)
+            } else if mayWarm(app) {
+                fill(app)
+            } else if lackingCount(app) > 0 {
+                held.append(app)
+            }
         }
+        for app in held { wantRefill(of: app) }
     }
 
     /// The pool is full without a further prewarm, for example because fewer are kept now.
@@ -91,9 +105,8 @@ extension Lifecycle {
     }
 
     private func lackingCount(_ identifier: AppIdentifier) -> Int {
-        guard let app = directory[identifier], app.description?.isEligible == true else { return 0 }
-        let wanted = max(app.wantedCount(sessions: sessions), app.prewarmWaiters.isEmpty ? 0 : 1)
-        return wanted - app.pool.count - app.filling.count
+        guard let app = directory[identifier] else { return 0 }
+        return warmCount(of: identifier) - app.pool.count - app.filling.count
     }
 
     private mutating func fill(_ app: AppIdentifier) {
@@ -142,7 +155,7 @@ extension Lifecycle {
         let timeToLive =
             directory[app]!.description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
         // Not below a second: a pool must not churn because of a manifest.
-        let kept = jitter.spread(max(.seconds(1), timeToLive))
+        let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
         directory[app]!.poolIsStale = false
         holdBudget()

@@ -2,24 +2,33 @@
 //   1. prewarmed and prewarming: expired, then least valuable        (warning and critical)
 //   2. suspended: largest, then least recently used                  (warning: one a step)
 //   3. background: largest, then least recently used, SIGTERM first  (critical: one a step)
-// Never launching, inactive, active or attached. A step is taken when the pressure is reported,
-// when memory is measured under pressure, and every `reclaimInterval` while anything is left.
+// Never launching, inactive, active or attached. A step is taken when the pressure is reported
+// (`Stalling`); where it is set by hand also when memory is measured under pressure, and every `reclaimInterval` while anything is left.
 
 extension Lifecycle {
+    /// It stays so until the next word (`stallReported` falls back by itself).
     mutating func pressureChanged(_ pressure: MemoryPressure) {
+        isPressureReported = false
+        deadlines.remove(.quiet)
         self.pressure = pressure
         // Who is said to run may still be frozen: it would not hear of its end.
         if isRestoring { return }
         guard pressure >= .warning else { return deadlines.remove(.pressure) }
+        enterPressure(pressure)
+        reclaim()
+    }
+
+    mutating func enterPressure(_ pressure: MemoryPressure) {
+        self.pressure = pressure
         for app in directory.keys.sorted() { refusePrewarms(of: app, .overBudget(app)) }
         warnOfPressure()
-        reclaim()
     }
 
     mutating func reclaim() {
         guard pressure >= .warning, !isShuttingDown, !isRestoring else {
             return deadlines.remove(.pressure)
         }
+        lastReclaim = now
         let prewarms = prewarmsByValue(including: [.prewarming, .prewarmed])
         let suspended = largestFirst(.suspended)
         for id in prewarms { reclaim(id) }
@@ -32,6 +41,7 @@ extension Lifecycle {
                 reclaim(first)
             }
         }
+        guard !isPressureReported else { return deadlines.remove(.pressure) }
         let isMore =
             !largestFirst(.suspended).isEmpty
             || (pressure == .critical && !largestFirst(.background).isEmpty)
@@ -49,7 +59,9 @@ extension Lifecycle {
 
     private mutating func reclaim(_ id: InstanceIdentifier) {
         let record = table[id]!.record
-        note(.reclaimed(id, record.app, byteCount: record.byteCount, pressure))
+        note(
+            .reclaimed(
+                id, record.app, byteCount: record.byteCount, pressure, from: record.state))
         if record.state.isPrewarm {
             // Not prewarmed again at once when the pressure falls: it would rise again.
             let pause = now.advanced(by: policy.reclaimPause)
@@ -70,6 +82,6 @@ extension Lifecycle {
             updateApp(record.app) { $0.measuredByteCount = measured }
             holdBudget()
         }
-        if pressure >= .warning { reclaim() }
+        if pressure >= .warning, !isPressureReported { reclaim() }
     }
 }

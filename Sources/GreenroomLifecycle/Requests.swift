@@ -107,9 +107,9 @@ extension Lifecycle {
             return sendToBackground(id)
         }
         if table[id]!.record.state.isForeground { sendToBackground(id) }
-        if table[id]!.record.state == .background { suspend(id) }
+        if table[id]!.record.state == .background { prepareSuspension(id) }
         // Without a deadline the freezer has spoken already.
-        guard table[id]!.record.deadline != nil else {
+        guard table[id]!.record.state == .background || table[id]!.record.deadline != nil else {
             return answer(request, .done(id, .suspended))
         }
         table[id]!.freezeWaiters.append(request)

@@ -178,9 +178,10 @@ extension Lifecycle {
     mutating func considerAutostart(_ apps: some Sequence<AppIdentifier>, mayStart: Bool) {
         var due: [AppIdentifier] = []
         for app in apps {
-            guard let entry = directory[app], let description = entry.description else { continue }
-            let autostart = description.autostart.value
-            let hasSession = autostart.map { sessions.contains($0.session) } ?? false
+            // Others are not marked: a record would be kept of every app there is.
+            guard let entry = directory[app], let autostart = entry.description?.autostart.value
+            else { continue }
+            let hasSession = sessions.contains(autostart.session)
             let isNewBoot = !entry.record.hasSeenBoot
             let isNewLogin = hasSession && !entry.record.hasSeenLogin
             guard isNewBoot || isNewLogin else { continue }
@@ -188,7 +189,7 @@ extension Lifecycle {
                 $0.hasSeenBoot = true
                 if hasSession { $0.hasSeenLogin = true }
             }
-            guard mayStart, let autostart, entry.running.isEmpty, entry.record.startAt == nil,
+            guard mayStart, entry.running.isEmpty, entry.record.startAt == nil,
                 (autostart.atBoot && isNewBoot) || (autostart.atLogin && isNewLogin)
             else { continue }
             updateApp(app) { [now] in
@@ -214,7 +215,9 @@ extension Supervision {
             if case .exited = status { return restart == .onFailure || restart == .always }
             return restart != .never
         case .spawnFailed: return restart == .onFailure || restart == .always
-        case .launchWatchdog, .watchdog, .unknown, nil: return restart != .never
+        case .launchWatchdog, .watchdog, .unknown, .suspendedWithLockedFile, .outOfMemory,
+            .probablyOutOfMemory, nil:
+            return restart != .never
         case .reclaimed: return restart == .always
         case .terminated, .terminateTimeout, .forceQuit, .shutdown, .prewarmFailed,
             .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .conflict, .dependencyEnded:

@@ -66,10 +66,10 @@ extension Lifecycle {
         holdBudget()
         forgetOldEnds()
         isRestored = true
+        forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
         // Those that memory was taken from have other things to hear.
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
-        forgetFormerLogins()
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
     }
@@ -83,7 +83,8 @@ extension Lifecycle {
             case .conflict, .dependencyEnded: record.launchedAt != nil
             case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
                 .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
-                .spawnFailed, .unknown, .watchdog, nil:
+                .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
+                .probablyOutOfMemory, nil:
                 false
             }
         let isUnheard = record.conversation != nil && record.lastState == .suspended

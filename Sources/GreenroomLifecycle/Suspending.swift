@@ -10,7 +10,9 @@ extension Lifecycle {
 
     /// Not while it is being told something: it is frozen when it has done that.
     mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
-        guard let pending = table[id]!.record.conversation?.pending else { return suspend(id) }
+        guard let pending = table[id]!.record.conversation?.pending else {
+            return prepareSuspension(id)
+        }
         update(id) { $0.deadline = pending.deadline }
     }
 

@@ -21,8 +21,24 @@ public final class ClockWatch: Sendable {
 
 /// The time zone of the machine (tzset(3), localtime_r(3)).
 public enum LocalZone {
-    /// Reads it anew where it has changed.
-    public static func reload() { tzset() }
+    /// The file that says it: that of `TZ=:/path`, else localtime(5).
+    public static var path: String {
+        guard let text = unsafe getenv("TZ").map({ unsafe String(cString: $0) }),
+            text.hasPrefix(":/")
+        else { return "/etc/localtime" }
+        return String(text.dropFirst())
+    }
+
+    /// Reads it anew where it has changed. For programs of one thread.
+    public static func reload() {
+        if let value = unsafe getenv("TZ").map({ unsafe String(cString: $0) }) {
+            // The C library looks at the file only when the variable's text has changed.
+            unsafe setenv("TZ", "UTC", 1)
+            tzset()
+            unsafe setenv("TZ", value, 1)
+        }
+        tzset()
+    }
 
     /// Seconds east of Greenwich, at an instant in seconds since 1970 UTC.
     public static func offset(at instant: Int64) -> Int64 {

@@ -37,6 +37,26 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var observeGroups: [String] = []
     public var administerGroups: [String] = []
 
+    /// `PrewarmStartDelaySec=`: from the machine's boot to the first prewarm that nobody asked for.
+    public var prewarmStartDelay: Duration = .seconds(10)
+    /// What holds prewarming back. `PrewarmMinMemory=`: available memory below this, in bytes.
+    public var prewarmMinimalMemory: UInt64 = 256 << 20
+    /// `PrewarmMaxLoad=`: load per processor above this, in hundredths; 0 minds none.
+    public var prewarmMaximalLoadPercent = 1600
+    /// `PrewarmMinBattery=`: a battery that feeds the machine below this, in percent.
+    public var prewarmMinimalBattery = 20
+    /// `PrewarmWhenHot=no`: a thermal zone at a trip point that throttles.
+    public var prewarmMindsHeat = true
+    /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: of each second, how long some tasks, or
+    /// all, stall for want of memory (lmkd). `PressureQuietSec=`: how long a level lasts after it.
+    public var pressureWarningStall: Duration = .milliseconds(70)
+    public var pressureCriticalStall: Duration = .milliseconds(700)
+    public var pressureQuietTime: Duration = .seconds(10)
+    /// `CheckFileLocks=`, `LockedFileGraceSec=`: who holds a file lock is not suspended, and ended
+    /// after the grace.
+    public var checksFileLocks = true
+    public var lockedFileGrace: Duration = .seconds(5)
+
     public init() {}
 }
 
@@ -77,6 +97,7 @@ extension DaemonConfiguration {
         set(\.instanceLimit, "InstanceLimit", &reader, integer(1...65536))
         set(\.connectionsPerUser, "ConnectionsPerUser", &reader, integer(1...65536))
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
+        readConditions(&reader)
         controlGroups = groups("ControlGroups", &reader)
         observeGroups = groups("ObserveGroups", &reader)
         administerGroups = groups("AdministerGroups", &reader)
@@ -91,6 +112,27 @@ extension DaemonConfiguration {
                 place(of: "ConnectionsPerUser", "ConnectionsMax", reader),
                 "ConnectionsPerUser= is more than ConnectionsMax=")
         }
+    }
+
+    private mutating func readConditions(_ reader: inout SectionReader) {
+        set(\.prewarmStartDelay, "PrewarmStartDelaySec", &reader, duration)
+        set(\.prewarmMinimalMemory, "PrewarmMinMemory", &reader) { value throws(ValueError) in
+            try value.bytes()
+        }
+        set(\.prewarmMaximalLoadPercent, "PrewarmMaxLoad", &reader) { value throws(ValueError) in
+            try value.hundredths(0...1000)
+        }
+        set(\.prewarmMinimalBattery, "PrewarmMinBattery", &reader, integer(0...100))
+        set(\.prewarmMindsHeat, "PrewarmWhenHot", &reader) { value throws(ValueError) in
+            !(try value.boolean())
+        }
+        set(\.pressureWarningStall, "PressureWarningStallSec", &reader, positiveDuration)
+        set(\.pressureCriticalStall, "PressureCriticalStallSec", &reader, positiveDuration)
+        set(\.pressureQuietTime, "PressureQuietSec", &reader, positiveDuration)
+        set(\.checksFileLocks, "CheckFileLocks", &reader) { value throws(ValueError) in
+            try value.boolean()
+        }
+        set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
     }
 
     private static let section = "Greenroom"

@@ -10,21 +10,21 @@ public struct ManifestName: Hashable, Sendable {
 
     /// - Parameter identifier: may itself end in `.app`.
     public init(_ identifier: String) {
-        guard let at = identifier.firstIndex(of: "@") else {
+        guard let at = identifier.utf8.firstIndex(of: UInt8(ascii: "@")) else {
             prefix = identifier
             return
         }
         prefix = String(identifier[..<at])
-        instance = String(identifier[identifier.index(after: at)...])
+        instance = String(identifier[identifier.utf8.index(after: at)...])
     }
 
     /// - Parameter file: a path, or its last component.
     public init(file: String) {
-        var name = file.split(separator: "/").last.map(String.init) ?? ""
-        if name.hasSuffix(AppManifest.fileSuffix) {
-            name.removeLast(AppManifest.fileSuffix.count)
-        }
-        self.init(name)
+        let bytes = file.utf8
+        let start = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:))
+        let name = file[(start ?? file.startIndex)...]
+        let suffix = name.hasSuffix(AppManifest.fileSuffix) ? AppManifest.fileSuffix.utf8.count : 0
+        self.init(String(name.utf8.dropLast(suffix)) ?? String(name))
     }
 
     /// Of a desktop entry, where neither `@` nor the suffix means anything.

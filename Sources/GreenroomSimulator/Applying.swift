@@ -35,6 +35,8 @@ extension Simulation {
             try feed(.loggedIn(foregroundGroup: "seat\(group)"))
         case .changePolicy(let variation): try changePolicy(variation)
         case .press(let level): try feed(.pressureChanged(level))
+        case .stall(let level): try feed(.stallReported(level))
+        case .prepare(let app): try feed(.prepareRequested(nextRequest(), identifier(app)))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect): crashAt = effect
         case .connect(let app):
@@ -59,7 +61,7 @@ extension Simulation {
             try feed(.shutdownRequested)
             try wait(delay)
             try feed(.shutdownCancelled)
-        case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
+        case .makeStale, .measure, .crash, .runOutOfMemory, .exit, .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
     }
@@ -74,6 +76,10 @@ extension Simulation {
         case .crash(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .signaled(11, coreDumped: true)))
+        case .runOutOfMemory(let pick, let isCertain):
+            guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
+            try feed(.outOfMemory(id, isCertain: isCertain))
+            try happen(.exited(id, .signaled(9, coreDumped: false)))
         case .exit(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .exited(UInt8(pick % 3))))
@@ -82,7 +88,8 @@ extension Simulation {
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
-            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain:
+            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
+            .stall, .prepare:
             break
         }
     }

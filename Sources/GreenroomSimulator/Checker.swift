@@ -62,6 +62,8 @@ struct Checker: Sendable {
     var told: [InstanceIdentifier: UInt64] = [:]
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
+    var machine = MachineBooks()
+
     init(policy: Policy) { self.policy = policy }
 
     func require(_ condition: Bool, _ words: @autoclosure () -> String) throws(Violation) {
@@ -115,6 +117,10 @@ struct Checker: Sendable {
         isAsleep = false
         isRestoring = true
         pressure = .none
+        machine.quietAt = nil
+        machine.inspectedAt = nil
+        machine.hints = [:]
+        machine.inquiries = []
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.

@@ -60,6 +60,11 @@ extension Checker {
             overdue.insert(id)
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
         case .record(let record): try checkRecord(record, event, now)
+        case .inspectConditions: break
+        case .inspectLocks(let id):
+            try require(states[id] == .background, "looked at the locks of \(id)")
+            try checkSuspension(id, event, now)
+            machine.inquiries.insert(id)
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
         }
@@ -84,6 +89,7 @@ extension Checker {
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")
+        try checkConditions(app, now)
         try require(prewarmingCount <= policy.concurrentPrewarms, "too many prewarms at once")
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(
@@ -109,7 +115,7 @@ extension Checker {
         case .exited(let record):
             try require(
                 record.state == .notRunning && record.isEmpty, "said to have ended before it did")
-        case .refused, .reset: break
+        case .refused, .reset, .prepared: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
@@ -145,13 +151,16 @@ extension Checker {
         switch record {
         case .stateChanged(let id, _, let from, let to):
             try checkMove(id, from, to, event, now)
-        case .reclaimed(let id, _, _, let level): try checkReclaim(id, level)
+        case .reclaimed(let id, _, _, let level, let state):
+            try require(states[id] == state, "reclaimed \(id) from \(state)")
+            try checkReclaim(id, level)
         case .prewarmFailed(let app, _, let until):
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
             try require(isBounded, "back-off of \(app) is unbounded")
             retryAt[app] = until
         case .exited(let record):
             tally.note(record)
+            try checkMachineEnd(record, now)
             scenes[record.instance] = nil
             try require(
                 record.endReason != .watchdog || overdue.contains(record.instance),
@@ -160,6 +169,8 @@ extension Checker {
         case .sceneChanged(let id, _, let scene, let to): try checkScene(id, scene, to)
         case .missedStep(let id, _, _, _):
             try require(overdue.contains(id), "\(id) missed a step nobody waited for")
+        case .pressureChanged(let level):
+            try require(level == pressure, "the pressure is \(pressure), not \(level)")
         case .launched, .crashLooped, .failed, .slowStep: break
         }
     }
@@ -187,6 +198,9 @@ extension Checker {
         _ id: InstanceIdentifier, _ event: Event, _ now: Instant
     ) throws(Violation) {
         if case .transitionRequested(_, _, .suspend) = event { return }
+        if case .locksInspected(id, false) = event {
+            return try require(machine.inquiries.contains(id), "suspended \(id) unasked")
+        }
         // An app that acknowledges its states is suspended when it has done so.
         let isAsked = owed.values.contains {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }

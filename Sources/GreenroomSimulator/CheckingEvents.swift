@@ -7,6 +7,7 @@ extension Checker {
         ending = []
         signalled = []
         displaced = []
+        noteMachine(event, at: now)
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -27,7 +28,6 @@ extension Checker {
             forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
         case .exited(let id, let status): noteExit(id, status, now)
-        case .pressureChanged(let level): pressure = level
         case .shutdownRequested: isShuttingDown = true
         case .shutdownCancelled:
             isShuttingDown = false
@@ -40,8 +40,12 @@ extension Checker {
         case .lockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .acknowledged, .tracerInspected, .sceneRequested(nil, _, _),
-            .significantTimeChanged:
+            .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
+            .locksInspected, .outOfMemory:
             break
+        case .prepareRequested(let request, let app):
+            owed[request] = event
+            churn[app] = nil
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
             break

@@ -20,6 +20,8 @@ struct Fate: Sendable {
     var acknowledgement: Duration?
     /// A debugger holds it when somebody looks.
     var isTraced: Bool
+    /// Looks at its file locks that find one.
+    var locksLeft: Int
 
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
@@ -57,6 +59,7 @@ struct Fate: Sendable {
         acknowledgement =
             dice.percent(5) ? nil : dice.milliseconds(isSlow ? 1000...6000 : 0...60)
         isTraced = dice.percent(20)
+        locksLeft = dice.percent(80) ? 0 : dice.percent(50) ? 1 : 1000
     }
 }
 

@@ -32,6 +32,12 @@ struct Simulation: Sendable {
         policy.instanceLimit = 6 + dice.below(40)
         policy.prewarmTimeToLive = .seconds(20 + dice.below(600))
         let count = 1 + dice.below(7)
+        // Dice of its own: the worlds of known seeds stay as they are.
+        var machine = Dice(seed: seed, thing: 7)
+        policy.inspectsConditions = machine.percent(50)
+        policy.inspectsLocks = machine.percent(50)
+        policy.prewarmStartDelay = machine.percent(30) ? .seconds(machine.below(60)) : .zero
+        policy.pressureQuietTime = .seconds(1 + machine.below(20))
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
@@ -128,6 +134,8 @@ struct Simulation: Sendable {
         case .ignoreConnections(let app): world.listening.remove(app)
         case .tell(let id, let step): world.tell(id, step, at: now)
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
+        case .inspectConditions: world.inspectConditions(at: now)
+        case .inspectLocks(let id): world.inspectLocks(id, at: now)
         case .notify, .deliver: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
@@ -217,7 +225,7 @@ extension Effect {
         case .save, .saveApp: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
-            .notify, .deliver, .inspectTracer:
+            .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks:
             false
         }
     }

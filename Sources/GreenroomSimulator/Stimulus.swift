@@ -17,6 +17,10 @@ enum Stimulus: Sendable {
     case makeStale(instance: Int)
     case measure(instance: Int, megabytes: Int)
     case press(MemoryPressure)
+    case stall(MemoryPressure)
+    case prepare(app: Int)
+    /// The kernel takes it for want of memory, surely or probably.
+    case runOutOfMemory(instance: Int, isCertain: Bool)
     case crash(instance: Int)
     case exit(instance: Int)
     case loseChannel(instance: Int)
@@ -46,6 +50,7 @@ extension Stimulus {
                 app: pick, key: dice.percent(94) ? 0 : dice.below(3),
                 inBackground: dice.percent(25), isAttached: dice.percent(15),
                 repeating: dice.percent(12) ? dice.below(1 << 20) : nil)
+        case 26 where dice.percent(50): return .prepare(app: pick)
         case 22..<27: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
         case 27..<43:
             return .transition(
@@ -60,8 +65,13 @@ extension Stimulus {
         case 55..<58: return .measure(instance: pick, megabytes: dice.below(64))
         case 58..<60:
             let level: [MemoryPressure] = [.none, .none, .warning, .critical]
+            if dice.percent(60) { return .stall(level[dice.below(4)]) }
             return .press(level[dice.below(4)])
-        case 60..<63: return .crash(instance: pick)
+        case 60..<63:
+            if dice.percent(30) {
+                return .runOutOfMemory(instance: pick, isCertain: dice.percent(50))
+            }
+            return .crash(instance: pick)
         case 63..<67: return .exit(instance: pick)
         case 67: return .loseChannel(instance: pick)
         case 68..<70: return .repeatFact(instance: pick)

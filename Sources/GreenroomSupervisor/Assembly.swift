@@ -116,6 +116,12 @@ public final class Daemon {
         supervisor.launcher = launcher
         supervisor.control = control
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
+        supervisor.reclaimer = Reclaimer(
+            supervisor: supervisor, machineRoot: options.machineRoot, configuration)
+        supervisor.reclaimer.priorities = PriorityWriter(instances: instances) { [catalog] app in
+            let settings = catalog[app]?.cgroupSettings ?? []
+            return settings.first { $0.file == "cpu.weight" }.flatMap { Int($0.value) } ?? 100
+        }
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
@@ -145,10 +151,12 @@ public final class Daemon {
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
+        let measurer = supervisor.reclaimer.measurer
         instances.onRelease = { [unowned self] instance in
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            measurer.forget(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)
             }
@@ -178,6 +186,10 @@ public final class Daemon {
         machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
         machine.begin()
         supervisor.handle(.restored)
+        if let reason = supervisor.reclaimer.pressure.start(configuration) {
+            reporter.sayOnce(
+                "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
+        }
         try open(
             ControlListener.Limits(
                 connections: configuration.connectionsMax,
@@ -264,6 +276,7 @@ public final class Daemon {
         launcher.spawner = link
         supervisor.sockets.spawner = link
         instances.spawner = link
+        supervisor.reclaimer.priorities?.controllersMayDiffer()
         instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
         if let reason = greeting.welcome.degradation {
             let note = Control.Note(

@@ -52,6 +52,11 @@ extension Policy {
         backOffCap = configuration.backOffCap
         crashLoopCount = configuration.crashLoopCount
         crashLoopWindow = configuration.crashLoopWindow
+        pressureQuietTime = configuration.pressureQuietTime
+        inspectsConditions = true
+        prewarmStartDelay = configuration.prewarmStartDelay
+        inspectsLocks = configuration.checksFileLocks
+        lockGrace = configuration.lockedFileGrace
         instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
     }
 }

@@ -17,6 +17,9 @@ public struct Options: Sendable, Equatable {
     public var isConfigurationRequired: Bool
     public var spawnerPath: String
     public var shimPath: String
+    /// In front of the paths of /proc and /sys that tell of the machine's memory, load, batteries
+    /// and temperatures; empty for this machine.
+    public var machineRoot = ""
 
     /// What a command line asks for.
     public enum Outcome: Equatable, Sendable {
@@ -46,6 +49,8 @@ public struct Options: Sendable, Equatable {
           --config FILE            read FILE instead of greenroom.conf
           --spawner FILE           the greenroom-spawner to start where systemd does not
           --shim FILE              the preload shim, libgreenroom-prewarm.so
+          --machine-root DIR       read pressure, free memory, load, batteries and temperatures
+                                   from proc and sys below DIR instead of / (for tests)
           --version, --help
 
         SIGHUP reloads manifests. SIGTERM ends: under systemd the apps stay with
@@ -80,7 +85,7 @@ public struct Options: Sendable, Equatable {
             case "--help", "-h": return .print(help)
             case "--version": return .print("greenroomd " + version)
             case "--runtime-directory", "--state-directory", "--apps", "--desktop", "--config",
-                "--spawner", "--shim":
+                "--spawner", "--shim", "--machine-root":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
                 }
@@ -117,6 +122,7 @@ public struct Options: Sendable, Equatable {
             configurationFile = value
             isConfigurationRequired = true
         case "--spawner": spawnerPath = value
+        case "--machine-root": machineRoot = value
         default: shimPath = value
         }
     }
@@ -134,6 +140,7 @@ public struct Options: Sendable, Equatable {
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
         options.shimPath = resolve(shimPath)
+        options.machineRoot = resolve(machineRoot)
         return options
     }
 

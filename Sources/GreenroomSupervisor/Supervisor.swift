@@ -24,6 +24,7 @@ final class Supervisor {
     var control: ControlHandler!
     var sockets: ListeningSockets!
     var applications: ApplicationChannels!
+    var reclaimer: Reclaimer!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -59,7 +60,7 @@ final class Supervisor {
             let event = queue[next]
             next += 1
             for effect in lifecycle.handle(event, at: now) { perform(effect) }
-            if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
+            follow(event)
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
@@ -68,6 +69,13 @@ final class Supervisor {
             self.onEmpty = nil
             onEmpty()
         }
+    }
+
+    /// What the shell itself keeps follows from some events, whoever they come from.
+    private func follow(_ event: Event) {
+        if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
+        // It never comes to be released.
+        if case .spawnFailed(let instance, _) = event { applications.forget(instance) }
     }
 
     func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
@@ -84,6 +92,7 @@ final class Supervisor {
         case .eraseApp(let app): state.erase(app)
         case .spawn(let instance, let app, let purpose):
             launcher.spawn(instance, of: app, for: purpose)
+            reclaimer.pressure.instancesExist()
         case .resume(let instance, let request): launcher.resume(instance, for: request)
         case .freeze(let instance): instances.freeze(instance)
         case .thaw(let instance): instances.thaw(instance)
@@ -101,6 +110,8 @@ final class Supervisor {
         case .notify(let instance, let notice): applications.notify(instance, notice)
         case .deliver(let instance, let request): applications.deliver(instance, request)
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
+        case .inspectConditions: reclaimer.inspectConditions()
+        case .inspectLocks(let instance): reclaimer.inspectLocks(of: instance)
         }
     }
 

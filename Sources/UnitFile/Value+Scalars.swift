@@ -20,6 +20,18 @@ extension Value {
         return number
     }
 
+    /// A decimal number such as 4 or 2.5, in hundredths; what is smaller is cut off.
+    public func hundredths(_ range: ClosedRange<Int>) throws(ValueError) -> Int {
+        let wrong = ValueError(
+            message: "'\(shown)' is no number from \(range.lowerBound) to \(range.upperBound), "
+                + "such as 4 or 2.5")
+        let number = try decimal(text[...].utf8, wrong)
+        guard number.length == text.utf8.count, let scaled = number.scaled(by: 100),
+            (range.lowerBound * 100...range.upperBound * 100).contains(Int(clamping: scaled))
+        else { throw wrong }
+        return Int(clamping: scaled)
+    }
+
     /// Permission bits in octal, at most 7777.
     public func octalMode() throws(ValueError) -> UInt32 {
         guard isDigits(text.utf8), let mode = UInt32(text, radix: 8), mode <= 0o7777 else {

@@ -10,6 +10,7 @@ import GreenroomLinux
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
 ///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
     static let channel: Int32 =
@@ -72,6 +73,10 @@ import GreenroomLinux
         for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
             send(.report(.launchStep(step, at: now, session: nil)))
         }
+        // Each waits until somebody opens the other end.
+        if let gate = variable("PROBE_GATE") {
+            for fifo in [gate, gate + "2"] { close(open(fifo, O_RDONLY)) }
+        }
         answer("launch", launch.cookie)
     }
 
@@ -128,6 +133,8 @@ import GreenroomLinux
 
     static func words(_ content: AppContent) -> String {
         var words = content.urls.map(\.url)
+        words += content.urls.compactMap { $0.annotation.map { "annotation \($0)" } }
+        words += content.urls.compactMap { $0.eventAttribution.map { "attribution \($0)" } }
         if let source = content.sourceApplication { words.append("from \(source)") }
         if let action = content.quickAction { words.append("action \(action.type)") }
         words += content.userActivities.map { "activity \($0.type)" }

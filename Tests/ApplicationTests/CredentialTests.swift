@@ -78,6 +78,30 @@ import Testing
         #expect(access(directory(daemon, instance), F_OK) == 0)
     }
 
+    @Test func `what was unlocked during a launch is told, and handed over, at its end`() throws {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
+        let (daemon, plain) = try daemon()
+        var probe = plain
+        probe.environment = ["PROBE_GATE=\(gate)"]
+        try probe.install(in: daemon)
+        let client = try daemon.client()
+        _ = try client.reload()
+        _ = try client.ask(.lock(user: nil))
+        let launching = try daemon.client()
+        try launching.send(.launch(Control.LaunchCall(app: Self.app)))
+        close(open(gate, O_WRONLY))
+        _ = try client.ask(.unlock(user: nil))
+        close(open(gate + "2", O_WRONLY))
+        try daemon.awaitState(.active, of: 1)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch user foreground locked", "credentials token secret",
+                "protectedDataDidBecomeAvailable", "didBecomeActive",
+            ])
+    }
+
     @Test func `the lock is remembered when the daemon starts again`() throws {
         let probe = Probe(Self.app)
         let daemon = try TestDaemon.with(probe)

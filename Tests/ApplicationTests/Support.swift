@@ -55,8 +55,11 @@ struct Probe {
 
 extension TestDaemon {
     /// A daemon with these probes installed.
-    static func with(_ probes: Probe..., configuration: [String] = []) throws -> TestDaemon {
+    static func with(
+        _ probes: Probe..., configuration: [String] = [], environment: [String] = []
+    ) throws -> TestDaemon {
         var options = Options()
+        options.environment = environment
         options.configuration = configuration
         let daemon = try TestDaemon([], options)
         for probe in probes { try probe.install(in: daemon) }

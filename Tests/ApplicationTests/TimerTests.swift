@@ -110,6 +110,34 @@ import Testing
     }
 }
 
+@Suite struct `Significant changes of the time` {
+    @Test func `another time zone is told to apps that run, and to suspended ones later`() throws {
+        let folder = try TemporaryDirectory()
+        try folder.write("", to: "zone")
+        let probe = Probe("org.example.app")
+        let daemon = try TestDaemon.with(probe, environment: ["TZ=:\(folder.path)/zone"])
+        let client = try daemon.client()
+        let instance = try client.launch("org.example.app").instance
+        try daemon.awaitState(.active, of: instance)
+        // As timedatectl(1) does: another file under the name.
+        try folder.write("", to: "new")
+        rename(folder.path + "/new", folder.path + "/zone")
+        // Whatever comes next is behind it.
+        _ = try client.describe()
+        try client.change(.background, instance)
+        #expect(
+            probe.told(in: daemon).dropFirst() == [
+                "didBecomeActive", "significantTimeChange", "willResignActive",
+                "didEnterBackground",
+            ])
+        try client.change(.suspend, instance)
+        try folder.write("other", to: "zone")
+        _ = try client.describe()
+        try client.change(.foreground, instance)
+        #expect(probe.told(in: daemon).dropFirst(5).contains("significantTimeChange"))
+    }
+}
+
 /// The time itself is what these tests are about.
 func awaitMilliseconds(_ count: Int32) throws {
     let pipe = try Pipe()

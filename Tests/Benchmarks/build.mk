@@ -5,9 +5,15 @@ BENCH_PROGRAMS += $(BENCH)/stamp.so
 endif
 BENCH_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
 
+# Beside others: theirs is built by AFL++'s own compiler, where it is installed.
+BENCH_PEERS := $(BENCH)/forkserver $(BENCH)/probe-afl
+
 $(BENCH)/%: Tests/Benchmarks/%.c Tests/Benchmarks/bench.h
 	@mkdir -p $(BENCH)
 	@$(CLANG) $(BENCH_CFLAGS) -o $@ $<
+$(BENCH)/probe-afl: Tests/Benchmarks/probe.c
+	@mkdir -p $(BENCH)
+	@! command -v afl-clang-fast >/dev/null || AFL_QUIET=1 afl-clang-fast -O2 -o $@ $<
 $(BENCH)/stamp.so: Tests/Benchmarks/stamp.c
 	@mkdir -p $(BENCH)
 	@$(CLANG) $(BENCH_CFLAGS) -fPIC -shared -o $@ $<

@@ -5,6 +5,8 @@
 //   cold relayed COUNT CGROUP -- PROGRAM ARGUMENTS... the same by a spawner behind a server, each a
 //                                                     process, as in Greenroom: the request crosses two
 //                                                     sockets before anything can start
+//   cold burst COUNT -- PROGRAM ARGUMENTS...          vfork and exec of all, one after the other without
+//                                                     waiting for any: prints the latest stamp alone
 // Prints per launch, in ns after the call: main's first instruction, and the end of the output.
 // The program must write its stamp first: probe, or anything else with BENCH_PRELOAD=stamp.so in the
 // environment. PROGRAM is an absolute path (an app starts in /).
@@ -179,7 +181,24 @@ static void launch_relayed(unsigned count, int base, char **program) {
     check(wait(NULL), "wait");
 }
 
+static void launch_all(unsigned count, char **program) {
+    int output[2];
+    check(pipe2(output, O_CLOEXEC), "pipe2");
+    uint64_t start = now_ns(), latest = 0;
+    for (unsigned i = 0; i < count; i++) spawn_plain(program, output[1]);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t stamp = read_stamp(output[0]);
+        if (stamp > latest) latest = stamp;
+    }
+    printf("%llu\n", (unsigned long long)(latest - start));
+    for (unsigned i = 0; i < count; i++) check(wait(NULL), "wait");
+}
+
 int main(int argc, char **argv) {
+    if (argc > 4 && strcmp(argv[1], "burst") == 0 && strcmp(argv[3], "--") == 0) {
+        launch_all(parse_count(argv[2]), argv + 4);
+        return 0;
+    }
     int relayed = argc > 1 && strcmp(argv[1], "relayed") == 0;
     int as_app = relayed || (argc > 1 && strcmp(argv[1], "app") == 0);
     int first = as_app ? 5 : 4;

@@ -34,10 +34,14 @@ STRANGER = 65534
 
 
 def attack(kind, path):
+    # Before all that is not measured, behind what is.
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    else:
+        os.nice(19)
     if os.getuid() == 0:
         os.setgid(STRANGER)
         os.setuid(STRANGER)
-    os.nice(19)
     call = json.dumps({"method": "io.greenroom.Control.List"}).encode() + b"\0"
 
     def connect():

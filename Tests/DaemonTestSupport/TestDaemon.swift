@@ -28,6 +28,11 @@ public final class TestDaemon {
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
         public var desktopFolder = false
+        /// The machine's own load, memory and batteries instead of none: `machine/proc` and
+        /// `machine/sys` in the test's folder, where a test may write what it wants.
+        public var ownMachine = false
+        /// Files of that folder to begin with, by path: `proc/loadavg`.
+        public var machine: [String: String] = [:]
         public init() {}
         /// As nobody (65534), who may not make cgroups: the degraded mode.
         public static var asNobody: Options {
@@ -45,6 +50,7 @@ public final class TestDaemon {
 
     public var runtimeDirectory: String { directory.path + "/run" }
     public var appDirectory: String { directory.path + "/apps" }
+    public var machineDirectory: String { directory.path + "/machine" }
     public var socketPath: String { runtimeDirectory + "/control" }
 
     /// Starts it and returns when it is ready (sd_notify(3)).
@@ -63,6 +69,7 @@ public final class TestDaemon {
             }
         }
         for app in apps { try install(app) }
+        for (path, text) in options.machine { try describeMachine(path, text) }
         try configure(options.configuration)
         try start()
     }
@@ -106,7 +113,8 @@ public final class TestDaemon {
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
-            ] + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
+            ] + (options.ownMachine ? [] : ["--machine-root", machineDirectory])
+                + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
                 "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",
@@ -201,6 +209,17 @@ public final class TestDaemon {
 
     public func install(_ app: TestApp) throws {
         try directory.write(app.manifest, to: "apps/\(app.identifier).app")
+    }
+
+    /// Writes a file below `machine`.
+    public func describeMachine(_ path: String, _ text: String) throws {
+        var folder = machineDirectory
+        mkdir(folder, 0o755)
+        for part in path.split(separator: "/").dropLast() {
+            folder += "/" + part
+            mkdir(folder, 0o755)
+        }
+        try directory.write(text, to: "machine/" + path)
     }
 
     public func configure(_ lines: [String]) throws {

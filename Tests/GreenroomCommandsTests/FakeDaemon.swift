@@ -88,7 +88,8 @@ final class FakeDaemon: Sendable {
                         exit: .init(reason: .exitedSelf, status: 7)))
             ])
         case .signal: .reply([ControlReply.signaled])
-        case .describe, .status, .watch, .reload, .explain, .resetFailed, .application:
+        case .describe, .status, .watch, .reload, .explain, .resetFailed, .application, .prepare,
+            .debugPressure:
             .fail(ControlError.shuttingDown)
         }
     }

@@ -30,6 +30,8 @@ enum Samples {
         open.contentType = "text/plain"
         open.sourceApplication = "a.c"
         open.isBackground = true
+        open.annotation = "note"
+        open.eventAttribution = "source"
         return open
     }
 
@@ -55,7 +57,7 @@ enum Samples {
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
-            .resetFailed(app: "a.b"),
+            .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -171,7 +173,7 @@ enum Samples {
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
-        (.resetFailed, .resetFailed(app: "a.b")),
+        (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
     ]
 
     static let errors: [ControlError] = [

@@ -16,7 +16,9 @@ import Testing
     }
 
     func reclaimed(_ effects: [Effect]) -> [InstanceIdentifier] {
-        effects.compactMap { if case .record(.reclaimed(let id, _, _, _)) = $0 { id } else { nil } }
+        effects.compactMap {
+            if case .record(.reclaimed(let id, _, _, _, _)) = $0 { id } else { nil }
+        }
     }
 
     @Test func `is taken from prewarmed, then suspended instances at a warning`() {

@@ -9,6 +9,7 @@
 ///   wait-input      waits for the end of stdin
 ///   wait-forever    waits for a signal
 ///   lock FILE       takes a write lock on FILE
+///   hold MEGABYTES  fills so much memory and keeps it
 ///   notify          says READY=1 to $NOTIFY_SOCKET (sd_notify(3))
 ///   signals         prints the number of each signal it then gets, until it is killed
 /// With BEHAVE_CONSTRUCTOR=word in the environment it does that word before main.
@@ -69,6 +70,13 @@ static int perform(const char *word, const char *next) {
     if (is(word, "signals")) print_signals();
     if (is(word, "wait-forever"))
         for (;;) pause();
+    if (is(word, "hold")) {
+        size_t size = (size_t)(next ? atoi(next) : 1) << 20;
+        char *memory = malloc(size);
+        if (!memory) _exit(1);
+        memset(memory, 1, size);
+        return 2;
+    }
     if (is(word, "lock")) {
         int file = open(next ? next : "/dev/null", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (file < 0 || fcntl(file, F_SETLK, &(struct flock){.l_type = F_WRLCK}) < 0) _exit(1);

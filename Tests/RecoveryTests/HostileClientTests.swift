@@ -65,6 +65,30 @@ import Testing
             + #""limit":\#(limit)}}"#
     }
 
+    /// The last of the many calls shows the order: it makes an app that a later answer would name.
+    @Test func `one call is served before the rest of 200 that came first`() throws {
+        let daemon = try daemon()
+        let (greedy, other) = (try daemon.client(), try daemon.client())
+        _ = (try greedy.list(), try other.list())
+        let pid = try daemon.pid
+        daemon.signal(SIGSTOP)
+        while Processes.state(of: pid) != "T" { sched_yield() }
+        try daemon.install(program("org.example.late", try compileProbe("behave.c")))
+        for _ in 1..<200 { try greedy.send(.list) }
+        try greedy.send(.reload)
+        try other.send(.list)
+        daemon.signal(SIGCONT)
+        guard case .listed(let apps) = try other.reply(to: .list) else {
+            throw TestError("another reply")
+        }
+        #expect(apps.map(\.identifier) == [Self.app])
+        for _ in 1..<200 { _ = try greedy.reply(to: .list) }
+        guard case .reloaded(let report) = try greedy.reply(to: .reload) else {
+            throw TestError("another reply")
+        }
+        #expect(report.loaded == [Self.app, "org.example.late"])
+    }
+
     @Test func `10000 connections of one user meet its limit, and others are served`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()

@@ -204,8 +204,8 @@ void gr_restore_on_crash(int fd, const struct termios *_Nullable attributes);
 /* One datagram to a socket named as in $NOTIFY_SOCKET: a path, or @ for the abstract name space. */
 int gr_notify(const char *address, const char *text);
 
-/* Gives back the pages of our own program text, whose start-up part is not needed again: they are
- * read anew from the page cache where they are. Nothing is lost if it fails. */
+/* Gives back the pages of our own program text and of the libraries', whose start-up part is not
+ * needed again: they are read anew from the page cache where they are. Nothing is lost if it fails. */
 void gr_drop_text(void);
 
 /* Whether the kernel has these and lets us make them (probe.c). */

@@ -31,6 +31,8 @@ final class FollowedLaunch {
     /// Signals that came before there was an instance to send them to.
     private var early: [CInt] = []
     private var instance: UInt64?
+    /// Asked to stop when there was nothing to freeze yet.
+    private var stopsOnceLaunched = false
 
     init(
         _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
@@ -52,6 +54,7 @@ final class FollowedLaunch {
         job.process = launched.processId
         for signal in early { forward(signal, to: launched.instance) }
         early = []
+        if stopsOnceLaunched { stop() }
         return launched
     }
 
@@ -160,11 +163,17 @@ final class FollowedLaunch {
         case SIGWINCH: terminal?.copyWindowSize()
         case SIGCONT: terminal?.takeFront()
         case SIGTSTP:
-            terminal?.signalForeground(SIGTSTP)
-            job.stop(terminal, SIGTSTP)
+            // Stopped now, we could not freeze what is started meanwhile.
+            if instance == nil { stopsOnceLaunched = true } else { stop() }
         case _: return false
         }
         return true
+    }
+
+    private func stop() {
+        stopsOnceLaunched = false
+        terminal?.signalForeground(SIGTSTP)
+        job.stop(terminal, SIGTSTP)
     }
 
     private func forwardOrKeep(_ signal: CInt) {

@@ -1,6 +1,8 @@
+import AppFolders
 import ArgumentParser
 import Glibc
 import GreenroomControl
+import GreenroomManifest
 
 /// What the daemon knows that may stand where the cursor is.
 ///
@@ -13,6 +15,16 @@ enum Candidates {
     static let apps = CompletionKind.custom { words, _, prefix in
         ask(words) { client throws(Failure) in
             try apps(for: states(of: words), prefix: prefix, client)
+        }
+    }
+
+    /// Those that the daemon does not know, for that is what masking means.
+    static let masked = CompletionKind.custom { words, _, _ in
+        ask(words) { client throws(Failure) in
+            guard case .described(let daemon) = try client.call(.describe) else { return [] }
+            let folders = AppFolders(daemon.appDirectories)
+            return folders.files.filter { folders.file(of: $0)?.isMasked == true }
+                .map(\.identifier)
         }
     }
 

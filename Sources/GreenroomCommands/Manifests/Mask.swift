@@ -37,7 +37,7 @@ struct Mask: ManifestVerb {
 struct Unmask: ManifestVerb {
     static let configuration = CommandConfiguration(abstract: "Undo mask.")
 
-    @Argument(help: "The apps.", completion: Candidates.apps)
+    @Argument(help: "The apps.", completion: Candidates.masked)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions

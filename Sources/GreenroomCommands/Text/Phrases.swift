@@ -148,6 +148,9 @@ extension Control.ExitReason {
         case .conflict: "ended for another app"
         case .dependencyEnded: "ended with an app it requires"
         case .watchdog: "killed: did not answer in time"
+        case .suspendedWithLockedFile: "killed: held a file lock in the background"
+        case .outOfMemory: "killed by the kernel: out of memory"
+        case .probablyOutOfMemory: "killed, probably by the kernel: out of memory"
         }
     }
 }

@@ -134,7 +134,11 @@ extension Control.Event {
             "launched: \(Phrase.launch(launchKind, coldReason))"
                 + (elapsedUSec.map { ", " + Phrase.duration(uSec: $0) } ?? "")
         case .exited: exit.map(Phrase.exit) ?? "ended"
-        case .reclaimed: "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
+        case .reclaimed:
+            "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
+                + (from.map { ", was \($0.words)" } ?? "")
+                + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
+        case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -157,7 +161,7 @@ extension Control.Event {
         case .slowStep: .notable
         case .missedStep: .bad
         case .exited: exit?.style
-        case .reclaimed, .restartScheduled: .notable
+        case .reclaimed, .restartScheduled, .pressureChanged: .notable
         case .prewarmFailed, .crashLooped, .failed: .bad
         }
     }
@@ -187,7 +191,8 @@ extension Control.ExitRecord {
         guard let reason = reason.known else { return nil }
         return switch reason {
         case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
-            .spawnFailed, .unknown, .watchdog:
+            .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
+            .probablyOutOfMemory:
             .bad
         case .exitedSelf where status != 0: .notable
         case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,

@@ -35,10 +35,10 @@ struct Open: ReasonVerb {
             Of several that match alike, --set-default chooses one for good.
             """)
 
-    @Argument(help: "URLs, or paths of documents.")
+    @Argument(help: "URLs, or paths of documents.", completion: .file())
     var urls: [String]
 
-    @Option(help: "Not the app that is found, but this one.")
+    @Option(help: "Not the app that is found, but this one.", completion: Candidates.apps)
     var app: String?
 
     @Option(help: ArgumentHelp("The MIME type, if the suffix does not say it.", valueName: "type"))
@@ -49,7 +49,8 @@ struct Open: ReasonVerb {
 
     @Option(
         help: ArgumentHelp(
-            "Choose this app for the scheme or type named instead of a URL.", valueName: "app"))
+            "Choose this app for the scheme or type named instead of a URL.", valueName: "app"),
+        completion: Candidates.apps)
     var setDefault: String?
 
     @OptionGroup var output: OutputOptions
@@ -67,7 +68,7 @@ struct Open: ReasonVerb {
         }
         var call = Control.OpenCall(urls: urls.map(DocumentURL.url))
         if let app { call.app = try client.resolve(app) }
-        call.contentType = type
+        call.contentType = type ?? MediaTypes.ofAll(call.urls)
         call.isBackground = background
         return .open(call)
     }
@@ -76,7 +77,7 @@ struct Open: ReasonVerb {
 struct Action: ReasonVerb {
     static let configuration = CommandConfiguration(
         abstract: "Perform a quick action of an app.")
-    @Argument(help: "The app.") var app: String
+    @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "The action's name, one of QuickActions= in the manifest.") var name: String
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
@@ -89,7 +90,7 @@ struct Action: ReasonVerb {
 struct NotifyApp: ReasonVerb {
     static let configuration = CommandConfiguration(
         commandName: "notify", abstract: "Deliver a remote notification to an app.")
-    @Argument(help: "The app.") var app: String
+    @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "What it is told, JSON as a rule.") var payload: String
     @Option(
         help: ArgumentHelp(
@@ -106,7 +107,7 @@ struct NotifyApp: ReasonVerb {
 struct Activity: ReasonVerb {
     static let configuration = CommandConfiguration(
         abstract: "Let an app go on with what the user was doing.")
-    @Argument(help: "The app.") var app: String
+    @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "One of UserActivityTypes= in the manifest.") var type: String
     @Option(help: ArgumentHelp("For people.", valueName: "text")) var title: String?
     @Option(help: ArgumentHelp("The same on the web.", valueName: "url")) var webpage: String?
@@ -152,8 +153,11 @@ struct Scene: Verb {
             Without a session, activate opens a new scene. "status" shows the sessions that are \
             connected.
             """)
-    @Argument(help: "The app.") var app: String
-    @Argument(help: "activate, background, disconnect or discard.") var action: SceneWord
+    @Argument(help: "The app.", completion: Candidates.apps) var app: String
+    @Argument(
+        help: "activate, background, disconnect or discard.",
+        completion: .list(Control.SceneAction.allCases.map(\.rawValue)))
+    var action: SceneWord
     @Argument(help: "The scene's session.") var session: String?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions

@@ -22,6 +22,8 @@ extension ControlCall: ParametersEncodable {
         case .explain: "Explain"
         case .resetFailed: "ResetFailed"
         case .application(let call): call.methodName
+        case .prepare: "Prepare"
+        case .debugPressure: "DebugPressure"
         }
     }
 
@@ -42,8 +44,9 @@ extension ControlCall: ParametersEncodable {
         case .signal(let instance, let signal):
             writer.member("instance", instance)
             writer.member("signal", signal)
-        case .explain(let app), .resetFailed(let app): writer.member("app", app)
+        case .explain(let app), .resetFailed(let app), .prepare(let app): writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
+        case .debugPressure(let level): writer.member("level", level)
         }
     }
 }

@@ -18,6 +18,8 @@ public enum ControlCall: Hashable, Sendable {
     case explain(app: String)
     case resetFailed(app: String)
     case application(Control.ApplicationCall)
+    case prepare(app: String)
+    case debugPressure(Control.MemoryPressure)
 }
 
 extension Control {
@@ -51,6 +53,8 @@ extension ControlCall {
         case "Prewarm": self = try Self.prewarm(call)
         case "Explain": self = .explain(app: try Self.app(call))
         case "ResetFailed": self = .resetFailed(app: try Self.app(call))
+        case "Prepare": self = .prepare(app: try Self.app(call))
+        case "DebugPressure": self = try Self.debugPressure(call)
         case "Describe": self = try Self.plain(.describe, call)
         case "List": self = try Self.plain(.list, call)
         case "Reload": self = try Self.plain(.reload, call)
@@ -134,6 +138,16 @@ extension ControlCall {
         }
         guard let app else { throw .invalidParameter("app") }
         return .prewarm(app: app, count: count)
+    }
+
+    private static func debugPressure(_ call: Call) throws(ServiceError) -> Self {
+        var level: Control.MemoryPressure?
+        for member in call.parameters.members {
+            guard member.name == "level" else { throw member.invalid }
+            level = try member.word()
+        }
+        guard let level else { throw .invalidParameter("level") }
+        return .debugPressure(level)
     }
 
     private static func app(_ call: Call) throws(ServiceError) -> String {

@@ -93,7 +93,12 @@ extension Control {
           unknown,
           conflict,
           dependency_ended,
-          watchdog
+          watchdog,
+          # It held a file lock when it was to be suspended.
+          suspended_with_locked_file,
+          # The kernel ended it for want of memory; probably, where it does not say whom it ended.
+          out_of_memory,
+          probably_out_of_memory
         )
 
         # Where a scene of an app stands (UIScene.ActivationState).
@@ -237,7 +242,8 @@ extension Control {
           scene_changed,
           slow_step,
           missed_step,
-          launch_step
+          launch_step,
+          pressure_changed
         )
 
         type Event (
@@ -267,7 +273,9 @@ extension Control {
           session: ?string,
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step
-          step: ?string
+          step: ?string,
+          # reclaimed, pressure_changed
+          pressure: ?MemoryPressure
         )
 
         # The daemon itself: what it can do, and what it must do without here.
@@ -340,7 +348,10 @@ extension Control {
           # The MIME type of all of them, where it is known.
           contentType: ?string,
           sourceApplication: ?string,
-          background: ?bool
+          background: ?bool,
+          # For the app; the second only if its manifest declares EventAttribution=.
+          annotation: ?string,
+          eventAttribution: ?string
         ) -> (
           app: string,
           instance: int,
@@ -478,6 +489,19 @@ extension Control {
 
         # Forgets that an app failed, with its latest starts, crashes and failures.
         method ResetFailed(app: string) -> ()
+
+        # A hint that an app will be launched soon (a finger is down on its icon): an instance is
+        # prewarmed now if the machine allows, and does not stay long. Returns at once.
+        method Prepare(app: string) -> (
+          # A paused instance stands there already.
+          ready: bool
+        )
+
+        # How short memory is.
+        type MemoryPressure (none, warning, critical)
+
+        # Reports memory pressure as the kernel would, for tests. It falls by itself, none ends it.
+        method DebugPressure(level: MemoryPressure) -> ()
 
         # No app of that name is installed. The suggestion is similar and is.
         error NoSuchApp (app: string, suggestion: ?string)

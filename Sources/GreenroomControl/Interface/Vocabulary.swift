@@ -54,6 +54,9 @@ extension Control {
         case conflict
         case dependencyEnded = "dependency_ended"
         case watchdog
+        case suspendedWithLockedFile = "suspended_with_locked_file"
+        case outOfMemory = "out_of_memory"
+        case probablyOutOfMemory = "probably_out_of_memory"
     }
 
     /// What an event reports; which of its members are there depends on it.
@@ -71,6 +74,7 @@ extension Control {
         case slowStep = "slow_step"
         case missedStep = "missed_step"
         case launchStep = "launch_step"
+        case pressureChanged = "pressure_changed"
     }
 
     /// Where a scene stands (UIScene.ActivationState).
@@ -79,6 +83,13 @@ extension Control {
         case foregroundActive = "foreground_active"
         case foregroundInactive = "foreground_inactive"
         case background
+    }
+
+    /// How short memory is.
+    public enum MemoryPressure: String, CaseIterable, Sendable {
+        case none
+        case warning
+        case critical
     }
 
     /// What a client can ask of an instance; each is a method.

@@ -20,6 +20,8 @@ public enum ControlReply: Hashable, Sendable {
     case done
     /// The app that was found, and how it was launched.
     case handled(app: String, Control.Launched)
+    /// Of a hint: whether an instance is paused already.
+    case prepared(isReady: Bool)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -46,6 +48,7 @@ extension ControlReply: ParametersEncodable {
         case .handled(let app, let launched):
             writer.member("app", app)
             launched.encodeMembers(to: &writer)
+        case .prepared(let isReady): writer.member("ready", isReady)
         }
     }
 
@@ -82,6 +85,8 @@ extension ControlReply: ParametersEncodable {
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .resetFailed: self = .resetFailed
+        case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
+        case .debugPressure: self = .done
         case .application(.open), .application(.performAction), .application(.notify),
             .application(.continueActivity), .application(.deliver):
             let app = try Self.required("app", parameters).text()

@@ -31,6 +31,8 @@ extension Control {
         public var activation: Word<ActivationState>?
         /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
         public var step: String?
+        /// `reclaimed`, `pressureChanged`
+        public var pressure: MemoryPressure?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
@@ -66,6 +68,7 @@ extension Control.Event: ParametersEncodable {
         writer.member("session", ifPresent: session)
         writer.member("activation", ifPresent: activation)
         writer.member("step", ifPresent: step)
+        writer.member("pressure", ifPresent: pressure)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -91,6 +94,7 @@ extension Control.Event: ParametersEncodable {
             case "session": session = try member.optionalText()
             case "activation": activation = try member.optionalWord()
             case "step": step = try member.optionalText()
+            case "pressure": pressure = try member.optionalWord()
             case _: break
             }
         }

@@ -25,6 +25,8 @@ final class ApplicationChannels {
     private let contents: WaitingContents
     let credentials: CredentialDirectories
     private var launches: [InstanceIdentifier: AppLaunch] = [:]
+    /// Of those in their launch sequence: whether they were told that protected data can be read.
+    private var toldAvailable: [InstanceIdentifier: Bool] = [:]
     private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
     private var nextAppRequest: UInt64 = 1
 
@@ -40,6 +42,7 @@ final class ApplicationChannels {
         contents.forget(instance)
         credentials.remove(instance)
         launches[instance] = nil
+        toldAvailable[instance] = nil
     }
 
     // MARK: Launching
@@ -70,9 +73,9 @@ final class ApplicationChannels {
     ) -> AppLaunch {
         var flags: AppLaunch.Flags = inBackground ? [] : [.foreground]
         if app.description.scenes != .unsupported { flags.insert(.scenes) }
-        if supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user) {
-            flags.insert(.protectedDataAvailable)
-        }
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        if isAvailable { flags.insert(.protectedDataAvailable) }
+        toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
         return AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
@@ -138,6 +141,18 @@ final class ApplicationChannels {
         } catch {
             supervisor.reporter.say(.error, "the credentials of \(name): \(error)")
         }
+    }
+
+    /// The session was locked or unlocked while it launched and was told nothing.
+    private func tellLockChange(to instance: Instance) {
+        guard let told = toldAvailable.removeValue(forKey: instance.identifier),
+            let owner = catalog.owner(of: instance.app)
+        else { return }
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: owner.user)
+        guard told != isAvailable else { return }
+        notify(
+            instance.identifier,
+            isAvailable ? .protectedDataDidBecomeAvailable : .protectedDataWillBecomeUnavailable)
     }
 
     /// Programs find their directory where they were told that it would be.
@@ -259,7 +274,9 @@ final class ApplicationChannels {
     func received(_ report: AppReport, from instance: Instance) {
         let identifier = instance.identifier
         switch report {
-        case .acknowledged(Self.launchCookie, _): supervisor.handle(.becameReady(identifier))
+        case .acknowledged(Self.launchCookie, _):
+            tellLockChange(to: instance)
+            supervisor.handle(.becameReady(identifier))
         case .acknowledged(let cookie, _):
             guard cookie & Self.freeCookieBit == 0 else { return }
             supervisor.handle(.acknowledged(identifier, cookie: cookie))

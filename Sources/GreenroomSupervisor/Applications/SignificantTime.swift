@@ -13,7 +13,7 @@ final class SignificantTime {
     var onNewReckoning: (() -> Void)?
 
     private let zonePath: String
-    private let reporter: Reporter?
+    private let reporter: Reporter
     private let clock: ClockWatch
     private let inotify: Inotify
     private var sources: [EventSource] = []
@@ -26,9 +26,8 @@ final class SignificantTime {
     /// Nobody looks at the clock so closely.
     private static let accuracy: Duration = .milliseconds(250)
 
-    /// - Parameter zonePath: localtime(5).
-    init(zonePath: String = "/etc/localtime", reporter: Reporter?) throws {
-        self.zonePath = zonePath
+    init(reporter: Reporter) throws {
+        zonePath = LocalZone.path
         self.reporter = reporter
         clock = try ClockWatch()
         inotify = try Inotify()
@@ -60,7 +59,7 @@ final class SignificantTime {
         do throws(SystemdError) {
             try midnight?.setDeadline(nanoseconds: UInt64(next) * 1000)
         } catch {
-            reporter?.failed("arming the timer of midnight", error)
+            reporter.failed("arming the timer of midnight", error)
         }
     }
 

@@ -7,12 +7,7 @@ internal import Systemd
 /// The installed apps, by identifier, and how each was last launched.
 @LoopActor
 final class AppCatalog {
-    /// A table keeps room for half as many again: boxes make that room small.
-    private final class Box {
-        var app: InstalledApp
-        init(_ app: InstalledApp) { self.app = app }
-    }
-    private var table: [AppIdentifier: Box] = [:]
+    private var table: [AppIdentifier: InstalledApp] = [:]
     var count: Int { table.count }
     private var lastLaunches: [AppIdentifier: Control.LaunchSummary] = [:]
     /// Of apps whose manifest is gone or faulty while instances may run: they stay their user's.
@@ -21,22 +16,29 @@ final class AppCatalog {
     private static let formerOwnerLimit = 4096
 
     /// Whom the instances of an app belong to, also when it is no longer installed.
-    func owner(of app: AppIdentifier) -> Account? { table[app]?.app.account ?? formerOwners[app] }
+    func owner(of app: AppIdentifier) -> Account? { table[app]?.account ?? formerOwners[app] }
 
-    subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier]?.app }
+    subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier] }
 
-    var apps: [InstalledApp] { table.values.map(\.app).sorted { $0.identifier < $1.identifier } }
+    /// Sorted by identifier.
+    var apps: [InstalledApp] {
+        if let inOrder { return inOrder }
+        let sorted = table.values.sorted { $0.identifier < $1.identifier }
+        inOrder = sorted
+        return sorted
+    }
+    private var inOrder: [InstalledApp]?
     /// In no order: sorting is for people.
-    var unsortedApps: [InstalledApp] { table.values.map(\.app) }
-    var identifiers: [String] { table.keys.map(\.rawValue) }
+    var unsortedApps: [InstalledApp] { Array(table.values) }
+    /// Sorted.
+    var identifiers: [String] { apps.map(\.identifier.rawValue) }
 
     /// The apps that start by themselves then, and the question about one: `greenroomctl enable`.
     func enabled(for occasion: StartOccasion) -> [AppIdentifier] {
-        table.values.filter { $0.app.startOccasions.contains(occasion) }.map(\.app.identifier)
-            .sorted()
+        table.values.filter { $0.startOccasions.contains(occasion) }.map(\.identifier).sorted()
     }
     func isEnabled(_ app: AppIdentifier, for occasion: StartOccasion) -> Bool {
-        table[app]?.app.startOccasions.contains(occasion) ?? false
+        table[app]?.startOccasions.contains(occasion) ?? false
     }
 
     /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
@@ -45,10 +47,14 @@ final class AppCatalog {
         with apps: [InstalledApp], unchanged: [InstalledApp] = []
     ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
         var kept = Set(unchanged.map(\.identifier))
-        for app in unchanged { table[app.identifier]?.app.startOccasions = app.startOccasions }
         var changed: [InstalledApp] = []
         for app in apps {
-            if table[app.identifier]?.app.description != app.description { changed.append(app) }
+            let former = table[app.identifier]
+            if former?.description != app.description
+                || former?.startOccasions != app.startOccasions
+            {
+                changed.append(app)
+            }
             add(app)
             kept.insert(app.identifier)
         }
@@ -61,13 +67,15 @@ final class AppCatalog {
     private(set) var onDemandCount = 0
 
     func add(_ app: InstalledApp) {
-        let former = table.updateValue(Box(app), forKey: app.identifier)?.app
+        inOrder = nil
+        let former = table.updateValue(app, forKey: app.identifier)
         onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
     }
 
     func remove(_ app: AppIdentifier) {
+        inOrder = nil
         lastLaunches[app] = nil
-        let former = table.removeValue(forKey: app)?.app
+        let former = table.removeValue(forKey: app)
         if former?.isMadeOnDemand == true { onDemandCount -= 1 }
         if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
     }

@@ -39,15 +39,12 @@ final class AppInstaller {
     func reload(isRetry: Bool = false) -> Control.ReloadReport {
         forgetUnused()
         let result = loader.load(former: catalog.unsortedApps, reporter: reporter)
-        let moved = result.unchanged.filter {
-            $0.startOccasions != catalog[$0.identifier]?.startOccasions
-        }
         let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
         for app in removed { remove(app) }
         staleness.watchPrograms(loader.programFiles)
         var faults = result.faults
         // Enabling and disabling changes nothing in the manifest itself.
-        for app in changed + moved { faults += install(app) }
+        for app in changed + result.moved { faults += install(app) }
         onReload?()
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
@@ -57,7 +54,7 @@ final class AppInstaller {
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
-            loaded: catalog.identifiers.sorted(), failed: faults)
+            loaded: catalog.identifiers, failed: faults)
     }
 
     /// Installs an instance of a template (`name@x`), which there is no file of.

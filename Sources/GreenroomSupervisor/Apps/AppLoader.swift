@@ -41,8 +41,9 @@ final class AppLoader {
     struct Result {
         /// New ones, and those of which anything may have changed.
         var apps: [InstalledApp] = []
-        /// Those that are what they were.
+        /// Those that are what they were, and those of them that start on other occasions now.
         var unchanged: [InstalledApp] = []
+        var moved: [InstalledApp] = []
         var faults: [Control.ManifestFault] = []
         /// Programs that are not there (now): an upgrade may be about to bring them back.
         var missingPrograms: [String] = []
@@ -56,10 +57,19 @@ final class AppLoader {
         let hasShim: Bool
         var environments: [[String]: AppEnvironment] = [:]
         var programs: [String: ExecutableFacts] = [:]
+        /// Of commands that are a program and nothing else.
+        private var commands: [String: [String]] = [:]
         var groups: [UInt32: [gid_t]] = [:]
         init(_ world: World, hasShim: Bool) {
             self.world = world
             self.hasShim = hasShim
+        }
+
+        func command(_ program: String) -> [String] {
+            if let known = commands[program] { return known }
+            let made = [program.compacted]
+            commands[program] = made
+            return made
         }
     }
 
@@ -85,7 +95,6 @@ final class AppLoader {
         if world == worldDigest {
             for app in former { known[app.fileName] = app }
         }
-        worldDigest = world
 
         let folders = AppFolders(directories)
         var result = Result()
@@ -95,38 +104,36 @@ final class AppLoader {
         }
         let enabled = EnabledApps(folders)
         var names = folders.names
-        let own = Set(names)
         // Instances have no file of their own: they were asked for, or are enabled.
         let onDemand = Set(former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
-        names += onDemand.union(enabled.names.filter(\.isInstance)).subtracting(own)
-            .sorted { $0.identifier < $1.identifier }
+        let fileless = onDemand.union(enabled.names.filter(\.isInstance))
+        if !fileless.isEmpty {
+            names += fileless.subtracting(names).sorted { $0.identifier < $1.identifier }
+        }
         var manifests: [(AppManifest, AppFile)] = []
         for name in names {
             guard let file = folders.file(of: name), !file.isMasked else { continue }
-            if var app = known[name.file], app.sourceDigest == file.digest,
+            if let app = known[name.file], app.sourceDigest == file.digest,
                 isCurrent(app, shared)
             {
-                app.startOccasions = enabled.occasions(of: name)
                 result.unchanged.append(app)
+                let occasions = enabled.occasions(of: name)
+                if app.startOccasions != occasions { result.moved.append(app) }
+                app.startOccasions = occasions
                 continue
             }
             if let manifest = read(file, shared, reporter, &result) {
                 manifests.append((manifest, file))
             }
         }
-        let isTaken = Dictionary(
-            result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
-            uniquingKeysWith: { first, _ in first })
-        let entryManifests = desktopApps(
-            Set(names.map(\.identifier)).union(isTaken.keys).union(manifests.map(\.0.identifier)),
-            known, shared, &result)
+        let entryManifests = desktopApps(besides: names, manifests, known, shared, &result)
         manifests =
             withoutCircles(
-                unique(manifests, isTaken, reporter, &result), former: result.unchanged, reporter,
-                &result) + entryManifests
+                unique(manifests, reporter, &result), former: result.unchanged, reporter, &result)
+            + entryManifests
         for (manifest, file) in manifests {
             do throws(LoadFailure) {
-                guard var app = try install(manifest, file.isEntry, shared) else { continue }
+                guard let app = try install(manifest, file.isEntry, shared) else { continue }
                 app.isInstance = file.name.isInstance
                 app.sourceDigest = file.digest
                 app.startOccasions = enabled.occasions(of: file.name)
@@ -136,8 +143,11 @@ final class AppLoader {
                 report(error, of: manifest, reporter, &result)
             }
         }
-        let used = Set((result.unchanged + result.apps).map { $0.arguments[0] })
+        let apps = result.unchanged + result.apps
+        let used = Set(apps.map { $0.arguments[0] })
         programs = shared.programs.filter { used.contains($0.key) }
+        // With the users of the apps as they are now.
+        worldDigest = digestOfWorld(apps, shared)
         return result
     }
 
@@ -160,7 +170,7 @@ final class AppLoader {
         var result = Result()
         guard let manifest = read(file, shared, reporter, &result) else { return nil }
         do throws(LoadFailure) {
-            guard var app = try install(manifest, false, shared) else { return nil }
+            guard let app = try install(manifest, false, shared) else { return nil }
             app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
@@ -233,9 +243,12 @@ final class AppLoader {
 
     /// The first of each identifier; those that are installed already come before.
     private func unique(
-        _ manifests: [(AppManifest, AppFile)], _ taken: [String: String], _ reporter: Reporter,
-        _ result: inout Result
+        _ manifests: [(AppManifest, AppFile)], _ reporter: Reporter, _ result: inout Result
     ) -> [(AppManifest, AppFile)] {
+        guard !manifests.isEmpty else { return [] }
+        let taken = Dictionary(
+            result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
+            uniquingKeysWith: { first, _ in first })
         let (_, diagnostics) = AppManifest.withoutDuplicates(manifests.map(\.0))
         report(diagnostics, reporter, &result)
         var seen = taken
@@ -293,10 +306,13 @@ final class AppLoader {
 
     /// Apps that only a desktop entry makes.
     private func desktopApps(
-        _ taken: Set<String>, _ known: [String: InstalledApp], _ shared: Shared,
-        _ result: inout Result
+        besides names: [ManifestName], _ others: [(AppManifest, AppFile)],
+        _ known: [String: InstalledApp], _ shared: Shared, _ result: inout Result
     ) -> [(AppManifest, AppFile)] {
         guard desktop.makesApps else { return [] }
+        let taken = Set(names.map(\.identifier))
+            .union(result.unchanged.map(\.identifier.rawValue))
+            .union(others.map(\.0.identifier))
         var manifests: [(AppManifest, AppFile)] = []
         for entry in shared.entries.values.sorted(by: { $0.identifier < $1.identifier })
         where !taken.contains(entry.identifier) {
@@ -410,6 +426,8 @@ final class AppLoader {
         var command = manifest.command
         if let desktop, let own = try self.command(desktop) { command = own }
         guard let program = command.first else { return nil }
+        command =
+            command.count == 1 ? shared.command(program) : command.map(\.compacted)
         let owner = try owner(of: manifest, shared)
         let environment = environment(of: manifest, owner.account, shared)
         let inspected = isDesktopOnly ? nil : try facts(program, shared)
@@ -433,11 +451,13 @@ final class AppLoader {
         } catch {
             throw LoadFailure(message: "\(error)")
         }
-        var app = InstalledApp(
-            identifier: AppIdentifier(manifest.identifier),
-            name: manifest.name == manifest.identifier
-                ? desktop?.name ?? manifest.name : manifest.name,
-            manifestPath: manifest.file,
+        let identifier = manifest.identifier.compacted
+        let name =
+            manifest.name == manifest.identifier
+            ? desktop?.name ?? identifier : manifest.name.compacted
+        let app = InstalledApp(
+            identifier: AppIdentifier(identifier), name: name,
+            manifestPath: manifest.file.compacted,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
             executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
             arguments: command, environment: environment.strings,
@@ -449,14 +469,13 @@ final class AppLoader {
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
             noNewPrivileges: manifest.sandbox.noNewPrivileges,
             confinement: sandbox?.confinement,
-            callForbiddenOnTerminal: sandbox?.callForbiddenOnTerminal,
             cgroupSettings: cgroupSettings(of: manifest),
             confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted,
             fingerprint: inspected?.files ?? [],
             description: description(
-                of: manifest, account: owner.account, key: environment.pool.key,
+                of: manifest, identifier, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
             sockets: sockets, poolEnvironment: environment.pool)
         // A generation is a promise that paused instances are still what they should be, also to
@@ -465,6 +484,7 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
@@ -554,8 +574,8 @@ final class AppLoader {
     nonisolated static func group(ofUser user: uid_t) -> String { "user-\(user)" }
 
     private func description(
-        of manifest: AppManifest, account: Account, key: EnvironmentKey, isEligible: Bool,
-        isWanted: Bool
+        of manifest: AppManifest, _ identifier: String, account: Account, key: EnvironmentKey,
+        isEligible: Bool, isWanted: Bool
     ) -> AppDescription {
         let group: String? =
             switch manifest.foregroundGroup {
@@ -564,7 +584,7 @@ final class AppLoader {
             case .named(let name): name
             }
         var description = AppDescription(
-            identifier: AppIdentifier(manifest.identifier), foregroundGroup: group,
+            identifier: AppIdentifier(identifier), foregroundGroup: group,
             isSingleInstance: manifest.isSingleInstance,
             prewarmCount: isWanted ? manifest.prewarm.count : 0,
             prewarmOccasion: isWanted ? PrewarmOccasion(manifest.prewarm.occasion) : .never,
@@ -597,7 +617,7 @@ extension InstalledApp.Ineligibility {
 
 extension InstalledApp {
     /// It was not there at boot or login, and no pool keeps it from being forgotten.
-    fileprivate mutating func becomeOnDemand() {
+    fileprivate func becomeOnDemand() {
         isMadeOnDemand = true
         switch description.prewarmOccasion {
         case .boot, .login:
@@ -607,6 +627,12 @@ extension InstalledApp {
         case .demand, .never: break
         }
     }
+}
+
+extension String {
+    /// A copy in memory of its own: what stays of a manifest is not to stand among what is freed
+    /// after thousands were read, which would keep whole pages from being given back.
+    fileprivate var compacted: String { String(decoding: Array(utf8), as: UTF8.self) }
 }
 
 extension PrewarmOccasion {

@@ -6,7 +6,9 @@ internal import GreenroomSpawner
 
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
-struct InstalledApp: Sendable {
+///
+/// A class, for it is large and handed about a great deal: a copy would count two dozen references.
+final class InstalledApp {
     enum Kind: Hashable, Sendable {
         /// An unmodified program: paused by the preload shim.
         case program
@@ -20,53 +22,54 @@ struct InstalledApp: Sendable {
         var text: String
     }
 
-    var identifier: AppIdentifier
-    var name: String
-    var manifestPath: String
-    var kind: Kind
+    let identifier: AppIdentifier
+    let name: String
+    let manifestPath: String
+    let kind: Kind
     /// What is executed, after the search of `PATH`.
-    var executablePath: String
+    let executablePath: String
     /// The program whose main is waited for: the executable itself, or the interpreter at the end
     /// of a script's chain.
-    var pausedExecutablePath: String
+    let pausedExecutablePath: String
     /// `Exec=` split into words; the first is argv[0].
-    var arguments: [String]
+    let arguments: [String]
     /// What instances get when the caller brings no environment of its own.
-    var environment: [String]
+    let environment: [String]
     /// The same, as it goes to a paused instance.
-    var encodedEnvironment: StringList
-    var extraKeyNames: Set<String>
+    let encodedEnvironment: StringList
+    let extraKeyNames: Set<String>
     /// The manifest's; nil is that of the caller, else the root directory.
-    var workingDirectory: String?
+    let workingDirectory: String?
     /// The manifest's; nil is that of the caller, else `defaultUmask`.
-    var umask: UInt32?
+    let umask: UInt32?
     static let defaultUmask: UInt32 = 0o022
     /// Whom its instances run as.
-    var account: Account
-    var groups: [UInt32]
+    let account: Account
+    let groups: [UInt32]
     /// False when instances simply keep the daemon's own credentials.
-    var changesUser: Bool
+    let changesUser: Bool
     /// The manifest gives it groups beside its user's: not even that user may put code into it.
-    var grantsGroups: Bool
-    var noNewPrivileges: Bool
+    let grantsGroups: Bool
+    let noNewPrivileges: Bool
     /// What its instances are kept from; nil: nothing.
-    var confinement: Confinement?
+    var confinement: Confinement? { rareConfinement.value }
+    private let rareConfinement: Rare<Confinement>
     /// Its filter's, without which a paused instance cannot take a terminal.
     var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
-    var cgroupSettings: [SpawnSpecification.CgroupSetting]
+    let cgroupSettings: [SpawnSpecification.CgroupSetting]
     /// The keys of [Sandbox] and [Resources] that are set, for people.
-    var confinementKeys: [String]
-    var limits: [ResourceLimit]
-    var setsCommandLine: Bool
-    var ineligibility: Ineligibility?
+    let confinementKeys: [String]
+    let limits: [ResourceLimit]
+    let setsCommandLine: Bool
+    let ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
     /// Identity of every file that the program is made from, for staleness.
-    var fingerprint: [InspectedFile]
+    let fingerprint: [InspectedFile]
     /// What the core knows of it.
     var description: AppDescription
     /// What the daemon listens on for it.
-    var sockets: [SocketSpecification]
+    let sockets: [SocketSpecification]
 
     /// What a process gets of `arguments` before it is paused. A program's main has not run by then; an
     /// app made with an SDK runs its own, which may be a script of an interpreter's.
@@ -80,9 +83,21 @@ struct InstalledApp: Sendable {
     var readyCondition: ReadyCondition { description.readyCondition }
 
     /// What an SDK app may be asked for, and shows.
-    var application = AppManifest.Application()
-    var timer: AppManifest.Timer?
-    var path: AppManifest.PathTriggers?
+    var application: AppManifest.Application {
+        get { rareApplication.value ?? AppManifest.Application() }
+        set { rareApplication = Rare(newValue == AppManifest.Application() ? nil : newValue) }
+    }
+    private var rareApplication = Rare<AppManifest.Application>.none
+    var timer: AppManifest.Timer? {
+        get { rareTimer.value }
+        set { rareTimer = Rare(newValue) }
+    }
+    private var rareTimer = Rare<AppManifest.Timer>.none
+    var path: AppManifest.PathTriggers? {
+        get { rarePath.value }
+        set { rarePath = Rare(newValue) }
+    }
+    private var rarePath = Rare<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
 
     var interface: String? { application.interface }
@@ -90,7 +105,8 @@ struct InstalledApp: Sendable {
     /// Of its manifest's file; what there is no file of has the name that one would have.
     var fileName: String {
         if isMadeOnDemand || isInstance || isDesktopOnly { return "\(identifier).app" }
-        return manifestPath.split(separator: "/").last.map(String.init) ?? ""
+        let slash = manifestPath.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return slash.map { String(manifestPath[manifestPath.utf8.index(after: $0)...]) } ?? ""
     }
     /// A template makes it.
     var isInstance = false
@@ -106,5 +122,46 @@ struct InstalledApp: Sendable {
     var isMadeOnDemand = false
 
     /// Of `environment`; computed once because the launch path compares it.
-    var poolEnvironment: PoolEnvironment
+    let poolEnvironment: PoolEnvironment
+
+    init(
+        identifier: AppIdentifier, name: String, manifestPath: String, kind: Kind,
+        executablePath: String, pausedExecutablePath: String, arguments: [String],
+        environment: [String], encodedEnvironment: StringList, extraKeyNames: Set<String>,
+        workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
+        changesUser: Bool, grantsGroups: Bool, noNewPrivileges: Bool, confinement: Confinement?,
+        cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
+        limits: [ResourceLimit], setsCommandLine: Bool, ineligibility: Ineligibility?,
+        isPrewarmingWanted: Bool, fingerprint: [InspectedFile], description: AppDescription,
+        sockets: [SocketSpecification], poolEnvironment: PoolEnvironment
+    ) {
+        self.identifier = identifier
+        self.name = name
+        self.manifestPath = manifestPath
+        self.kind = kind
+        self.executablePath = executablePath
+        self.pausedExecutablePath = pausedExecutablePath
+        self.arguments = arguments
+        self.environment = environment
+        self.encodedEnvironment = encodedEnvironment
+        self.extraKeyNames = extraKeyNames
+        self.workingDirectory = workingDirectory
+        self.umask = umask
+        self.account = account
+        self.groups = groups
+        self.changesUser = changesUser
+        self.grantsGroups = grantsGroups
+        self.noNewPrivileges = noNewPrivileges
+        rareConfinement = Rare(confinement)
+        self.cgroupSettings = cgroupSettings
+        self.confinementKeys = confinementKeys
+        self.limits = limits
+        self.setsCommandLine = setsCommandLine
+        self.ineligibility = ineligibility
+        self.isPrewarmingWanted = isPrewarmingWanted
+        self.fingerprint = fingerprint
+        self.description = description
+        self.sockets = sockets
+        self.poolEnvironment = poolEnvironment
+    }
 }

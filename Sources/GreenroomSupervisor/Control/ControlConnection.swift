@@ -130,6 +130,7 @@ final class ControlConnection {
             return close()
         }
         if isOpen { pump() }
+        if !awaitsTurn { turns.letOneBefore() }
     }
 
     private func read() {

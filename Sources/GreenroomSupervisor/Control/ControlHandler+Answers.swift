@@ -32,6 +32,8 @@ extension ControlHandler {
                         instance: instance.rawValue, state: Control.ExecutionState(state))))
         case (_, .reset): waiter.connection.reply(ControlReply.resetFailed)
         case (_, .discarded): waiter.connection.reply(ControlReply.done)
+        case (_, .prepared(_, let isReady)):
+            waiter.connection.reply(ControlReply.prepared(isReady: isReady))
         case (_, .launched), (_, .prewarmed):
             preconditionFailure("the core answered another question")
         }
@@ -58,7 +60,7 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited, .reset, .discarded:
+        case .launched, .done, .exited, .reset, .discarded, .prepared:
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
@@ -138,6 +140,16 @@ extension ControlHandler {
             .refused(
                 code: "cancelled",
                 reason: "\(app) was ended by a client while its launch waited for other apps")
+        case .held(let app, let hold):
+            .refused(
+                code: hold.code,
+                reason: "\(app) is not prewarmed: "
+                    + (supervisor.reclaimer.conditions.notes.map(\.text).first ?? hold.code))
+        case .holdsLock(let instance):
+            .refused(
+                code: "holds_lock",
+                reason: "instance \(instance) holds a file lock (see /proc/locks); suspended, it "
+                    + "would make others wait for it")
         }
     }
 

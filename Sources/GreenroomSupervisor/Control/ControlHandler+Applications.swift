@@ -133,6 +133,8 @@ extension ControlHandler {
         content.urls = call.urls.map {
             var url = AppContent.OpenURL($0)
             url.sourceApplication = call.sourceApplication
+            url.annotation = call.annotation
+            url.eventAttribution = call.eventAttribution
             return url
         }
         let candidates = handlers { mayDo(.control, owner: $0.account, connection.peer) }

@@ -16,13 +16,14 @@ final class ControlHandler {
         case exit(ControlConnection)
         case prewarm(PrewarmCall)
         case reset(ControlConnection)
+        case prepare(ControlConnection)
         /// For a reason, whose answer names the app.
         case handling(ControlConnection, AppIdentifier, LaunchIdentifier, requestedAt: Instant)
 
         var connection: ControlConnection {
             switch self {
             case .launch(let connection, _, _, _), .transition(let connection),
-                .exit(let connection), .reset(let connection):
+                .exit(let connection), .reset(let connection), .prepare(let connection):
                 connection
             case .prewarm(let call): call.connection
             case .handling(let connection, _, _, _): connection
@@ -119,6 +120,14 @@ final class ControlHandler {
                 supervisor.handle(
                     .resetFailedRequested(register(.reset(connection)), installed.identifier))
             case .application(let call): try perform(call, connection)
+            case .prepare(let app):
+                let installed = try find(app, .control, connection.peer)
+                supervisor.handle(
+                    .prepareRequested(register(.prepare(connection)), installed.identifier))
+            case .debugPressure(let level):
+                try require(.administer, owner: nil, connection.peer)
+                supervisor.reclaimer.pressure.report(MemoryPressure(level))
+                connection.reply(ControlReply.done)
             }
         } catch {
             connection.fail(error)
@@ -253,7 +262,7 @@ final class ControlHandler {
     private func abandon(_ connection: ControlConnection) {
         for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
             switch waiting[request] {
-            case .launch?, .handling?, .reset?, nil: break
+            case .launch?, .handling?, .reset?, .prepare?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
                 supervisor.handle(.requestAbandoned(request))

@@ -90,15 +90,28 @@ final class ControlUser {
 }
 
 /// Who goes on, among the clients that sent many calls at once: user by user, and connection by
-/// connection of each, between all other events of the loop.
+/// connection of each, behind all other events of the loop.
 @LoopActor
 final class ControlTurns {
     private var users: [ControlUser] = []
     private var source: EventSource?
+    /// Behind whatever else is ready: one that is enabled again at each turn would be older than what
+    /// has just arrived, and go first for ever.
+    private static let priority: Int64 = 10
+    /// And yet one turn comes after so many events of other clients, who could fill the loop.
+    private static let patience = 4
+    private var passedOver = 0
 
     init() throws(SystemdError) {
-        source = try LoopActor.deferred { [unowned self] in next() }
+        source = try LoopActor.deferred(priority: Self.priority) { [unowned self] in next() }
         source?.isEnabled = false
+    }
+
+    /// Another client was served while some await their turns.
+    func letOneBefore() {
+        guard !users.isEmpty else { return }
+        passedOver += 1
+        if passedOver >= Self.patience { next() }
     }
 
     func add(_ connection: ControlConnection) {
@@ -109,6 +122,7 @@ final class ControlTurns {
     }
 
     private func next() {
+        passedOver = 0
         guard !users.isEmpty else { return }
         let user = users.removeFirst()
         let connection = user.backlog.removeFirst()

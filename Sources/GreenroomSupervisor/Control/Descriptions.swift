@@ -124,9 +124,14 @@ extension ControlHandler {
             explanation.reasons.append(
                 .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
         }
+        if app.isPrewarmingWanted, app.ineligibility == nil {
+            explanation.reasons += supervisor.reclaimer.holds
+        }
         if lifecycle.pressure > .none {
             explanation.reasons.append(
-                .init(code: "memory_pressure", text: "memory is short; no prewarming meanwhile"))
+                .init(
+                    code: "memory_pressure",
+                    text: "memory is short (\(lifecycle.pressure)); no prewarming meanwhile"))
         }
         if let key = record?.poolKey, key != app.poolEnvironment.key {
             explanation.reasons.append(

@@ -66,6 +66,29 @@ extension Control.ExitReason {
         case .conflict: self = .conflict
         case .dependencyEnded: self = .dependencyEnded
         case .watchdog: self = .watchdog
+        case .suspendedWithLockedFile: self = .suspendedWithLockedFile
+        case .outOfMemory: self = .outOfMemory
+        case .probablyOutOfMemory: self = .probablyOutOfMemory
+        }
+    }
+}
+
+extension Control.MemoryPressure {
+    init(_ pressure: MemoryPressure) {
+        switch pressure {
+        case .none: self = .none
+        case .warning: self = .warning
+        case .critical: self = .critical
+        }
+    }
+}
+
+extension MemoryPressure {
+    init(_ pressure: Control.MemoryPressure) {
+        switch pressure {
+        case .none: self = .none
+        case .warning: self = .warning
+        case .critical: self = .critical
         }
     }
 }

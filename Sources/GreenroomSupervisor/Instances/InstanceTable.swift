@@ -135,6 +135,7 @@ final class InstanceTable {
 
     func apply(_ priority: Priority, to identifier: InstanceIdentifier) {
         table[identifier]?.apply(priority)
+        supervisor.reclaimer.priorities?.want(priority, for: identifier)
     }
 
     func freeze(_ identifier: InstanceIdentifier) {
@@ -162,6 +163,7 @@ final class InstanceTable {
         freezes[identifier] = FreezeWatch(isFrozen) { [unowned self] in
             freezes[identifier] = nil
             supervisor.handle(.frozen(identifier))
+            supervisor.reclaimer.wasFrozen(identifier)
         }
         freezes[identifier]?.look()
     }

@@ -32,24 +32,7 @@ final class PausedInspector {
 
     func forget(_ instance: InstanceIdentifier) { staleness.forget(instance) }
 
-    /// Memory that ends with the instance: its proportional share (proc_pid_smaps_rollup(5)), else
-    /// what is resident.
-    func byteCount(of instance: Instance) -> UInt64 {
-        if let text = try? SmallFile.text(of: "/proc/\(instance.pid)/smaps_rollup"),
-            let line = text.utf8.split(separator: UInt8(ascii: "\n")).first(where: {
-                $0.starts(with: "Pss:".utf8)
-            }),
-            let kibibytes = line.split(separator: UInt8(ascii: " ")).dropFirst().first.flatMap({
-                UInt64(Substring($0))
-            })
-        {
-            return kibibytes << 10
-        }
-        guard let text = try? SmallFile.text(of: "/proc/\(instance.pid)/statm"),
-            let pages = text.split(separator: " ").dropFirst().first.flatMap({ UInt64($0) })
-        else { return 0 }
-        return pages * UInt64(sysconf(CInt(_SC_PAGESIZE)))
-    }
+    func byteCount(of instance: Instance) -> UInt64 { MemoryMeasurer.byteCount(of: instance) }
 
     /// argv as the kernel has it (proc_pid_cmdline(5)): a script's begins with its interpreter.
     private func commandLine(of pid: Int32) -> [String] {

@@ -31,6 +31,9 @@ extension MessageIdentifier {
         case .spawnFailed: "a0353c1a35ea40339a2041d6140038a9"
         case .watchdog: "badbdee148464cf7aede91d70b35e0ea"
         case .unknown: "11b96594216548c9bb0b782d9fc49c97"
+        case .suspendedWithLockedFile: "0be804a2fc25404d95ea65c9cc962cb7"
+        case .outOfMemory: "a92853444bfa4e11ba58358cc46b170f"
+        case .probablyOutOfMemory: "9985e9d9212540cf93a91c77ac90da10"
         case .dependencyEnded: "ef56e7ea8c0744d18333be13b9cac78e"
         case .conflict: "0933a28d2bd84630bd7d52eee5c77ea9"
         }
@@ -39,10 +42,11 @@ extension MessageIdentifier {
     static let prewarmingFailed: MessageIdentifier = "92dae633038d4a8fba01a29086ea7806"
     static let crashLooped: MessageIdentifier = "a594514f44d34ef09c59070dc02774e8"
     static let reclaiming: MessageIdentifier = "4b70b89d5a4742c08cfc72ee9e944d62"
+    static let pressureChanged: MessageIdentifier = "7bf537716e5b4169b20e8e564bf72336"
     static let spawnFault: MessageIdentifier = "27590558e760467d929592bf744e0f50"
 
     static var all: [MessageIdentifier] {
         Control.LaunchKind.allCases.map(launched) + Control.ExitReason.allCases.map(ended)
-            + [prewarmingFailed, crashLooped, reclaiming, spawnFault]
+            + [prewarmingFailed, crashLooped, reclaiming, spawnFault, pressureChanged]
     }
 }

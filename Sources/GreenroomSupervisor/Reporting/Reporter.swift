@@ -48,11 +48,30 @@ final class Reporter {
                 $0.coldReason = outcome.coldReason.map { .known(.init($0)) }
             }
         case .exited(let ended): exited(ended)
-        case .reclaimed(let instance, let app, let bytes, let pressure):
+        case .reclaimed(let instance, let app, let bytes, let pressure, let state):
             journal.log(
-                .notice, "reclaimed \(bytes >> 10) KiB from \(app): memory pressure \(pressure)",
-                fields(app, instance), as: .reclaiming)
-            publish(.reclaimed, app, instance) { $0.byteCount = bytes }
+                .notice,
+                "reclaimed \(bytes >> 10) KiB from \(app), which was \(state): memory pressure is "
+                    + "\(pressure)",
+                [
+                    "app": app.rawValue, "instance": instance.description,
+                    "pressure": "\(pressure)", "bytes": "\(bytes)", "state": "\(state)",
+                ], as: .reclaiming)
+            publish(.reclaimed, app, instance) {
+                $0.byteCount = bytes
+                $0.pressure = Control.MemoryPressure(pressure)
+                $0.from = .known(Control.ExecutionState(state))
+            }
+        case .pressureChanged(let pressure):
+            journal.log(
+                pressure > .none ? .notice : .info, "memory pressure is \(pressure)",
+                ["pressure": "\(pressure)"], as: .pressureChanged)
+            events.publish {
+                var event = Control.Event(
+                    sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .pressureChanged)
+                event.pressure = Control.MemoryPressure(pressure)
+                return event
+            }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
                 .warning,
@@ -134,6 +153,7 @@ final class Reporter {
         let reason = end.rawValue
         let level: LogLevel
         switch record.endReason {
+        case .suspendedWithLockedFile?, .outOfMemory?, .probablyOutOfMemory?: level = .warning
         case .crashed?, .launchWatchdog?, .watchdog?, .terminateTimeout?, .unknown?:
             level = .warning
         case .conflict?, .dependencyEnded?: level = .info

@@ -46,6 +46,7 @@ final class SpawnerEvents {
         case .exited(let number, let status):
             let identifier = InstanceIdentifier(number)
             drainChannel(of: identifier)
+            supervisor.reclaimer.ends.examine(identifier, ExitStatus(status))
             supervisor.handle(.exited(identifier, ExitStatus(status)))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))

@@ -1,0 +1,36 @@
+import ArgumentParser
+import GreenroomControl
+
+struct Debug: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Try out what the daemon does in distress (administrators).",
+        subcommands: [DebugPressure.self])
+}
+
+struct DebugPressure: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "pressure",
+        abstract: "Report memory pressure as the kernel would.",
+        discussion: """
+            Apps are warned and memory is taken back for real, one step for each report. The level \
+            falls by itself (PressureQuietSec= of greenroom.conf); none ends it at once. \
+            "greenroomctl watch" shows what follows.
+            """)
+
+    enum Level: String, ExpressibleByArgument, CaseIterable {
+        case none, warning, critical
+    }
+
+    @Argument(help: "none, warning or critical.")
+    var level: Level
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let level = Control.MemoryPressure(rawValue: level.rawValue)!
+        let reply = try client.call(.debugPressure(level))
+        if output.json { console.write(Report.json(reply)) }
+        return 0
+    }
+}

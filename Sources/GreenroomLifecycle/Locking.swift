@@ -1,0 +1,49 @@
+// The rule of the locked file (0xdead10cc): who is frozen with a file lock makes everybody wait who
+// wants that file. So the locks are looked at before the freezer is told.
+//
+//   no lock                              → suspended
+//   a lock, its background time is over  → a grace, then looked at again; still there: ended
+//   a lock, a client asked               → refused: nobody wanted its end
+//
+// The grace is not kept across a restart of the supervisor: it begins anew.
+
+extension Lifecycle {
+    /// Suspends it, once it is known to hold no lock.
+    mutating func prepareSuspension(_ id: InstanceIdentifier) {
+        guard policy.inspectsLocks else { return suspend(id) }
+        table[id]!.isAwaitingLocks = true
+        // Asked again should no answer come. What a client asked for is not asked again for it.
+        if let deadline = table[id]!.record.deadline, deadline <= now {
+            update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
+        }
+        effects.append(.inspectLocks(id))
+    }
+
+    mutating func locksInspected(_ id: InstanceIdentifier, holdsLock: Bool) {
+        guard let instance = table[id], instance.isAwaitingLocks else { return }
+        table[id]!.isAwaitingLocks = false
+        guard instance.record.state == .background else {
+            // Something else was wanted of it meanwhile.
+            return answerFreeze(of: id, .done(id, instance.record.state))
+        }
+        if let pending = instance.record.conversation?.pending {
+            return update(id) { $0.deadline = pending.deadline }
+        }
+        guard holdsLock else {
+            table[id]!.lockedSince = nil
+            return suspend(id)
+        }
+        guard instance.freezeWaiters.isEmpty else {
+            answerFreeze(of: id, .refused(.holdsLock(id)))
+            let deadline = suspensionDeadline(of: instance.record)
+            return update(id) { $0.deadline = deadline }
+        }
+        let since = instance.lockedSince ?? now
+        table[id]!.lockedSince = since
+        let end = since.advanced(by: policy.lockGrace)
+        if instance.lockedSince != nil, end <= now {
+            return self.end(id, .suspendedWithLockedFile, gently: false)
+        }
+        update(id) { $0.deadline = end }
+    }
+}

@@ -1,0 +1,46 @@
+// How short memory is, as the kernel's reports tell it. A report raises the level at once; each level
+// is left only after a quiet time without another report of it, so that it does not flutter. One
+// step of taking memory back follows a report, and none follows without: what was taken may have
+// been enough.
+
+extension Lifecycle {
+    /// Tasks stalled for want of memory. `none` is an administrator's word that all is well.
+    mutating func stallReported(_ level: MemoryPressure) {
+        guard level > .none else { return pressureFell(to: .none) }
+        isPressureReported = true
+        if level >= pressure { deadlines.set(.quiet, at: now.advanced(by: quietTime)) }
+        if level > pressure {
+            enterPressure(level)
+            note(.pressureChanged(level))
+        }
+        takeStep()
+    }
+
+    /// The quiet time is over.
+    mutating func becameQuiet() {
+        pressureFell(to: pressure == .critical ? .warning : .none)
+    }
+
+    private mutating func pressureFell(to level: MemoryPressure) {
+        guard level < pressure else { return }
+        pressure = level
+        note(.pressureChanged(level))
+        guard level == .none else {
+            return deadlines.set(.quiet, at: now.advanced(by: quietTime))
+        }
+        isPressureReported = false
+        deadlines.remove(.quiet)
+        deadlines.remove(.pressure)
+    }
+
+    /// Not twice within an interval, so that the first can show; a report in between is remembered.
+    private mutating func takeStep() {
+        if let last = lastReclaim {
+            let next = last.advanced(by: max(policy.reclaimInterval, .milliseconds(1)))
+            if next > now { return deadlines.set(.pressure, at: next) }
+        }
+        reclaim()
+    }
+
+    private var quietTime: Duration { max(policy.pressureQuietTime, .milliseconds(1)) }
+}

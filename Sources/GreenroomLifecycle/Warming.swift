@@ -1,0 +1,128 @@
+// What should be warm now, and whether it may be made so. The first question is answered in one
+// place, `warmCount`, so that another rule can take its place; the second by what the kernel says of
+// the machine, looked up only when something is about to be prewarmed.
+//
+//   a client waits for it (`prewarm`)  → now, unless memory is low
+//   a hint (`prepare`), boot, login,
+//   a refill after a launch or an end  → unless anything holds it back
+//   boot and login                     → not before the start delay
+
+/// Why nothing is prewarmed now, besides pressure and the byte budget.
+public enum PrewarmHold: UInt8, CaseIterable, Sendable {
+    case lowMemory
+    case highLoad
+    case lowBattery
+    case thermalStress
+
+    /// Even one that a client waits for would do harm.
+    var bindsWishes: Bool { self == .lowMemory }
+}
+
+/// What is known of the machine.
+struct Conditions: Hashable, Sendable {
+    var hold: PrewarmHold?
+    var inspectedAt: Instant?
+    /// While held: when it is looked at again.
+    var nextLook: Instant?
+    /// Looks in a row that found a hold.
+    var heldCount: UInt32 = 0
+    var isInspecting = false
+}
+
+extension Lifecycle {
+    /// What holds prewarming back, as last seen.
+    public var prewarmHold: PrewarmHold? { conditions.hold }
+
+    /// Before this nothing is prewarmed at boot or login: the clock counts from the machine's boot.
+    public var prewarmingStarts: Instant {
+        Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
+    }
+
+    /// How many paused instances of an app should stand ready now.
+    func warmCount(of identifier: AppIdentifier) -> Int {
+        guard let app = directory[identifier], app.description?.isEligible == true else { return 0 }
+        let isAsked = !app.prewarmWaiters.isEmpty || isHinted(app)
+        return max(app.wantedCount(sessions: sessions), isAsked ? 1 : 0)
+    }
+
+    private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
+
+    /// Whether the machine allows it. What holds it back is looked up again when that is too old to
+    /// believe, and then refilling goes on by itself.
+    mutating func mayWarm(_ app: AppIdentifier) -> Bool {
+        let isWish = !directory[app]!.prewarmWaiters.isEmpty
+        let isUrgent = isWish || isHinted(directory[app]!)
+        if !isUrgent, now < prewarmingStarts {
+            deadlines.set(.conditions, at: prewarmingStarts)
+            return false
+        }
+        guard policy.inspectsConditions else { return true }
+        guard !needsInspection(isUrgent: isUrgent) else {
+            inspectConditions()
+            return false
+        }
+        guard let hold = conditions.hold else { return true }
+        if isWish {
+            guard hold.bindsWishes else { return true }
+            refusePrewarms(of: app, .held(app, hold))
+        }
+        deadlines.set(.conditions, at: conditions.nextLook)
+        return false
+    }
+
+    private func needsInspection(isUrgent: Bool) -> Bool {
+        guard let at = conditions.inspectedAt else { return true }
+        let isFresh = at.advanced(by: policy.conditionsLifetime) > now
+        if let nextLook = conditions.nextLook, !isUrgent { return nextLook <= now }
+        return !isFresh
+    }
+
+    private mutating func inspectConditions() {
+        guard !conditions.isInspecting else { return }
+        conditions.isInspecting = true
+        effects.append(.inspectConditions)
+    }
+
+    mutating func conditionsInspected(_ hold: PrewarmHold?) {
+        conditions.isInspecting = false
+        conditions.hold = hold
+        conditions.inspectedAt = now
+        guard hold != nil else {
+            conditions.heldCount = 0
+            conditions.nextLook = nil
+            return deadlines.remove(.conditions)
+        }
+        conditions.heldCount = min(conditions.heldCount, 30) + 1
+        let factor = Int64(1) << Int64(conditions.heldCount - 1)
+        let pause = min(policy.conditionsRetryCap, policy.conditionsRetryFirst * factor)
+        conditions.nextLook = now.advanced(by: jitter.spread(max(.seconds(1), pause)))
+    }
+
+    // MARK: Hints
+
+    /// Somebody is about to launch it (the finger is down). Nothing waits for it.
+    mutating func prepareRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
+        guard let entry = directory[app], let description = entry.description else {
+            return refuse(request, .noSuchApp(app))
+        }
+        guard description.isEligible, description.prewarmOccasion != .never else {
+            return refuse(request, .ineligible(app))
+        }
+        let isReady = entry.poolKey.map { usablePrewarm(app, $0) != nil } ?? false
+        if !isReady, let refusal = fillRefusal(app) { return refuse(request, refusal) }
+        answer(request, .prepared(app, isReady: isReady))
+        guard !isReady, !isShuttingDown else { return }
+        directory[app]!.hintedUntil = now.advanced(by: policy.hintLifetime)
+        // Before the others: somebody is on the way.
+        refills.prepend(app)
+    }
+
+    /// What is paused for a hint alone does not stay longer than the hint is believed.
+    func pausedLifetime(of app: AppIdentifier, _ timeToLive: Duration) -> Duration {
+        let isHintedOnly =
+            directory[app]!.hintedUntil != nil
+            && directory[app]!.wantedCount(sessions: sessions) == 0
+            && directory[app]!.prewarmWaiters.isEmpty
+        return isHintedOnly ? min(timeToLive, policy.hintLifetime) : timeToLive
+    }
+}

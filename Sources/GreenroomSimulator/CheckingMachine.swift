@@ -1,0 +1,93 @@
+import GreenroomLifecycle
+
+/// What the checker has heard of the machine: memory, conditions, locks.
+struct MachineBooks: Sendable {
+    /// The level is left then, if the kernel reports it no more.
+    var quietAt: Instant?
+    var hold: PrewarmHold?
+    var inspectedAt: Instant?
+    /// Until when a hint is believed.
+    var hints: [AppIdentifier: Instant] = [:]
+    /// Whose locks are being looked at, and when the first lock was found.
+    var inquiries: Set<InstanceIdentifier> = []
+    var lockedSince: [InstanceIdentifier: Instant] = [:]
+    /// Whom the kernel is said to have taken.
+    var outOfMemory: Set<InstanceIdentifier> = []
+}
+
+extension Checker {
+    mutating func noteMachine(_ event: Event, at now: Instant) {
+        switch event {
+        case .stallReported(.none):
+            pressure = .none
+            machine.quietAt = nil
+        case .stallReported(let level):
+            if level >= pressure { machine.quietAt = now.advanced(by: policy.pressureQuietTime) }
+            pressure = max(pressure, level)
+        case .pressureChanged(let level):
+            pressure = level
+            machine.quietAt = nil
+        case .deadlineReached: becomeQuiet(at: now)
+        case .conditionsInspected(let hold):
+            machine.hold = hold
+            machine.inspectedAt = now
+        case .prepareRequested(_, let app):
+            machine.hints[app] = now.advanced(by: policy.hintLifetime)
+        case .locksInspected(let id, true):
+            if machine.lockedSince[id] == nil { machine.lockedSince[id] = now }
+        case .locksInspected(let id, false): machine.lockedSince[id] = nil
+        case .outOfMemory(let id, _): machine.outOfMemory.insert(id)
+        default: break
+        }
+    }
+
+    private mutating func becomeQuiet(at now: Instant) {
+        guard let at = machine.quietAt, at <= now else { return }
+        pressure = pressure == .critical ? .warning : .none
+        machine.quietAt = pressure == .none ? nil : now.advanced(by: policy.pressureQuietTime)
+    }
+
+    /// A prewarm that is about to be made: the machine was looked at, and allows it.
+    func checkConditions(_ app: AppIdentifier, _ now: Instant) throws(Violation) {
+        let isWish = owed.values.contains {
+            if case .prewarmRequested(_, app, _) = $0 { true } else { false }
+        }
+        let isHinted = machine.hints[app].map { $0 > now } ?? false
+        let starts = Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
+        try require(isWish || isHinted || starts <= now, "prewarmed \(app) before its time")
+        guard policy.inspectsConditions else { return }
+        let last = machine.inspectedAt?.advanced(by: policy.conditionsLifetime)
+        try require(last.map { $0 > now } ?? false, "prewarmed \(app) and did not look first")
+        let allows = machine.hold == nil || (isWish && machine.hold != .lowMemory)
+        try require(allows, "prewarmed \(app) in spite of \(machine.hold!)")
+    }
+
+    func checkMachineEnd(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
+        switch record.endReason {
+        case .suspendedWithLockedFile?:
+            let since = machine.lockedSince[record.instance]
+            let isOver = since.map { $0.advanced(by: policy.lockGrace) <= now } ?? false
+            try require(isOver, "\(record.instance) was ended within the grace for its lock")
+        case .outOfMemory?, .probablyOutOfMemory?:
+            try require(
+                machine.outOfMemory.contains(record.instance), "nobody took \(record.instance)")
+        default: break
+        }
+    }
+}
+
+extension World {
+    mutating func inspectConditions(at now: Instant) {
+        var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x5eed)
+        let hold = dice.percent(70) ? nil : PrewarmHold.allCases[dice.below(4)]
+        agenda.add(.conditionsInspected(hold), at: now)
+    }
+
+    mutating func inspectLocks(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id] else { return }
+        let holdsLock = process.fate.locksLeft > 0
+        processes[id]!.fate.locksLeft -= holdsLock ? 1 : 0
+        agenda.add(
+            .locksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
+    }
+}

@@ -1,0 +1,76 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// What may hold prewarming back, read when the core asks and at no other time.
+@LoopActor
+final class ConditionInspector {
+    let machine: MachineCondition
+    private let minimalMemory: UInt64
+    private let maximalLoadPercent: Int
+    private let minimalBatteryPercent: Int
+    private let mindsHeat: Bool
+
+    init(machine: MachineCondition, _ configuration: DaemonConfiguration) {
+        self.machine = machine
+        minimalMemory = configuration.prewarmMinimalMemory
+        maximalLoadPercent = configuration.prewarmMaximalLoadPercent
+        minimalBatteryPercent = configuration.prewarmMinimalBattery
+        mindsHeat = configuration.prewarmMindsHeat
+    }
+
+    /// The first that holds.
+    var hold: PrewarmHold? {
+        if isMemoryLow != nil { return .lowMemory }
+        if isLoadHigh != nil { return .highLoad }
+        if isBatteryLow != nil { return .lowBattery }
+        return isHot == nil ? nil : .thermalStress
+    }
+
+    /// All that hold now, in words.
+    var notes: [Control.Note] {
+        [
+            isMemoryLow.map {
+                Control.Note(
+                    code: "low_memory",
+                    text: "\($0 >> 20) MiB of memory are available, PrewarmMinMemory= wants "
+                        + "\(minimalMemory >> 20)")
+            },
+            isLoadHigh.map {
+                Control.Note(
+                    code: "high_load",
+                    text: "the load is \(Self.decimal($0)) per processor, above PrewarmMaxLoad="
+                        + Self.decimal(maximalLoadPercent))
+            },
+            isBatteryLow.map {
+                Control.Note(
+                    code: "low_battery",
+                    text: "the battery has \($0) % and feeds the machine; PrewarmMinBattery= wants "
+                        + "\(minimalBatteryPercent)")
+            },
+            isHot.map {
+                Control.Note(
+                    code: "thermal_stress", text: "\($0.name) is at \($0.degrees) °C and throttled")
+            },
+        ].compactMap(\.self)
+    }
+
+    private var isMemoryLow: UInt64? {
+        machine.memory.flatMap { $0.available < minimalMemory ? $0.available : nil }
+    }
+    private var isLoadHigh: Int? {
+        guard maximalLoadPercent > 0 else { return nil }
+        return machine.loadPercent.flatMap { $0 > maximalLoadPercent ? $0 : nil }
+    }
+    private var isBatteryLow: Int? {
+        machine.dischargingBatteryPercent.flatMap { $0 < minimalBatteryPercent ? $0 : nil }
+    }
+    private var isHot: (name: String, degrees: Int)? { mindsHeat ? machine.hotZone : nil }
+
+    private static func decimal(_ hundredths: Int) -> String {
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+    }
+}

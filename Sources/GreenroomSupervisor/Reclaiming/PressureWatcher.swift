@@ -1,0 +1,96 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Hears of memory pressure and tells the core. Whoever could be ended for it is measured before.
+///
+/// The kernel tells by pressure stall information, and nothing wakes us while all is well. Where it
+/// cannot (`psi=0`), free memory is looked at: now and then, but only while anything runs.
+@LoopActor
+final class PressureWatcher {
+    unowned let supervisor: Supervisor
+    private let machine: MachineCondition
+    private let measurer: MemoryMeasurer
+    private var triggers: [PressureTrigger] = []
+    private var sources: [EventSource] = []
+    private var timer: EventSource?
+    private var isTimerArmed = false
+    /// Reported while the instances are being measured.
+    private var pending = MemoryPressure.none
+
+    /// Free memory below these parts of all memory, in percent, is pressure (memory managers of
+    /// devices begin at a tenth).
+    private static let warningPercent: UInt64 = 10
+    private static let criticalPercent: UInt64 = 5
+    private static let pollInterval: Duration = .seconds(10)
+
+    init(supervisor: Supervisor, machine: MachineCondition, measurer: MemoryMeasurer) {
+        self.supervisor = supervisor
+        self.machine = machine
+        self.measurer = measurer
+    }
+
+    /// - Returns: why the kernel does not tell, if so.
+    func start(_ configuration: DaemonConfiguration) -> String? {
+        do {
+            try watch(.some, configuration.pressureWarningStall, .warning)
+            try watch(.full, configuration.pressureCriticalStall, .critical)
+            return nil
+        } catch {
+            sources = []
+            triggers = []
+            timer = try? LoopActor.timer(accuracy: .seconds(5)) { [unowned self] in look() }
+            return "\(error)"
+        }
+    }
+
+    private func watch(
+        _ stall: PressureTrigger.Stall, _ threshold: Duration, _ level: MemoryPressure
+    ) throws {
+        let trigger = try PressureTrigger(
+            stall, of: machine.root + "/proc/pressure/memory", threshold: threshold)
+        triggers.append(trigger)
+        let index = sources.count
+        sources.append(
+            try LoopActor.io(trigger.descriptor.rawValue, .priority) { [unowned self] events in
+                if events.contains(.error) { return sources[index].isEnabled = false }
+                report(level)
+            })
+    }
+
+    /// Takes a report on its way to the core, of the kernel or of an administrator.
+    func report(_ level: MemoryPressure) {
+        guard level > .none else { return supervisor.handle(.stallReported(.none)) }
+        let isMeasuring = pending > .none
+        pending = max(pending, level)
+        guard !isMeasuring else { return }
+        measurer.measureReclaimable { [unowned self] in
+            let level = pending
+            pending = .none
+            supervisor.handle(.stallReported(level))
+        }
+    }
+
+    // MARK: Without PSI
+
+    /// Something runs from now on.
+    func instancesExist() {
+        guard timer != nil, !isTimerArmed else { return }
+        isTimerArmed = true
+        try? timer?.setDeadline(after: Self.pollInterval)
+    }
+
+    private func look() {
+        isTimerArmed = false
+        if let memory = machine.memory, memory.total > 0 {
+            let percent = memory.available / (memory.total / 100 + 1)
+            if percent < Self.criticalPercent {
+                report(.critical)
+            } else if percent < Self.warningPercent {
+                report(.warning)
+            }
+        }
+        if supervisor.lifecycle.liveCount > 0 { instancesExist() }
+    }
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""How Greenroom scales: with the apps that it knows, keeps prewarmed, runs, and is asked for at once.
+Part of `make bench`; reports, and judges nothing. `scale.py --only known` runs one section.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from bench import (COLD, PREWARMED, Contender, Daemon, describe, launch_request, line, manifest,
+                   percentile, prewarm_request, run_rounds)
+
+KNOWN = (10, 100, 1000, 5000)
+RUNNING, PAUSED, BURST = 1000, 200, 1000
+# Below the limit of one user's connections; the rest of the calls waits behind the first of each.
+BURST_CONNECTIONS = 100
+
+
+@contextlib.contextmanager
+def daemon_with(product, programs, count, arguments=()):
+    """A daemon that knows `count` apps beside the one that is launched, which never changes."""
+    with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
+        daemon = Daemon(product, folder)
+        daemon.add("bench.probe", manifest(programs / "probe"))
+        daemon.add("bench.cold", manifest(programs / "probe", prewarm="never"))
+        for number in range(count):
+            daemon.add(name(number), manifest(programs / "probe", arguments=arguments))
+        try:
+            daemon.start()
+            yield daemon
+        finally:
+            daemon.stop()
+
+
+def name(number):
+    return f"org.example.bench{number:05}"
+
+
+def own_bytes(daemon):
+    """What the supervisor has for itself: its heap, and what it touched of the state's mapping."""
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return sum(int(text.split()[1]) * 1024 for text in status.splitlines()
+               if text.startswith(("RssAnon:", "RssShmem:")))
+
+
+def launches(daemon, programs, label, per_round=15):
+    """Prewarmed and cold launches of the one app."""
+    def contender(kind, app, before, expected):
+        request = json.dumps(launch_request(app))
+        return Contender(f"{kind}, {label}", lambda n: [
+            str(programs / "launch"), "start", str(daemon.socket), str(n), before, request,
+            expected], per_round)
+    return [
+        contender("prewarmed", "bench.probe", json.dumps(prewarm_request("bench.probe")), PREWARMED),
+        contender("cold", "bench.cold", "", COLD),
+    ]
+
+
+def compare_launches(groups, rounds):
+    """The first group is what the others are held against."""
+    run_rounds([contender for group in groups for contender in group], rounds)
+    for group in groups[1:]:
+        for ours, few in zip(group, groups[0]):
+            line(f"launch {ours.name}: request to main, p50", percentile(ours.columns[0], 50) / 1000,
+                 "us", few.name, percentile(few.columns[0], 50) / 1000, 1.3)
+
+
+def known(product, programs, rounds):
+    with contextlib.ExitStack() as stack:
+        daemons = [(count, stack.enter_context(daemon_with(product, programs, count)))
+                   for count in KNOWN]
+        time.sleep(1)
+        sizes = [own_bytes(daemon) for _, daemon in daemons]
+        line(f"supervisor: memory per known app ({KNOWN[-1]} against {KNOWN[0]})",
+             (sizes[-1] - sizes[0]) / (KNOWN[-1] - KNOWN[0]), "B", "limit", 2048, 1)
+        times = []
+        for _ in range(5):
+            start = time.monotonic()
+            daemons[-1][1].call({"method": "io.greenroom.Control.Reload"})
+            times.append((time.monotonic() - start) * 1000)
+        line(f"reload of {KNOWN[-1]} manifests, nothing changed, p50", percentile(times, 50), "ms",
+             "limit", 20, 1)
+        compare_launches(
+            [launches(daemon, programs, f"{count} known") for count, daemon in daemons], rounds)
+
+
+def prewarmed(product, programs, rounds):
+    with daemon_with(product, programs, 10) as few, \
+            daemon_with(product, programs, PAUSED) as many:
+        before = own_bytes(many)
+        for number in range(PAUSED):
+            many.call(prewarm_request(name(number)))
+        line(f"supervisor: memory per prewarmed instance ({PAUSED})",
+             (own_bytes(many) - before) / PAUSED, "B")
+        compare_launches([launches(few, programs, "few prewarmed"),
+                          launches(many, programs, f"{PAUSED} prewarmed")], rounds)
+
+
+def running(product, programs, rounds):
+    with daemon_with(product, programs, 10) as few, \
+            daemon_with(product, programs, RUNNING, ["wait"]) as many:
+        before = own_bytes(many)
+        read, write = os.pipe()
+        null, root = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH)
+        with many.connect() as end:
+            for number in range(RUNNING):
+                request = json.dumps(launch_request(name(number))).encode() + b"\0"
+                socket.send_fds(end, [request], [read, null, null, root])
+                answer = b""
+                while not answer.endswith(b"\0"):
+                    answer += end.recv(65536)
+                if b'"error"' in answer:
+                    sys.exit(f"bench: launch {number}: {answer[:300]}")
+        time.sleep(1)
+        line(f"supervisor: memory per running app ({RUNNING})", (own_bytes(many) - before) / RUNNING,
+             "B", "limit", 4096, 1)
+        compare_launches([launches(few, programs, "nothing running"),
+                          launches(many, programs, f"{RUNNING} running")], rounds)
+        for descriptor in (read, write, null, root):
+            os.close(descriptor)
+
+
+def at_once(product, programs, rounds):
+    def requests(app):
+        return "\n".join(
+            json.dumps({"method": "io.greenroom.Control.Launch", "parameters": {
+                "app": app(number), "background": True, "standardOutputDescriptor": 0}})
+            for number in range(BURST)) + "\n"
+
+    def sample(words, text=""):
+        result = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+        if result.returncode:
+            sys.exit(f"bench: {result.stderr.strip()}")
+        return int(result.stdout.split()[0])
+
+    with daemon_with(product, programs, BURST) as daemon:
+        burst = [str(programs / "launch"), "burst", str(daemon.socket), str(BURST_CONNECTIONS)]
+        cold, paused, alone = [], [], []
+        for number in range(max(1, rounds // 4)):
+            alone.append(sample([str(programs / "cold"), "burst", str(BURST), "--",
+                                 str(programs / "probe")]))
+            cold.append(sample(burst, requests(lambda number: "bench.cold")))
+            with daemon.connect() as end:
+                for number in range(BURST):
+                    end.sendall(json.dumps(prewarm_request(name(number))).encode() + b"\0")
+                    while not end.recv(65536).endswith(b"\0"):
+                        pass
+            paused.append(sample(burst, requests(name)))
+        for text, times, bound in (("cold", cold, 1.2), ("prewarmed", paused, 0.5)):
+            line(f"{BURST} launches at once, {text}: all in main", percentile(times, 50) / 1e6, "ms",
+                 "C vfork+exec of them", percentile(alone, 50) / 1e6, bound)
+
+
+SECTIONS = {"known": known, "prewarmed": prewarmed, "running": running, "at-once": at_once}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--product", type=Path, required=True)
+    parser.add_argument("--programs", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--only", choices=SECTIONS, action="append")
+    arguments = parser.parse_args()
+    product, programs = arguments.product.resolve(), arguments.programs.resolve()
+    describe(product, arguments)
+    print("# memory: RssAnon and RssShmem of /proc/PID/status, the difference by the count; at once: "
+          f"{BURST_CONNECTIONS} connections")
+    for section in arguments.only or SECTIONS:
+        SECTIONS[section](product, programs, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

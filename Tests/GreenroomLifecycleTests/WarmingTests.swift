@@ -1,0 +1,167 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `What is warm` {
+    func policy(_ change: (inout Policy) -> Void = { _ in }) -> Policy {
+        var policy = Policy()
+        policy.inspectsConditions = true
+        change(&policy)
+        return policy
+    }
+
+    @Test func `is made so only after a look at the machine`() {
+        var stage = Stage(policy: policy(), .prewarmed())
+        #expect(stage.effects.contains(.inspectConditions))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test func `is not looked after while nothing is to be prewarmed`() {
+        var stage = Stage(policy: policy(), .prewarmed())
+        stage.send(.conditionsInspected(nil))
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        #expect(!stage.wait(.seconds(300)).contains(.inspectConditions))
+    }
+
+    @Test func `is looked after ever more seldom while something holds it back`() {
+        var stage = Stage(policy: policy(), .prewarmed())
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            stage.send(.conditionsInspected(.lowBattery))
+            #expect(stage.prewarms.isEmpty)
+            let start = stage.now
+            while !stage.effects.contains(.inspectConditions) { stage.wait(.seconds(1)) }
+            pauses.append(start.duration(to: stage.now))
+        }
+        #expect(pauses[0] <= .seconds(12))
+        #expect(pauses[1] > pauses[0])
+        #expect(pauses.allSatisfy { $0 <= .seconds(332) })
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test(arguments: PrewarmHold.allCases)
+    func `is what a client waits for, unless memory is low`(_ hold: PrewarmHold) {
+        var stage = Stage(policy: policy(), .prewarmed())
+        stage.send(.conditionsInspected(hold))
+        stage.wait(.seconds(6))
+        let request = stage.request()
+        let effects = stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        #expect(effects.contains(.inspectConditions), "what is known is too old")
+        let refusal = Effect.answer(request, .refused(.held(Stage.app, hold)))
+        let isRefused = stage.send(.conditionsInspected(hold)).contains(refusal)
+        #expect(isRefused == (hold == .lowMemory))
+        #expect(stage.prewarms.isEmpty == isRefused)
+    }
+
+    @Test func `begins some time after the machine's start`() {
+        var stage = Stage(
+            policy: policy { $0.prewarmStartDelay = .seconds(60) }, .prewarmed())
+        #expect(!stage.effects.contains(.inspectConditions))
+        #expect(!stage.wait(.seconds(58)).contains(.inspectConditions))
+        #expect(stage.wait(.seconds(2)).contains(.inspectConditions))
+    }
+
+    @Test func `is an app of which a hint was given, for as long as that is believed`() {
+        var description = AppDescription.prewarmed()
+        description.prewarmOccasion = .demand
+        var stage = Stage(policy: policy(), description)
+        let request = stage.request()
+        #expect(
+            stage.send(.prepareRequested(request, Stage.app)).contains(
+                .answer(request, .prepared(Stage.app, isReady: false))))
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 1)
+        stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
+        let again = stage.request()
+        #expect(
+            stage.send(.prepareRequested(again, Stage.app)).contains(
+                .answer(again, .prepared(Stage.app, isReady: true))))
+        stage.wait(.seconds(40))
+        #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .prewarmExpired)
+        stage.send(.exited(InstanceIdentifier(1), .signaled(9, coreDumped: false)))
+        stage.send(.emptied(InstanceIdentifier(1)))
+        #expect(!stage.wait(.seconds(300)).contains(.inspectConditions))
+    }
+}
+
+@Suite struct `Reported pressure` {
+    func levels(_ effects: [Effect]) -> [MemoryPressure] {
+        effects.compactMap {
+            if case .record(.pressureChanged(let level)) = $0 { level } else { nil }
+        }
+    }
+
+    @Test func `falls level by level, each after a quiet time`() {
+        var stage = Stage(.plain())
+        #expect(levels(stage.send(.stallReported(.critical))) == [.critical])
+        #expect(levels(stage.wait(.seconds(9))).isEmpty)
+        #expect(levels(stage.wait(.seconds(2))) == [.warning])
+        #expect(levels(stage.wait(.seconds(8))).isEmpty)
+        #expect(levels(stage.send(.stallReported(.warning))).isEmpty)
+        #expect(levels(stage.wait(.seconds(9))).isEmpty, "reported anew")
+        #expect(levels(stage.wait(.seconds(2))) == [.none])
+        #expect(stage.core.nextDeadline == nil)
+    }
+
+    @Test func `takes one step for a report, at most one in an interval`() {
+        var stage = Stage(.plain())
+        let ids = [stage.run(), stage.run(), stage.run()]
+        for id in ids {
+            stage.ask(.suspend, id)
+            stage.send(.frozen(id))
+        }
+        func ended() -> Int { ids.count { stage.state($0) == .terminating } }
+        stage.send(.stallReported(.warning))
+        #expect(ended() == 1)
+        stage.send(.stallReported(.warning))
+        #expect(ended() == 1, "too early")
+        stage.wait(.seconds(2))
+        #expect(ended() == 2)
+        stage.wait(.seconds(60))
+        #expect(ended() == 2, "nobody complained any more")
+    }
+}
+
+@Suite struct `A locked file` {
+    func stage() -> (Stage, InstanceIdentifier) {
+        var policy = Policy()
+        policy.inspectsLocks = true
+        var app = AppDescription.plain()
+        app.suspendsInBackground = true
+        var stage = Stage(policy: policy, app)
+        let id = stage.run(inBackground: true)
+        return (stage, id)
+    }
+
+    @Test func `ends who keeps it when it is to be suspended, after a grace`() {
+        var (stage, id) = stage()
+        #expect(stage.wait(.seconds(10)).contains(.inspectLocks(id)))
+        stage.send(.locksInspected(id, holdsLock: true))
+        #expect(stage.state(id) == .background)
+        #expect(stage.wait(.seconds(6)).contains(.inspectLocks(id)))
+        stage.send(.locksInspected(id, holdsLock: true))
+        #expect(stage.core.instance(id)?.endReason == .suspendedWithLockedFile)
+    }
+
+    @Test func `does no harm to who gives it up in time`() {
+        var (stage, id) = stage()
+        stage.wait(.seconds(10))
+        stage.send(.locksInspected(id, holdsLock: true))
+        stage.wait(.seconds(6))
+        #expect(stage.send(.locksInspected(id, holdsLock: false)).contains(.freeze(id)))
+    }
+
+    @Test func `refuses a client's suspension and ends nobody`() {
+        var (stage, id) = stage()
+        let request = stage.request()
+        #expect(
+            stage.send(.transitionRequested(request, .instance(id), .suspend))
+                .contains(.inspectLocks(id)))
+        #expect(
+            stage.send(.locksInspected(id, holdsLock: true))
+                .contains(.answer(request, .refused(.holdsLock(id)))))
+        #expect(stage.state(id) == .background)
+    }
+}

@@ -1,0 +1,200 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Taking memory back from real processes, and the conditions for prewarming.
+@Suite struct ReclaimingTests {
+    private static let pool = "org.example.pool"
+    private static let app = "org.example.app"
+
+    private func press(_ level: Control.MemoryPressure, _ client: TestClient) throws {
+        _ = try client.call(.debugPressure(level))
+    }
+
+    /// The reclaimed instances in their order, and the event of each.
+    private func nextReclaimed(_ watcher: EventWatcher) throws -> Control.Event {
+        try watcher.next { $0.kind == .reclaimed }
+    }
+
+    @Test(arguments: Runner.allCases)
+    func `memory is taken from paused, suspended and background apps, never from the front`(
+        _ runner: Runner
+    ) throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1),
+            TestApp(Self.app, exec: program, "Instances=multiple"), options: runner.options)
+        let client = try daemon.client()
+        let paused = try #require(try daemon.awaitPaused(Self.pool).first?.instance)
+        let small = try client.start(Self.app, ["hold", "8"])
+        let large = try client.start(Self.app, ["hold", "48"])
+        for app in [small, large] { try client.change(.suspend, app.instance) }
+        let background = try client.start(Self.app) { $0.isBackground = true }
+        let front = try client.start(Self.app, ["hold", "64"])
+        let watcher = try daemon.watch()
+
+        try press(.warning, client)
+        #expect(try nextReclaimed(watcher).instance == paused)
+        try press(.warning, client)
+        let first = try nextReclaimed(watcher)
+        #expect(first.instance == large.instance)
+        #expect(first.byteCount ?? 0 > 48 << 20)
+        #expect(first.from == .suspended)
+        #expect(first.pressure == .warning)
+        try press(.critical, client)
+        #expect(try nextReclaimed(watcher).instance == small.instance)
+        try press(.critical, client)
+        #expect(try nextReclaimed(watcher).instance == background.instance)
+        #expect(try client.wait(background.instance).reason == .reclaimed)
+        try press(.critical, client)
+        try press(.none, client)
+        try watcher.next {
+            $0.kind == .pressureChanged && $0.pressure == Control.MemoryPressure.none
+        }
+        #expect(try client.instance(front.instance).state == .active)
+        #expect(Processes.isAlive(front.pid))
+    }
+
+    @Test func `pressure falls by itself after a quiet time`() throws {
+        var options = TestDaemon.Options()
+        options.configuration = ["PressureQuietSec=100ms"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program), options: options)
+        let watcher = try daemon.watch()
+        try press(.critical, try daemon.client())
+        for level in [Control.MemoryPressure.critical, .warning, .none] {
+            #expect(try watcher.next { $0.kind == .pressureChanged }.pressure == level)
+        }
+    }
+
+    @Test func `an app that keeps a file lock in the background is ended`() throws {
+        var options = TestDaemon.Options()
+        options.configuration = ["LockedFileGraceSec=100ms", "BackgroundGraceSec=100ms"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, "SuspendInBackground=yes"), options: options)
+        let client = try daemon.client()
+        let app = try client.start(Self.app, ["lock", daemon.directory.path + "/locked"])
+        #expect(throws: ControlError.self) { try client.change(.suspend, app.instance) }
+        #expect(Processes.isAlive(app.pid))
+        #expect(try client.wait(app.instance).reason == .suspendedWithLockedFile)
+    }
+
+    @Test func `an app is suspended by itself when it holds no lock`() throws {
+        var options = TestDaemon.Options()
+        options.configuration = ["BackgroundGraceSec=100ms"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, "SuspendInBackground=yes"), options: options)
+        let client = try daemon.client()
+        let watcher = try daemon.watch()
+        let app = try client.start(Self.app)
+        try client.change(.background, app.instance)
+        try watcher.awaitState(.suspended, of: app.instance)
+    }
+
+    @Test func `a SIGKILL at the time of an out-of-memory kill is told from another`() throws {
+        var options = TestDaemon.Options()
+        options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, "Instances=multiple"), options: options)
+        let client = try daemon.client()
+        let first = try client.start(Self.app)
+        let second = try client.start(Self.app)
+        kill(first.pid, SIGKILL)
+        #expect(try client.wait(first.instance).reason == .crashed)
+        try daemon.describeMachine("proc/vmstat", "nr_free_pages 1\noom_kill 4\n")
+        kill(second.pid, SIGKILL)
+        #expect(try client.wait(second.instance).reason == .probablyOutOfMemory)
+    }
+
+    @Test(arguments: [
+        ("low_memory", ["proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 100000 kB\n"]),
+        ("high_load", ["proc/loadavg": "2000.00 1.0 1.0 1/1 1\n"]),
+        (
+            "low_battery",
+            [
+                "sys/class/power_supply/BAT0/type": "Battery\n",
+                "sys/class/power_supply/BAT0/status": "Discharging\n",
+                "sys/class/power_supply/BAT0/capacity": "5\n",
+            ]
+        ),
+        (
+            "thermal_stress",
+            [
+                "sys/class/thermal/thermal_zone0/type": "cpu\n",
+                "sys/class/thermal/thermal_zone0/temp": "95000\n",
+                "sys/class/thermal/thermal_zone0/trip_point_0_type": "passive\n",
+                "sys/class/thermal/thermal_zone0/trip_point_0_temp": "90000\n",
+            ]
+        ),
+    ])
+    func `the machine can hold prewarming back, and explain says why`(
+        _ code: String, _ files: [String: String]
+    ) throws {
+        var options = TestDaemon.Options()
+        options.machine = files
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1), options: options)
+        let client = try daemon.client()
+        #expect(try client.explain(Self.pool).reasons.map(\.code) == [code])
+        // A hint is looked at in the round that follows.
+        _ = try client.call(.prepare(app: Self.pool))
+        #expect(try client.instances(of: Self.pool).isEmpty)
+        if code == "low_memory" {
+            #expect(throws: ControlError.self) { try client.prewarm(Self.pool) }
+        } else {
+            #expect(try client.prewarm(Self.pool).count == 1)
+        }
+    }
+
+    @Test func `prewarming goes on when the machine allows again`() throws {
+        var options = TestDaemon.Options()
+        options.machine = ["proc/loadavg": "2000.00 1.0 1.0 1/1 1\n"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1), options: options)
+        #expect(try daemon.client().explain(Self.pool).reasons.map(\.code) == ["high_load"])
+        try daemon.describeMachine("proc/loadavg", "0.10 1.0 1.0 1/1 1\n")
+        try daemon.awaitPaused(Self.pool)
+    }
+
+    @Test func `a hint prewarms an app of demand`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
+        let client = try daemon.client()
+        #expect(try client.call(.prepare(app: Self.pool)) == .prepared(isReady: false))
+        try daemon.awaitPaused(Self.pool)
+        #expect(try client.call(.prepare(app: Self.pool)) == .prepared(isReady: true))
+        #expect(try client.run(Self.pool).launched.kind == .prewarmed)
+    }
+
+    /// Memory cannot be made short here, but the processors can: the kernel tells of both alike.
+    @Test(arguments: Runner.allCases)
+    func `the kernel's report of a stall is heard`(_ runner: Runner) throws {
+        try requireOrSkip(
+            access("/proc/pressure/cpu", R_OK) == 0, "the kernel has no pressure information")
+        var options = runner.options
+        options.machine = ["proc/pressure/about": ""]
+        options.configuration = ["PressureWarningStallSec=10ms"]
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: "/bin/sh -c 'while :; do :; done'", "Instances=multiple"),
+            options: options)
+        try daemon.kill()
+        try #require(
+            symlink("/proc/pressure/cpu", daemon.machineDirectory + "/proc/pressure/memory") == 0)
+        try daemon.start()
+        let watcher = try daemon.watch()
+        let client = try daemon.client()
+        for _ in 0..<sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 2 {
+            _ = try client.launch(Self.app) { $0.isBackground = true }
+        }
+        let event = try watcher.next { $0.kind == .pressureChanged }
+        #expect(event.pressure != Control.MemoryPressure.none)
+    }
+}
