@@ -227,7 +227,14 @@ public final class Daemon {
             throw StartError("creating \(path): \(SystemError.text(of: errno))")
         }
         let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
-        guard flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+        // A supervisor killed while it started its spawner has left a copy to the child, which lets go
+        // when it executes.
+        var isTaken = false
+        for _ in 0..<200 where !isTaken {
+            isTaken = flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0
+            if !isTaken { usleep(5_000) }
+        }
+        guard isTaken else {
             throw StartError(
                 "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
         }
