@@ -2,11 +2,13 @@
 # each target first sets up what it needs. GNU make 4.3.
 #
 #   make demo                        cold against prewarmed on real programs, and one app's whole life
+#   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
+#   make torture [KILLS=500] [SECONDS=600] [SEED=]   clients at work while both daemons are killed
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
@@ -27,6 +29,7 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+KILLS      ?= 500
 # (SECONDS itself is also the shell's clock.)
 FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
@@ -44,8 +47,9 @@ export SWIFT_BACKTRACE := enable=no
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo test check snapshots docs bench fuzz simulate install uninstall test-asan \
-    test-tsan setup setup-demo build release clean units install-dev deb test-deb
+.PHONY: help demo demo-systemd test check snapshots docs bench fuzz simulate install uninstall \
+    test-asan test-tsan setup setup-demo build release samples clean units install-dev deb test-deb \
+    torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -75,6 +79,13 @@ release: setup $(SHIM)
 	    .build/static/release/greenroomctl $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 
+# Apps made with ApplicationKit, which `make demo` shows.
+SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
+samples: release
+	@for product in $(SAMPLES); do $(SWIFT) build -c release --scratch-path .build/daemon \
+	    --static-swift-stdlib --product $$product; done
+	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix .build/daemon/release/,$(SAMPLES))
+
 # --- Testing.
 test: build
 	@Tests/front/test
@@ -91,6 +102,11 @@ snapshots: build
 	@git --no-pager diff --stat -- Tests Sources/Documentation
 test-deb: deb
 	@Tests/packages/run
+torture: build
+	@Tests/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
+	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
+test-vm: release
+	@Tests/vm/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -111,8 +127,10 @@ docs: setup
 fuzz: setup
 	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
-demo: setup-demo release
+demo: setup-demo release samples
 	@Tests/demo/demo.sh $(PRODUCT)
+demo-systemd: setup release
+	@Tests/demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
@@ -124,7 +142,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom.slice
+UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
 VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
     Sources/GreenroomCommands/Greenroomctl.swift)
 units:
@@ -137,6 +155,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $(addprefix $(PRODUCT)/samples/,$(SAMPLES))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
@@ -152,7 +171,9 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,release) units
 	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
-	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; done
+	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; \
+	    sed -i 's|/usr/local/lib/greenroom/|$(LIBEXECDIR)/|' \
+	        $(DESTDIR)$(DOCDIR)/apps/$$(basename $$app); done
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 

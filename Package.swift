@@ -151,7 +151,8 @@ let package = Package(
         .testTarget(
             name: "DesktopEntryTests", dependencies: ["DesktopEntry"], swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomManifestTests", dependencies: ["GreenroomManifest", "UnitFile"],
+            name: "GreenroomManifestTests",
+            dependencies: ["GreenroomManifest", "TestSupport", "UnitFile"],
             swiftSettings: relaxed),
         .testTarget(
             name: "VarlinkTests",
@@ -168,7 +169,8 @@ let package = Package(
             name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
             swiftSettings: relaxed),
         .testTarget(
-            name: "GreenroomLinuxTests", dependencies: ["GreenroomLinux", "CGreenroomLinux"],
+            name: "GreenroomLinuxTests",
+            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "EligibilityTests",
@@ -180,7 +182,9 @@ let package = Package(
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSpawnerTests",
-            dependencies: ["GreenroomSpawner", "GreenroomLinux", "greenroom-spawner"],
+            dependencies: [
+                "GreenroomSpawner", "GreenroomLinux", "TestSupport", "greenroom-spawner",
+            ],
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomCommandsTests",
@@ -196,13 +200,14 @@ let package = Package(
 
         // Apps that speak the channel, through the whole daemon.
         .executableTarget(
-            name: "application-probe", dependencies: ["GreenroomAppChannel"],
+            name: "application-probe", dependencies: ["GreenroomAppChannel", "GreenroomLinux"],
             path: "Tests/ApplicationProbe", swiftSettings: relaxed),
         .testTarget(
             name: "ApplicationTests",
             dependencies: [
-                "DaemonTestSupport", "GreenroomControl", "TestSupport", "application-probe",
-                "greenroomd", "greenroom-spawner",
+                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
+                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

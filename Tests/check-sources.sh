@@ -6,8 +6,9 @@
 set -eu
 
 sources=$(dirname "$0")/../Sources
-# The client and the simulator are no daemons: they may do as they like.
-exempt='^(greenroomctl|GreenroomCommands|greenroom-simulate)$'
+# The client and the simulator are no daemons: they may do as they like. An app's own loop is that of
+# the main thread.
+exempt='^(greenroomctl|GreenroomCommands|greenroom-simulate|ApplicationKit|Samples)$'
 
 # reason <tab> extended regular expression, matched outside comments
 rules() {

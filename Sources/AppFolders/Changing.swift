@@ -21,10 +21,12 @@ public enum AppFolderChange {
     public static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
         let former = Self.target(of: path)
         if former == target { return false }
-        if former != nil { try remove(path) }
-        guard unsafe symlink(target, path) == 0 else {
+        // In the place of another by rename: there is always one or the other.
+        let new = former == nil ? path : "\(path).new-\(getpid())"
+        guard unsafe symlink(target, new) == 0 else {
             throw SystemError(code: errno, call: "symlink", subject: path)
         }
+        if former != nil { try install(new, as: path) }
         return true
     }
 
@@ -47,10 +49,10 @@ public enum AppFolderChange {
     /// rmdir(2) of a folder that may have become empty.
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a new file.
+    /// Writes a new file; never through a link, which others may have put there.
     public static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
         let file = try FileDescriptor.open(
-            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode: 0o644)
+            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o644)
         var start = 0
         while start < bytes.count {
             let count = unsafe bytes[start...].withUnsafeBytes {
@@ -60,6 +62,8 @@ public enum AppFolderChange {
             guard count > 0 else { throw SystemError(code: errno, call: "write", subject: path) }
             start += count
         }
+        // An empty file, which a crash could leave, would mask the app.
+        _ = fsync(file.rawValue)
     }
 
     /// Puts a file in the place of another (rename(2)).

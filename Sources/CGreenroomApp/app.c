@@ -345,15 +345,16 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
         if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) break;
     if (go->header.umask != GR_UMASK_UNCHANGED) (void)umask((mode_t)go->header.umask);
     /* The strings stay for good, as the kernel's do: the message gives them up. */
-    char **words = malloc((go->header.argc + 1) * sizeof *words);
-    if (!words) return false;
-    memcpy(words, go->strings, go->header.argc * sizeof *words);
-    words[go->header.argc] = NULL;
+    if (argv) {
+        *argv = malloc((go->header.argc + 1) * sizeof **argv);
+        if (!*argv) return false;
+        memcpy(*argv, go->strings, go->header.argc * sizeof **argv);
+        (*argv)[go->header.argc] = NULL;
+    }
     environ = go->strings + go->header.argc;
     go->strings = NULL;
     (void)setenv("ActivePrewarm", "1", 1); /* until the launch is over, as Apple has it */
     if (argc) *argc = (int)go->header.argc;
-    if (argv) *argv = words;
     return true;
 }
 

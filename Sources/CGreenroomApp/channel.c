@@ -30,7 +30,8 @@ void message_release(struct message *message) {
 }
 
 const char *message_word(const struct message *message, size_t n) {
-    return n < message->header.argc && *message->strings[n] ? message->strings[n] : NULL;
+    const char *word = n < message->header.argc ? message->strings[n] : NULL;
+    return word && *word ? word : NULL;
 }
 
 void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word) {

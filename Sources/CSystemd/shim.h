@@ -7,4 +7,6 @@
 /* Otherwise a macro of the same name hides the function from Swift. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-login.h>
 #include <sys/eventfd.h>

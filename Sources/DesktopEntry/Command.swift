@@ -44,6 +44,9 @@ extension DesktopEntry {
             case tooMany
             /// It opens local files only.
             case notLocal(String)
+            /// The name of what is to be opened would become part of a text, most probably of a
+            /// shell's command: any file could run one. The specification leaves it undefined.
+            case insideText
         }
 
         /// The program and its arguments.
@@ -56,6 +59,7 @@ extension DesktopEntry {
             var result: [String] = []
             let code = fileCode
             var given = files
+            if !files.isEmpty, words.contains(where: Self.isTextAroundFile) { throw .insideText }
             if let code {
                 guard code.isList || files.count <= 1 else { throw .tooMany }
                 if code.takesPaths {
@@ -76,6 +80,17 @@ extension DesktopEntry {
                 }
             }
             return code == nil ? result + given : result
+        }
+
+        /// `"less %f"`, unlike `--open=%f`.
+        private static func isTextAroundFile(_ word: [Piece]) -> Bool {
+            let hasBlank = word.contains { piece in
+                if case .text(let text) = piece { text.contains(" ") } else { false }
+            }
+            let hasFile = word.contains { piece in
+                if case .code(let code) = piece { code.takesFiles } else { false }
+            }
+            return hasBlank && hasFile
         }
 
         private func text(
@@ -124,7 +139,8 @@ public enum FileURL {
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
                 let digits = String(Substring(rest.prefix(2)))
-                guard digits.utf8.count == 2, let value = UInt8(digits, radix: 16), value != 0
+                guard digits.utf8.count == 2, digits.first != "+",
+                    let value = UInt8(digits, radix: 16), value != 0
                 else {
                     return nil
                 }

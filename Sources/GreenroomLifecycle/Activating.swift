@@ -39,7 +39,8 @@ extension Lifecycle {
         guard wantsConnections(app) else { return }
         let supervision = directory[app]!.description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
-        _ = startAutomatically(app)
+        // Nobody asked to see it: an app that is told its states comes to the front when it is wanted.
+        _ = startAutomatically(app, inBackground: directory[app]!.description!.acknowledges)
         // One whose dependencies contradict it gets nowhere, and the connection still waits.
         let record = directory[app]!.record
         if isStanding(app) == .ended, record.startAt == nil, record.failure == nil {

@@ -92,7 +92,7 @@ struct App: Hashable, Sendable {
         switch description.prewarmOccasion {
         case .boot: true
         case .login:
-            record.isPoolWanted || description.foregroundGroup.map(sessions.contains) == true
+            record.isPoolWanted || description.loginGroup.map(sessions.contains) == true
         case .demand: record.isPoolWanted
         case .never: false
         }

@@ -59,6 +59,8 @@ public enum Event: Hashable, Sendable {
     case appRemoved(AppIdentifier)
     /// The user of the apps with this foreground group has a session (`PrewarmOccasion.login`).
     case loggedIn(foregroundGroup: String)
+    /// That user's last session ended: what was kept for it goes, what runs stays.
+    case loggedOut(foregroundGroup: String)
 
     // Requests
     case launchRequested(RequestIdentifier, LaunchRequest)
@@ -116,4 +118,9 @@ public enum Event: Hashable, Sendable {
     case lockChanged(user: UInt32, isLocked: Bool)
     /// The clock was set, midnight has passed, or the time zone changed.
     case significantTimeChanged
+    // The machine's own life
+    /// The machine is about to sleep, or awake again: nothing is prewarmed in between.
+    case sleepChanged(isAsleep: Bool)
+    /// The machine goes on after all: launches are served, what starts by itself starts.
+    case shutdownCancelled
 }

@@ -98,7 +98,7 @@ extension Lifecycle {
     mutating func loggedIn(_ group: String) {
         guard sessions.insert(group).inserted else { return }
         let waiting = directory.values.filter {
-            $0.description?.foregroundGroup == group && $0.description?.prewarmOccasion == .login
+            $0.description?.loginGroup == group && $0.description?.prewarmOccasion == .login
         }
         for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
         guard isRestored else { return }

@@ -32,6 +32,8 @@ public struct Lifecycle: Hashable, Sendable {
     public internal(set) var prewarmedBytes: UInt64 = 0
     /// Instances with a process.
     public internal(set) var liveCount = 0
+    /// The machine sleeps, or is about to.
+    public internal(set) var isAsleep = false
 
     var table: [InstanceIdentifier: Instance] = [:]
     var directory: [AppIdentifier: App] = [:]
@@ -93,6 +95,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .appInstalled(let description): appInstalled(description)
         case .appRemoved(let app): appRemoved(app)
         case .loggedIn(let group): loggedIn(group)
+        case .loggedOut(let group): loggedOut(group)
         case .launchRequested(let request, let launch): launchRequested(request, launch)
         case .prewarmRequested(let request, let app, let key): prewarmRequested(request, app, key)
         case .transitionRequested(let request, let target, let transition):
@@ -123,6 +126,8 @@ public struct Lifecycle: Hashable, Sendable {
             sceneRequested(request, app, wish)
         case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
         case .significantTimeChanged: timeChanged()
+        case .sleepChanged(let isAsleep): self.isAsleep = isAsleep
+        case .shutdownCancelled: shutdownCancelled()
         }
     }
 
@@ -167,7 +172,7 @@ extension Event {
             .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
-            .significantTimeChanged:
+            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled:
             .full
         }
     }

@@ -56,6 +56,8 @@ public struct AppDescription: Hashable, Sendable {
     public var scenes = SceneSupport.unsupported
     /// Whose protected data it uses.
     public var user: UInt32 = 0
+    /// The foreground group of its user's session, where its own is another or none.
+    public var session: String?
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,

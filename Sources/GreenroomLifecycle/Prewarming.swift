@@ -1,5 +1,5 @@
 // The pools. An app's pool is filled while
-//   it is eligible, its occasion has come (or a client waits), nothing shuts down,
+//   it is eligible, its occasion has come (or a client waits), nothing shuts down or sleeps,
 //   no back-off and no crash loop runs, memory pressure is none,
 //   fewer than `concurrentPrewarms` are on their way,
 //   the instance limit allows, and the byte budget holds what it is assumed to need.
@@ -68,7 +68,7 @@ extension Lifecycle {
 
     /// Starts what prewarms may be started. After a launch only a few apps are looked at.
     mutating func refill(looking effort: RefillEffort) {
-        guard !isShuttingDown, pressure < .warning else { return }
+        guard !isShuttingDown, !isAsleep, pressure < .warning else { return }
         var looks =
             switch effort {
             case .none: 0

@@ -79,7 +79,9 @@ extension Lifecycle {
     /// stands.
     ///
     /// - Returns: why not.
-    mutating func startAutomatically(_ app: AppIdentifier) -> Refusal? {
+    mutating func startAutomatically(
+        _ app: AppIdentifier, inBackground: Bool = false
+    ) -> Refusal? {
         guard let description = directory[app]?.description else { return .noSuchApp(app) }
         guard !isShuttingDown else { return .shuttingDown }
         let supervision = description.supervision.value ?? Supervision()
@@ -90,7 +92,7 @@ extension Lifecycle {
         let isDisplacing = description.foregroundGroup.map { fronts[$0] != nil } ?? false
         let launch = LaunchRequest(
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
-            environmentKey: description.environmentKey, inBackground: isDisplacing)
+            environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
         admit(PendingLaunch(request: .automatic, launch: launch, waiters: []))
         return nil
     }

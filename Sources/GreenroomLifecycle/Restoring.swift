@@ -69,6 +69,7 @@ extension Lifecycle {
         if pressure >= .warning { pressureChanged(pressure) }
         // Those that memory was taken from have other things to hear.
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
+        forgetFormerLogins()
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
     }

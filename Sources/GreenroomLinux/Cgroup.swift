@@ -14,6 +14,17 @@ public struct Cgroup: Sendable {
         directory = try FileDescriptor.open(path, Self.directoryFlags)
     }
 
+    /// Whether it is the cgroup that /proc/PID/cgroup calls by this path.
+    public func isAt(_ path: String) -> Bool {
+        guard
+            let mount = try? CgroupLocation.mountPoint(
+                mountinfo: try SmallFile.text(of: "/proc/self/mountinfo"))
+        else { return false }
+        var (own, named) = (Glibc.stat(), Glibc.stat())
+        return unsafe fstat(directory.rawValue, &own) == 0 && stat(mount + path, &named) == 0
+            && own.st_dev == named.st_dev && own.st_ino == named.st_ino
+    }
+
     /// A cgroup below this one that exists.
     public func child(_ name: String) throws(SystemError) -> Cgroup {
         Cgroup(directory: try directory.open(name, Self.directoryFlags))
@@ -42,6 +53,48 @@ public struct Cgroup: Sendable {
         }
         return true
     }
+
+    /// Removes a cgroup below this one with those that it has itself: whoever may write to it (root,
+    /// a container's manager) may have made some. Nothing is removed while it has processes.
+    ///
+    /// - Returns: as ``removeChild(_:)``.
+    @discardableResult
+    public func removeTree(_ name: String) throws(SystemError) -> Bool {
+        try removeTree(name, levels: Self.levelLimit)
+    }
+
+    private func removeTree(_ name: String, levels: Int) throws(SystemError) -> Bool {
+        if try removeChild(name) { return true }
+        guard levels > 0 else { return false }
+        let cgroup = try child(name)
+        guard try !cgroup.isPopulated() else { return false }
+        for inner in try cgroup.children() { _ = try cgroup.removeTree(inner, levels: levels - 1) }
+        return try removeChild(name)
+    }
+
+    /// The cgroups directly in it.
+    func children() throws(SystemError) -> [String] {
+        let list = try directory.open(".", O_RDONLY | O_DIRECTORY)
+        guard let stream = unsafe fdopendir(list.rawValue) else {
+            throw SystemError(code: errno, call: "fdopendir")
+        }
+        _ = list.release()
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            guard unsafe entry.pointee.d_type == UInt8(DT_DIR) else { continue }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// How deep a cgroup is looked into that is to be removed: systemd in a container makes five.
+    private static let levelLimit = 16
 
     /// Stops every process in it. Returns before they have stopped: see ``isFrozen()``. Do not wait
     /// for that by poll(2) on cgroup.events, which tells once in 10 ms.

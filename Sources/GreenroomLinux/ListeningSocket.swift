@@ -94,9 +94,9 @@ public struct ListeningSocket: Sendable {
             socket = try make(AF_UNIX, kind)
             try bind(socket, toPath: path, kind)
             // Nobody can connect before listen(2).
-            try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
-            if user != .max || group != .max {
-                try systemCall("chown", on: path) { unsafe chown(path, user, group) }
+            do throws(SystemError) { try give(path, mode, user, group) } catch {
+                _ = unsafe unlink(path)
+                throw error
             }
         case .abstract(let name):
             socket = try make(AF_UNIX, kind)
@@ -173,10 +173,37 @@ public struct ListeningSocket: Sendable {
         }
     }
 
+    /// A file of another kind refuses connections, too, and is nobody's to remove.
     private static func isAbandoned(_ path: String, _ kind: Kind) -> Bool {
-        guard let probe = try? make(AF_UNIX, kind) else { return false }
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,
+            let probe = try? make(AF_UNIX, kind),
+            // With its backlog full, a living one would have us wait.
+            (try? probe.setNonblocking(true)) != nil
+        else { return false }
         return unsafe gr_connect(probe.rawValue, path) < 0 && errno == ECONNREFUSED
     }
+
+    /// Mode and owner of a socket's file. The folder may be another user's, who could have put
+    /// something else in its place by now: hence not by its name but by what it was found to be.
+    private static func give(
+        _ path: String, _ mode: mode_t, _ user: uid_t, _ group: gid_t
+    ) throws(SystemError) {
+        let file = try FileDescriptor.open(path, pathOnly | O_NOFOLLOW)
+        var status = stat()
+        try systemCall("fstat", on: path) { unsafe fstat(file.rawValue, &status) }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw SystemError(code: ENOTSOCK, call: "chmod", subject: path)
+        }
+        // fchmod(2) takes no such descriptor.
+        let name = "/proc/self/fd/\(file.rawValue)"
+        try systemCall("chmod", on: path) { unsafe chmod(name, mode) }
+        guard user != .max || group != .max else { return }
+        try systemCall("chown", on: path) { unsafe chown(name, user, group) }
+    }
+
+    /// O_PATH (open(2)), which the C library's module hides.
+    private static let pathOnly: CInt = 0o10000000
 
     /// DirectoryMode= of systemd.socket(5) is 0755. What fails shows in bind(2).
     private static func makeParents(of path: String) {

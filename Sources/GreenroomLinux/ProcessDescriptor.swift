@@ -7,6 +7,8 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
     case exited(CInt)
     /// A signal ended it.
     case signaled(CInt, coreDumped: Bool)
+    /// It was not our child, and the kernel does not tell (before 6.15).
+    case unknown
 
     /// From `si_code` and `si_status` of waitid(2).
     init(code: CInt, status: CInt) {
@@ -23,6 +25,7 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
         case .exited(let status): "exited with status \(status)"
         case .signaled(let signal, let coreDumped):
             "ended by signal \(signal)\(coreDumped ? " (core dumped)" : "")"
+        case .unknown: "ended, nobody knows how"
         }
     }
 }

@@ -10,6 +10,8 @@ public enum ProcessTable {
         public let isZombie: Bool
         /// By a signal that stops: SIGSTOP has been acted on.
         public let isStopped: Bool
+        /// When it was started, in clock ticks since the boot: with the number, who it is.
+        public let startTicks: UInt64
 
         init?(stat text: String) {
             // "PID (NAME) STATE PPID PGRP SESSION": the name may hold anything, also ")".
@@ -24,6 +26,8 @@ public enum ProcessTable {
             self.session = session
             isZombie = fields[1] == "Z" || fields[1] == "X"
             isStopped = fields[1] == "T"
+            // Of fields counted from 1 the 22nd; ours begin with the 2nd's closing parenthesis.
+            startTicks = fields.count > 20 ? UInt64(fields[20]) ?? 0 : 0
         }
     }
 

@@ -4,7 +4,7 @@ internal import Glibc
 /// Memory that two processes share through a memfd (memfd_create, mmap). Unmapped when it goes.
 ///
 /// What lies in it is the users' agreement; this type only guarantees that it does not move and that
-/// its size cannot change (sealed), so that reading it never faults.
+/// its size cannot change (sealed, or a file of our own), so that reading it never faults.
 public final class SharedMemory: Sendable {
     /// Hand this to the other process.
     public let descriptor: FileDescriptor
@@ -18,6 +18,24 @@ public final class SharedMemory: Sendable {
         try systemCall("ftruncate") { ftruncate(descriptor.rawValue, off_t(byteCount)) }
         try systemCall("fcntl") { gr_memfd_seal(descriptor.rawValue, false) }
         return try SharedMemory(mapping: descriptor)
+    }
+
+    /// Memory that outlives whoever maps it: a file of our own, made if it is not there or has
+    /// another size. On tmpfs it costs what a memfd costs. Nobody but its owner can shrink it.
+    public static func file(
+        at path: String, byteCount: Int, isKept: Bool
+    ) throws(SystemError) -> SharedMemory {
+        if isKept, let memory = try? existing(path), memory.byteCount == byteCount { return memory }
+        if unsafe unlink(path) != 0, errno != ENOENT {
+            throw SystemError(code: errno, call: "unlink", subject: path)
+        }
+        let descriptor = try FileDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        try systemCall("ftruncate") { ftruncate(descriptor.rawValue, off_t(byteCount)) }
+        return try SharedMemory(mapping: descriptor)
+    }
+
+    private static func existing(_ path: String) throws(SystemError) -> SharedMemory {
+        try SharedMemory(mapping: try FileDescriptor.open(path, O_RDWR | O_NOFOLLOW))
     }
 
     /// Maps memory that another process created, whole.

@@ -89,6 +89,8 @@ extension AppManifest {
         let prewarm = readPrewarm(&reader, kind)
         let application = readApplication(&reader, kind)
         let timer = readTimer(&reader, kind)
+        let path = readPath(&reader, kind)
+        let credentials = readCredentials(&reader)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
         let resources = Resources.read(&reader)
@@ -114,7 +116,7 @@ extension AppManifest {
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
             supervision: supervision, dependencies: dependencies, socket: socket,
             wantedBy: wantedBy, sandbox: sandbox, resources: resources,
-            application: application, timer: timer)
+            application: application, timer: timer, path: path, credentials: credentials)
     }
 
     private enum Instances: String, CaseIterable {

@@ -4,20 +4,46 @@ extension AppManifest {
     /// `[Timer]`: when an SDK app is launched in the background without being asked
     /// (systemd.timer(5)).
     public struct Timer: Hashable, Sendable {
-        /// `OnActiveSec=`: once, so long after the daemon has started or read the manifest.
+        /// `OnActiveSec=`: once, so long after the daemon has first read the manifest since the
+        /// machine was started.
         public var afterActivation: Duration?
         /// `OnUnitActiveSec=`: again, so long after each launch by this timer.
         public var afterLaunch: Duration?
+        /// `OnCalendar=`: whenever one of them says so.
+        public var calendar: [CalendarExpression] = []
+        /// `Persistent=`: a calendar time that came while no daemon ran is made up for, once.
+        public var isPersistent = false
+        /// `AccuracySec=`: may come so much later, together with other wake-ups.
+        public var accuracy: Duration?
+        /// `RandomizedDelaySec=`: comes later by a random span up to this.
+        public var randomizedDelay: Duration?
+
+        /// A first time without any launch before it.
+        public var first: Duration? { afterActivation ?? afterLaunch }
     }
 
     /// Below it a timer is a mistake: the app would never rest.
     static let timerMinimum: Duration = .milliseconds(100)
+    /// Expressions of one app.
+    static let calendarLimit = 16
 
     static func readTimer(_ reader: inout SectionReader, _ kind: Kind) -> Timer? {
         let section = "Timer"
-        let timer = Timer(
+        var timer = Timer(
             afterActivation: reader.last(section, "OnActiveSec", timerSpan),
             afterLaunch: reader.last(section, "OnUnitActiveSec", timerSpan))
+        timer.calendar = reader.fold(section, "OnCalendar", []) {
+            (all: inout [CalendarExpression], value) throws(ValueError) in
+            // As in systemd, nothing takes back what was said before.
+            if value.text.isEmpty { return all = [] }
+            guard all.count < calendarLimit else {
+                throw ValueError(message: "more than \(calendarLimit) expressions")
+            }
+            all.append(try CalendarExpression(value.text))
+        }
+        timer.isPersistent = reader.last(section, "Persistent", boolean) ?? false
+        timer.accuracy = reader.last(section, "AccuracySec", positiveDuration)
+        timer.randomizedDelay = reader.last(section, "RandomizedDelaySec", duration)
         guard reader.unit.sections.contains(where: { $0.name == section }) else { return nil }
         guard kind == .applicationKit else {
             reader.error(
@@ -26,7 +52,7 @@ extension AppManifest {
                     + "a systemd timer that calls greenroomctl")
             return nil
         }
-        guard timer.afterActivation != nil || timer.afterLaunch != nil else { return nil }
+        guard timer.first != nil || !timer.calendar.isEmpty else { return nil }
         return timer
     }
 

@@ -67,6 +67,10 @@ public struct AppManifest: Hashable, Sendable {
     public var application = Application()
     /// `[Timer]`
     public var timer: Timer?
+    /// `[Path]`
+    public var path: PathTriggers?
+    /// `LoadCredential=`, `SetCredential=`
+    public var credentials: [Credential] = []
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

@@ -57,7 +57,9 @@ public struct ManifestName: Hashable, Sendable {
         let bytes = Array(text.utf8)
         var index = 0
         while index < bytes.count {
-            let isEscape = bytes[index...].starts(with: #"\x"#.utf8) && index + 4 <= bytes.count
+            let isEscape =
+                bytes[index...].starts(with: #"\x"#.utf8) && index + 4 <= bytes.count
+                && bytes[index + 2] != UInt8(ascii: "+")
             if isEscape,
                 let byte = UInt8(
                     String(decoding: bytes[index + 2..<index + 4], as: UTF8.self), radix: 16),

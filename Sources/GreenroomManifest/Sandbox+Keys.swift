@@ -129,8 +129,8 @@ extension Resources {
 
     static func read(_ reader: inout SectionReader) -> Resources {
         var resources = Resources()
-        resources.memoryMax = reader.last(section, "MemoryMax", amount)
-        resources.memoryHigh = reader.last(section, "MemoryHigh", amount)
+        resources.memoryMax = reader.last(section, "MemoryMax", isLiteral: true, amount)
+        resources.memoryHigh = reader.last(section, "MemoryHigh", isLiteral: true, amount)
         resources.tasksMax = reader.last(section, "TasksMax") { value throws(ValueError) in
             value.text == "infinity" ? .max : UInt64(try value.integer(1...Int.max))
         }
@@ -141,6 +141,7 @@ extension Resources {
         return resources
     }
 
+    /// Without specifiers: who writes 10% as to systemd is told about shares, not about `%%`.
     private static func amount(_ value: Value) throws(ValueError) -> UInt64 {
         if value.text == "infinity" { return .max }
         if value.text.hasSuffix("%") {

@@ -35,14 +35,17 @@ struct SectionReader {
     // MARK: Reading
 
     /// The last assignment of a key, or `nil` if there is none, it is empty, or it is wrong.
+    ///
+    /// - Parameter isLiteral: `%` is itself.
     mutating func last<T>(
-        _ section: String, _ key: String, _ read: (Value) throws(ValueError) -> T
+        _ section: String, _ key: String, isLiteral: Bool = false,
+        _ read: (Value) throws(ValueError) -> T
     ) -> T? {
         remember(section, key)
         warnOfRepetition(section, key)
         guard let value = unit.last(section, key) else { return nil }
         let resolved: Value
-        do throws(ValueError) { resolved = try resolve(value) } catch {
+        do throws(ValueError) { resolved = isLiteral ? value : try resolve(value) } catch {
             report(error, of: key, in: value)
             return nil
         }

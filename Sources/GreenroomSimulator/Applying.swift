@@ -51,6 +51,14 @@ extension Simulation {
         case .lock(let user, let isLocked):
             try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
         case .changeTime: try feed(.significantTimeChanged)
+        case .logOut(let group):
+            sessions.remove("seat\(group)")
+            try feed(.loggedOut(foregroundGroup: "seat\(group)"))
+        case .sleep(let isAsleep): try feed(.sleepChanged(isAsleep: isAsleep))
+        case .shutDownInVain(let delay):
+            try feed(.shutdownRequested)
+            try wait(delay)
+            try feed(.shutdownCancelled)
         case .makeStale, .measure, .crash, .exit, .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
@@ -74,7 +82,7 @@ extension Simulation {
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
-            .resetFailed, .scene, .lock, .changeTime:
+            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain:
             break
         }
     }

@@ -24,6 +24,7 @@ struct Checker: Sendable {
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false
+    var isAsleep = false
     /// From the death of a supervisor in the middle of an event to `restored`.
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
@@ -111,6 +112,7 @@ struct Checker: Sendable {
         owed = [:]
         launchedBy = [:]
         isShuttingDown = false
+        isAsleep = false
         isRestoring = true
         pressure = .none
         states = saved.mapValues(\.state)

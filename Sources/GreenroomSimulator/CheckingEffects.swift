@@ -83,6 +83,7 @@ extension Checker {
         }
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
         try require(pressure == .none, "prewarmed under pressure")
+        try require(!isAsleep, "prewarmed on the way to sleep")
         try require(prewarmingCount <= policy.concurrentPrewarms, "too many prewarms at once")
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(

@@ -29,6 +29,11 @@ extension Checker {
         case .exited(let id, let status): noteExit(id, status, now)
         case .pressureChanged(let level): pressure = level
         case .shutdownRequested: isShuttingDown = true
+        case .shutdownCancelled:
+            isShuttingDown = false
+            churn = [:]
+        case .loggedOut: churn = [:]
+        case .sleepChanged(let now): isAsleep = now
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .sceneRequested(let request?, _, _): owed[request] = event

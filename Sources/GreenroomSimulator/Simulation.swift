@@ -168,6 +168,7 @@ struct Simulation: Sendable {
         let before = core
         world.listening = []
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
+        let wasAsleep = checker.isAsleep
         checker.restart()
         checker.tally.restarts += 1
         let records = checker.saved.values.sorted { $0.instance < $1.instance }
@@ -182,6 +183,7 @@ struct Simulation: Sendable {
             try checker.require(before.apps == core.apps, "an app was not saved")
         }
         if level != .none { try feed(.pressureChanged(level)) }
+        if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
             try feed(.appInstalled(app))
         }

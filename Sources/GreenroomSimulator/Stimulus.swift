@@ -26,6 +26,10 @@ enum Stimulus: Sendable {
     case scene(app: Int, wish: Int, session: Int, byApp: Bool)
     case lock(user: Int, Bool)
     case changeTime
+    case logOut(group: Int)
+    case sleep(Bool)
+    /// It is called off at once, or after a while.
+    case shutDownInVain(after: Duration)
     case wait(Duration)
     /// The supervisor dies before the effect of this number of the next event, or after all.
     case crashSupervisor(effect: Int)
@@ -67,6 +71,12 @@ extension Stimulus {
         case 74..<76:
             return .scene(
                 app: pick, wish: dice.below(6), session: dice.below(5), byApp: dice.percent(30))
+        case 76 where dice.percent(30):
+            switch dice.below(4) {
+            case 0: return .shutDownInVain(after: dice.milliseconds(0...3000))
+            case 1: return .logOut(group: dice.below(3))
+            default: return .sleep(dice.percent(40))
+            }
         case 76:
             return dice.percent(20) ? .changeTime : .lock(user: dice.below(2), dice.percent(50))
         default: return .wait(randomWait(&dice))

@@ -17,6 +17,8 @@ struct Instance {
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false
+    /// A dead spawner's child: nobody here can wait for it.
+    var isAdopted = false
 
     var record: InstanceRecord {
         InstanceRecord(

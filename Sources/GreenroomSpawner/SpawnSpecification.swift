@@ -54,6 +54,9 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
+    /// The app's end of its channel, where its limit of open files is not lower still.
+    public static let channelNumber: CInt = 1023
+
     /// The name of an instance's cgroup in ``Welcome/cgroup``, known before it is made.
     public static func cgroupName(app: String, instance: UInt64) -> String {
         Subtree.name(app: app, instance: instance)

@@ -28,14 +28,30 @@ public final class Spawner {
     var aloneSince: UInt64
     /// Nobody could be accepted; not to be tried again at once.
     var isDeaf = false
-    /// Names of the cgroups that are to be removed.
-    var litter: [String] = []
+    /// The cgroups that are to be removed.
+    var litter: [Litter] = []
+    /// Nil where the runtime directory takes no file: then nothing outlives us but processes.
+    var ledger: Ledger?
+    /// The state file is of this boot, and what it says may be true.
+    var keepsState = false
+    let exits: ProcessExits
+    /// Adopted instances whose parent has not waited for them yet, and until when we wait for that.
+    var unreaped: [UInt64: UInt64] = [:]
+    /// There may be cgroups of nobody's.
+    var strays = false
+    /// Adopted instances of whose last processes nothing tells us.
+    var lingering: Set<UInt64> = []
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 
     struct Supervisor {
         let stream: PacketStream
         var saidHello = false
+    }
+
+    struct Litter {
+        let cgroup: String
+        var tries = 0
     }
 
     enum Ending: Equatable {
@@ -52,11 +68,15 @@ public final class Spawner {
         signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT, SIGUSR1])
         try Children.adoptOrphans()
         emptiness = try Inotify()
+        exits = try ProcessExits()
         aloneSince = MonotonicClock.nanoseconds
+        var left: Ledger.Contents?
+        ledger = try? Ledger(path: options.ledgerPath, contents: &left)
         if let succession = try Self.succession(options) {
             openFiles = succession.openFiles
             subtree = succession.subtree
             listener = UnixSocket(succession.listener)
+            ledger?.begin(subtree)
             resume(succession)
         } else {
             openFiles = ResourceLimit.current(.openFiles)
@@ -65,8 +85,15 @@ public final class Spawner {
             subtree =
                 options.avoidsCgroups
                 ? .degraded(reason: "cgroups were declined")
-                : .prepare(isManaged: options.isManaged)
+                : left.flatMap(Self.subtree)
+                    ?? .prepare(
+                        isManaged: options.isManaged, unit: options.cgroup)
             listener = try Self.listen(options)
+            ledger?.begin(subtree)
+            if let left {
+                keepsState = true
+                adopt(left.entries)
+            }
         }
     }
 

@@ -17,6 +17,13 @@ extension Spawner {
         }
     }
 
+    /// The first process of an adopted one ended.
+    func end(adopted number: UInt64, _ status: TerminationStatus) {
+        instances[number]?.status = status
+        tell(.exited(instance: number, status))
+        finish(number, ProcessSnapshot())
+    }
+
     func handleEmptiness() throws(SystemError) {
         while true {
             let events = try emptiness.read()
@@ -33,19 +40,22 @@ extension Spawner {
     }
 
     /// After the first process has ended: ends the others, and says so when none is left.
-    private func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
+    func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
         guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
             return
         }
         do {
             if try !instance.group.isEmpty(snapshot) {
                 // Their end is reported to us: by cgroup.events, or by SIGCHLD as they become ours.
+                // Without a cgroup, an adopted instance's become somebody else's: we look again.
+                if instance.isAdopted, instance.watch == nil { lingering.insert(number) }
                 return try instance.group.kill(snapshot)
             }
         } catch {
             // ENODEV: somebody removed the cgroup, which only an empty one allows.
             if error.code != ENODEV { return tell(.failed(instance: number, code: error.code)) }
         }
+        lingering.remove(number)
         instances[number]?.isEmptied = true
         if let watch = instance.watch {
             emptiness.remove(watch)
@@ -57,27 +67,44 @@ extension Spawner {
 
     func forget(_ instance: Instance) {
         removeCgroup(of: instance)
+        ledger?.remove(instance.number)
         instances[instance.number] = nil
     }
 
     /// Its cgroup is empty; it goes when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
-        litter.append(name)
+        discard(cgroup: name)
+    }
+
+    func discard(cgroup name: String) {
+        litter.append(Litter(cgroup: name))
         if litter.count >= SpawnerLimits.litterCount { removeLitter() }
     }
 
+    /// What is still there is tried again, but not for ever: an app can make what we cannot remove.
     func removeLitter() {
-        // One that cannot be removed (an app made cgroups in it) does no harm.
-        for name in litter { _ = try? subtree.cgroup?.removeChild(name) }
-        litter = []
+        var remaining: [Litter] = []
+        for var item in litter {
+            if (try? subtree.cgroup?.removeTree(item.cgroup)) != false { continue }
+            item.tries += 1
+            if item.tries < SpawnerLimits.litterTries { remaining.append(item) }
+        }
+        litter = remaining
     }
 
-    /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it.
+    /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it. Asked again, it
+    /// can only become sooner.
     func end(graceMilliseconds: UInt32) {
-        guard ending == .no else { return }
-        ending = .asked(
-            deadline: MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000)
+        let deadline = MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000
+        switch ending {
+        case .no: ending = .asked(deadline: deadline)
+        case .asked(let former):
+            ending = .asked(deadline: min(former, deadline))
+            return
+        case .killed: return
+        }
+        tell(.ending)
         let snapshot = ProcessSnapshot()
         for instance in instances.values where !instance.isEmptied {
             try? instance.group.signal(SIGTERM, snapshot)

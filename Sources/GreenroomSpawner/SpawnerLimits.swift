@@ -35,8 +35,16 @@ public enum SpawnerLimits {
     static let litterMilliseconds: CInt = 5
     /// …and no more than so many of them.
     static let litterCount = 64
+    /// One that is not empty yet is tried so often: those that keep a failed spawn's terminal end a
+    /// moment after it.
+    static let litterTries = 20
     /// Out of descriptors, it looks so often whether it can accept a supervisor.
     static let deafMilliseconds: CInt = 100
+    /// An adopted instance's new parent, mostly process 1, may take so long to wait for it, without
+    /// which the kernel tells no status…
+    static let reapMilliseconds: UInt64 = 3_000
+    /// …and we look so often whether that is over.
+    static let unreapedMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends when it was alone for so long.
     public static let solitudeMilliseconds: UInt64 = 60_000
 }

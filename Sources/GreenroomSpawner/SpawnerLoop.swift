@@ -12,6 +12,7 @@ extension Spawner {
                 PollEntry(signals.descriptor.rawValue, POLLIN),
                 PollEntry(emptiness.descriptor.rawValue, POLLIN),
                 PollEntry(listener.descriptor.rawValue, isDeaf ? 0 : POLLIN),
+                PollEntry(exits.descriptor.rawValue, POLLIN),
             ]
             if let supervisor {
                 let events = supervisor.stream.hasUnsent ? POLLIN | POLLOUT : POLLIN
@@ -29,7 +30,8 @@ extension Spawner {
             // Ends before requests: a number that was freed can be used again by the same packet.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
-            if entries.count > 3, entries[3].isReady { serve() }
+            if entries[3].isReady { try handleExits() }
+            if entries.count > 4, entries[4].isReady { serve() }
             if entries[2].isReady { accept() }
             handleDeadlines()
         }
@@ -44,7 +46,10 @@ extension Spawner {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
         removeLitter()
+        if strays { removeStrays() }
         subtree.remove()
+        ledger?.delete()
+        _ = unsafe unlink(options.statePath)
         _ = unsafe unlink(options.socketPath)
     }
 
@@ -64,6 +69,7 @@ extension Spawner {
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
+        if strays, supervisor?.saidHello == true { removeStrays() }
         OwnMemory.dropText()
     }
 
@@ -79,6 +85,9 @@ extension Spawner {
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
         if !litter.isEmpty { longest = SpawnerLimits.litterMilliseconds }
         if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
+        if !unreaped.isEmpty || !lingering.isEmpty {
+            longest = min(longest, SpawnerLimits.unreapedMilliseconds)
+        }
         guard let deadline else { return longest == .max ? -1 : longest }
         let now = MonotonicClock.nanoseconds
         let remaining = deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
@@ -92,6 +101,11 @@ extension Spawner {
 
     private func handleDeadlines() {
         let now = MonotonicClock.nanoseconds
+        for (number, deadline) in unreaped where now >= deadline { giveUpStatus(of: number) }
+        if !lingering.isEmpty {
+            let snapshot = ProcessSnapshot()
+            for number in lingering { finish(number, snapshot) }
+        }
         switch ending {
         case .no:
             if let deadline = solitudeDeadline, now >= deadline {

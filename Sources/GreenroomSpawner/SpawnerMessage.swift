@@ -18,6 +18,8 @@ public enum SpawnerMessage: Sendable {
     case failed(instance: UInt64, code: CInt)
     /// What an earlier supervisor had kept; comes before `welcome`.
     case kept(name: String, FileDescriptor)
+    /// It was told to end, and every instance with it.
+    case ending
 }
 
 /// What the spawner answers the first message of a supervisor with.
@@ -53,7 +55,7 @@ public struct InstanceRecord: Sendable {
 extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
-        case instance, spawned, spawnFailed, exited, emptied, failed, kept
+        case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending
     }
 
     func packet() -> Packet {
@@ -91,6 +93,7 @@ extension SpawnerMessage {
             kind = .kept
             writer.put(name)
             descriptors = [descriptor]
+        case .ending: kind = .ending
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -118,6 +121,7 @@ extension SpawnerMessage {
             let name = try reader.takeString()
             guard let descriptor = descriptors.popFirst() else { throw .badDescriptors }
             self = .kept(name: name, descriptor)
+        case .ending: self = .ending
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }
@@ -188,6 +192,9 @@ extension WireWriter {
         case .signaled(let signal, let coreDumped):
             put(coreDumped ? 2 : 1 as UInt8)
             put(signal)
+        case .unknown:
+            put(3 as UInt8)
+            put(0 as CInt)
         }
     }
 }
@@ -200,6 +207,7 @@ extension WireReader {
         case 0: return .exited(value)
         case 1: return .signaled(value, coreDumped: false)
         case 2: return .signaled(value, coreDumped: true)
+        case 3: return .unknown
         default: throw .badValue
         }
     }

@@ -9,6 +9,10 @@ public struct SpawnerOptions: Sendable {
     public var isPrivate = false
     /// Behaves as on a host without cgroups.
     public var avoidsCgroups = false
+    /// It is to keep a unit's cgroup, and nothing else.
+    public var isHolder = false
+    /// The unit whose cgroup, beside ours, was delegated for the instances; nil: ours was.
+    public var cgroup: String?
     /// systemd executed it and delegated its cgroup.
     public var isManaged: Bool
 
@@ -23,11 +27,15 @@ public struct SpawnerOptions: Sendable {
     }
 
     public var socketPath: String { runtimeDirectory + "/spawner" }
+    /// What the next spawner needs if this one is killed.
+    var ledgerPath: String { runtimeDirectory + "/instances" }
+    var statePath: String { runtimeDirectory + "/state" }
 
     /// What leads to these options again.
     var commandLine: [String] {
         [program, "--runtime-directory", runtimeDirectory]
             + (isPrivate ? ["--private"] : []) + (avoidsCgroups ? ["--no-cgroups"] : [])
+            + (cgroup.map { ["--cgroup", $0] } ?? [])
     }
 
     /// Internal, hence not in the usage.
@@ -36,14 +44,18 @@ public struct SpawnerOptions: Sendable {
     public static let version = "0.1.0"
 
     public static let usage = """
-        Usage: greenroom-spawner [--runtime-directory DIR] [--private] [--no-cgroups]
+        Usage: greenroom-spawner [--runtime-directory DIR] [--cgroup UNIT] [--private]
+                                 [--no-cgroups]
 
-        Parent of every app that Greenroom runs. Started by greenroom-apps.service, or by
+        Parent of every app that Greenroom runs. Started by greenroom-spawner.service, or by
         greenroomd itself where there is no systemd.
 
           --runtime-directory DIR  make the socket "spawner" there; initially
                                    $GREENROOM_RUNTIME_DIRECTORY, or greenroom under
                                    $XDG_RUNTIME_DIR, or for root under /run
+          --cgroup UNIT            run apps in the cgroup of this unit, which is beside our own and
+                                   delegated; initially in our own
+          --hold                   be the process of that unit, and do nothing
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
           --version                show the version
@@ -70,6 +82,8 @@ public struct SpawnerOptions: Sendable {
         var isPrivate = false
         var avoidsCgroups = false
         var succession: CInt?
+        var cgroup: String?
+        var isHolder = false
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -79,6 +93,12 @@ public struct SpawnerOptions: Sendable {
                 }
                 directory = value
             case successionOption: succession = rest.popFirst().flatMap { CInt($0) }
+            case "--cgroup":
+                guard let value = rest.popFirst(), !value.isEmpty, !value.contains("/") else {
+                    throw UsageError(message: "--cgroup needs the name of a unit")
+                }
+                cgroup = value
+            case "--hold": isHolder = true
             case "--private": isPrivate = true
             case "--no-cgroups": avoidsCgroups = true
             case "--help": return nil
@@ -92,6 +112,8 @@ public struct SpawnerOptions: Sendable {
         options.isPrivate = isPrivate
         options.succession = succession
         options.avoidsCgroups = avoidsCgroups
+        options.cgroup = cgroup
+        options.isHolder = isHolder
         return options
     }
 

@@ -29,7 +29,8 @@ extension Spawner {
             state = existing
         } else {
             let byteCount = min(max(Int(stateByteCount), 1), SpawnerLimits.stateByteCount)
-            state = try SharedMemory.create(byteCount: byteCount, name: "greenroom-state")
+            state = try SharedMemory.file(
+                at: options.statePath, byteCount: byteCount, isKept: keepsState)
             self.state = state
         }
         supervisor?.saidHello = true
@@ -61,11 +62,13 @@ extension Spawner {
                 number: number, app: specification.app, pid: started.spawned.pid,
                 process: started.spawned.process, channel: started.channel, group: started.group,
                 watch: watchEmptiness(of: started.group))
-            instances[number] = instance
-            numbersByPid[instance.pid] = number
-            if let watch = instance.watch { numbersByWatch[watch] = number }
+            enter(instance)
             tell(.spawned(instance.record))
         } catch {
+            // Already gone, as a rule, but for what the child had begun to make in it.
+            if subtree.cgroup != nil, instances[number] == nil {
+                discard(cgroup: Subtree.name(app: specification.app, instance: number))
+            }
             tell(.spawnFailed(instance: number, error))
         }
     }

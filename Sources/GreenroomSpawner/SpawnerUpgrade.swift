@@ -33,9 +33,7 @@ extension Spawner {
         kept = succession.kept
         for var instance in succession.instances {
             if !instance.isEmptied { instance.watch = watchEmptiness(of: instance.group) }
-            instances[instance.number] = instance
-            if instance.status == nil { numbersByPid[instance.pid] = instance.number }
-            if let watch = instance.watch { numbersByWatch[watch] = instance.number }
+            enter(instance)
         }
     }
 }

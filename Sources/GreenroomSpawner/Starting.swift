@@ -124,7 +124,7 @@ struct InstanceStart {
             try ours.descriptor.setNonblocking(true)
             try ours.setPassesCredentials(true)
             let soft = request.resourceLimits.first { $0.resource == .openFiles }?.soft ?? 1024
-            let number = CInt(min(soft, 1024)) - 1
+            let number = min(CInt(clamping: soft) - 1, SpawnSpecification.channelNumber)
             let inode = try apps.descriptor.identity().inode
             request.descriptors.append(.init(apps.descriptor.rawValue, at: number))
             request.environment.append("GREENROOM_CHANNEL=\(number):\(inode)")

@@ -6,14 +6,19 @@ enum Subtree {
     case cgroup(Cgroup, path: String, isOurs: Bool)
     case degraded(reason: String)
 
-    /// Under systemd this is the unit's own cgroup (Delegate=yes). Otherwise it is a new one below
-    /// ours, so that other spawners do not meet us there.
+    /// Under systemd this is a delegated cgroup: of the unit named, or our own. Otherwise it is a new
+    /// one below ours, so that other spawners do not meet us there.
     ///
-    /// - Parameter isManaged: systemd executed us.
-    static func prepare(isManaged: Bool) -> Subtree {
+    /// - Parameters:
+    ///   - isManaged: systemd executed us.
+    ///   - unit: beside our own.
+    static func prepare(isManaged: Bool, unit: String? = nil) -> Subtree {
         do {
             guard let own = try CgroupLocation.own() else {
                 return .degraded(reason: "there is no cgroup v2 hierarchy; mount cgroup2")
+            }
+            if let unit, let slice = own.lastIndex(of: "/") {
+                return try lent(own[...slice] + unit)
             }
             guard unsafe access(own + "/cgroup.procs", W_OK) == 0 else {
                 return .degraded(
@@ -25,9 +30,21 @@ enum Subtree {
         }
     }
 
+    /// That of a unit which has no process of its own: nobody has to make room for its instances,
+    /// and whoever restarts us finds our own cgroup as it was.
+    private static func lent(_ path: String) throws(SystemError) -> Subtree {
+        guard unsafe access(path + "/cgroup.procs", W_OK) == 0 else {
+            return .degraded(
+                reason: "\(path) is not ours to write; start the unit that it is of")
+        }
+        let base = try Cgroup(path: path)
+        try? base.enable(wanted(of: base))
+        return .cgroup(base, path: path, isOurs: false)
+    }
+
     /// Controllers that the supervisor uses. Enabling them makes the unit's cgroup an inner one,
     /// which may hold no process: we move to a leaf. (A unit whose instances survive it could then
-    /// not be restarted: its main process has nowhere to start. Hence KillMode=control-group.)
+    /// not be restarted: its main process has nowhere to start. Hence another's, see `lent`.)
     private static func delegated(_ own: String) throws(SystemError) -> Subtree {
         let base = try Cgroup(path: own)
         let wanted = try wanted(of: base)
@@ -74,6 +91,22 @@ enum Subtree {
         case .cgroup: nil
         case .degraded(let reason): reason
         }
+    }
+
+    /// Of the cgroups in it.
+    var names: [String] {
+        guard case .cgroup(_, let path, _) = self, let directory = unsafe opendir(path) else {
+            return []
+        }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            unsafe names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) {
+                    unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
     }
 
     /// Removes what `prepare` made, once it is empty.

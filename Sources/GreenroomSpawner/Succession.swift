@@ -16,8 +16,9 @@ struct Succession {
     /// Descriptors kept for the supervisor; version 1 has none.
     var kept: [String: FileDescriptor] = [:]
 
-    /// Both executions must agree on the format. A newer spawner may add versions it still reads.
-    private static let version: UInt16 = 2
+    /// Both executions must agree on the format. A newer spawner may add versions it still reads: 1 has
+    /// no kept descriptors, 2 no adopted instances.
+    private static let version: UInt16 = 3
 
     /// Every descriptor that has to outlive the execution.
     private var descriptors: [FileDescriptor] {
@@ -67,7 +68,7 @@ struct Succession {
         graceMilliseconds = try reader.take()
         state = try reader.takeOptionalDescriptor().map { try SharedMemory(mapping: $0) }
         instances = try reader.takeList(atMost: SpawnerLimits.instanceCount) {
-            reader throws(WireError) in try reader.takeInstance()
+            reader throws(WireError) in try reader.takeInstance(version)
         }
         if version > 1 {
             let pairs = try reader.takeList(atMost: SpawnerLimits.keptCount) {
@@ -135,6 +136,7 @@ extension WireWriter {
         if let status = instance.status { put(status) }
         put(instance.isEmptied)
         put(instance.isReleased)
+        put(instance.isAdopted)
     }
 }
 
@@ -157,7 +159,9 @@ extension WireReader {
             Cgroup(directory: directory), path: try takeString(), isOurs: try takeBool())
     }
 
-    fileprivate mutating func takeInstance() throws(WireError) -> Instance {
+    fileprivate mutating func takeInstance(
+        _ version: UInt16
+    ) throws(WireError) -> Instance {
         let number: UInt64 = try take()
         let app = try takeString()
         let pid: pid_t = try take()
@@ -175,6 +179,7 @@ extension WireReader {
         instance.status = try takeBool() ? try takeStatus() : nil
         instance.isEmptied = try takeBool()
         instance.isReleased = try takeBool()
+        instance.isAdopted = version > 2 ? try takeBool() : false
         return instance
     }
 }

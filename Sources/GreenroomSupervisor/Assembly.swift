@@ -28,13 +28,17 @@ public final class Daemon {
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
     private let staleness: StalenessWatcher
-    private let timers = AppTimers()
+    private let timers: AppTimers
+    private let significantTime: SignificantTime
+    private let paths: AppPaths
+    private let machine: MachineEvents
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
     private var listener: ControlListener?
     private var sources: [EventSource] = []
     private var spawnerRetry: EventSource?
+    private var stopDeadline: EventSource?
 
     /// Everything up to the point where clients can connect. Throws what a person must mend.
     public init(options given: Options, environment: [String]) throws {
@@ -57,7 +61,7 @@ public final class Daemon {
         let memory = try SharedMemory(mapping: greeting.welcome.state)
         guard memory.byteCount >= RuntimeState.byteCount else {
             throw StartError(
-                "the running spawner is of another version; restart greenroom-apps.service")
+                "the running spawner is of another version; restart greenroom-spawner.service")
         }
         var contents = RuntimeState.Contents()
         let state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
@@ -97,25 +101,53 @@ public final class Daemon {
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
                 daemonEnvironment: environment), staleness: staleness)
+        timers = AppTimers(
+            memory: TimerMemory(
+                stateDirectory: options.stateDirectory,
+                runtimeDirectory: options.runtimeDirectory))
+        significantTime = try SignificantTime(reporter: reporter)
+        paths = AppPaths(reporter: reporter)
+        machine = MachineEvents(supervisor: supervisor, catalog: catalog)
         supervisor.instances = instances
         supervisor.launcher = launcher
         supervisor.control = control
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
-        let applications = ApplicationChannels(supervisor: supervisor, catalog: catalog)
+        let applications = ApplicationChannels(
+            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
+            paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+        }
+        paths.launch = { [unowned self] in control.launchForPath($0) }
+        paths.isRunning = { [unowned self] app in
+            supervisor.lifecycle.instances(of: app).contains {
+                $0.launchedAt != nil && $0.state != .notRunning && $0.state != .suspended
+                    || $0.state == .launching
+            }
+        }
+        let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
+        supervisor.onLock = { [unowned self] user, isLocked in
+            do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
+                reporter.say(.error, "remembering who is locked: \(error)")
+            }
+            if !isLocked { supervisor.applications.becameUnlocked(user) }
         }
         timers.launch = { [unowned self] in control.launchForTimer($0) }
+        significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
+        significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
         applications.open = { [unowned self] in control.openURL($0, from: $1) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
-        instances.onRelease = { instance in
+        instances.onRelease = { [unowned self] instance in
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
+                paths.look(at: app)
+            }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reload() }
@@ -125,14 +157,22 @@ public final class Daemon {
             reporter.statusText = { [unowned self] in statusText }
         }
 
+        // Before anything is launched.
+        for user in locked.users { supervisor.handle(.lockChanged(user: user, isLocked: true)) }
         use(spawner, greeting)
         supervisor.sockets.inherit(greeting.kept)
         installer.reload()
         supervisor.sockets.dropUnclaimed()
         recovery.reconcile(contents.instances, with: greeting.instances)
+        applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
         supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        reporter.launchIdentifier = { [unowned supervisor] in
+            supervisor.lifecycle.instance($0)?.launchIdentifier
+        }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.begin()
         supervisor.handle(.restored)
         try open(
             ControlListener.Limits(
@@ -147,6 +187,7 @@ public final class Daemon {
             reporter.failed("setting up the watchdog", error)
         }
         Notify.ready(status: statusText)
+        machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         return LoopActor.shared.loop.run()
@@ -220,7 +261,11 @@ public final class Daemon {
             control.degraded = [note]
             reporter.sayOnce(note.text)
         }
-        link.onMessage = { [unowned self] in spawnerEvents.handle($0) }
+        link.onMessage = { [unowned self] message in
+            // With its apps goes their supervisor. (Requires= would also end us with a crash.)
+            if case .ending = message, isSpawnerManaged { return stop() }
+            spawnerEvents.handle(message)
+        }
         link.onLost = { [unowned self] in spawnerLost() }
     }
 
@@ -238,11 +283,12 @@ public final class Daemon {
         do {
             let (link, greeting) = try SpawnerLink.open(
                 runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
-                mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace)
+                mayStart: !isSpawnerManaged, grace: supervisor.lifecycle.policy.terminateGrace,
+                patience: SpawnerLink.shortPatience)
             let memory = try SharedMemory(mapping: greeting.welcome.state)
             guard memory.byteCount >= RuntimeState.byteCount else {
                 throw StartError(
-                    "the running spawner is of another version; restart greenroom-apps.service")
+                    "the running spawner is of another version; restart greenroom-spawner.service")
             }
             spawnerRetry = nil
             var contents = RuntimeState.Contents()
@@ -319,10 +365,24 @@ public final class Daemon {
     private func stop() {
         Notify.stopping(status: "stopping")
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
-        supervisor.onEmpty = { [unowned self] in
-            spawner.onLost = { LoopActor.shared.loop.exit(0) }
-            spawner.send(.shutDown(graceMilliseconds: 1000))
-        }
+        // Asked a second time: now, and who has not ended is killed.
+        guard !supervisor.lifecycle.isShuttingDown else { return endSpawner(graceMilliseconds: 0) }
+        supervisor.onEmpty = { [unowned self] in endSpawner(graceMilliseconds: 1000) }
         supervisor.handle(.shutdownRequested)
+        endLater(after: supervisor.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {
+            [unowned self] in endSpawner(graceMilliseconds: 0)
+        }
+    }
+
+    private func endSpawner(graceMilliseconds: UInt32) {
+        // Not known to live, or deaf: then what it has not done, nobody can.
+        guard launcher.spawner != nil else { return LoopActor.shared.loop.exit(0) }
+        spawner.onLost = { LoopActor.shared.loop.exit(0) }
+        endLater(after: .seconds(5)) { LoopActor.shared.loop.exit(0) }
+        spawner.send(.shutDown(graceMilliseconds: graceMilliseconds))
+    }
+
+    private func endLater(after delay: Duration, _ body: @escaping @LoopActor () -> Void) {
+        stopDeadline = try? LoopActor.timer(after: delay, body)
     }
 }

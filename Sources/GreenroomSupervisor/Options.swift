@@ -4,6 +4,8 @@ internal import AppFolders
 public struct Options: Sendable, Equatable {
     /// Holds the control socket, the spawner's socket and everything that ends with the boot.
     public var runtimeDirectory: String
+    /// Holds what is remembered beyond the boot.
+    public var stateDirectory = ""
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
     /// Folders of desktop entries, and whether each entry makes an app or only those that a manifest
@@ -34,6 +36,9 @@ public struct Options: Sendable, Equatable {
 
           --runtime-directory DIR  sockets and runtime state (default: /run/greenroom as root,
                                    else $XDG_RUNTIME_DIR/greenroom)
+          --state-directory DIR    what is remembered beyond the boot (default: $STATE_DIRECTORY, else
+                                   /var/lib/greenroom as root, else $XDG_STATE_HOME/greenroom;
+                                   for root in another runtime directory, state in that)
           --apps DIR               read manifests from DIR; may be repeated, the first wins
           --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
                                    --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
@@ -74,7 +79,8 @@ public struct Options: Sendable, Equatable {
             switch name {
             case "--help", "-h": return .print(help)
             case "--version": return .print("greenroomd " + version)
-            case "--runtime-directory", "--apps", "--desktop", "--config", "--spawner", "--shim":
+            case "--runtime-directory", "--state-directory", "--apps", "--desktop", "--config",
+                "--spawner", "--shim":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
                 }
@@ -86,6 +92,10 @@ public struct Options: Sendable, Equatable {
         guard !options.runtimeDirectory.isEmpty else {
             return .usage(
                 "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
+        }
+        if options.stateDirectory.isEmpty {
+            options.stateDirectory =
+                options.defaultState(environment, isRoot) ?? options.runtimeDirectory + "/state"
         }
         options.makesDesktopApps = !isRoot || !options.desktopDirectories.isEmpty
         if options.desktopDirectories.isEmpty, options.appDirectories.isEmpty {
@@ -100,6 +110,7 @@ public struct Options: Sendable, Equatable {
     private mutating func set(_ name: String, to value: String) {
         switch name {
         case "--runtime-directory": runtimeDirectory = value
+        case "--state-directory": stateDirectory = value
         case "--apps": appDirectories.append(value)
         case "--desktop": desktopDirectories.append(value)
         case "--config":
@@ -117,6 +128,7 @@ public struct Options: Sendable, Equatable {
         }
         var options = self
         options.runtimeDirectory = resolve(runtimeDirectory)
+        options.stateDirectory = resolve(stateDirectory)
         options.appDirectories = appDirectories.map(resolve)
         options.desktopDirectories = desktopDirectories.map(resolve)
         options.configurationFile = resolve(configurationFile)
@@ -128,6 +140,16 @@ public struct Options: Sendable, Equatable {
     private static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
+    }
+
+    /// systemd makes the first (systemd.exec(5), StateDirectory=).
+    private func defaultState(_ environment: [String: String], _ isRoot: Bool) -> String? {
+        if let made = environment["STATE_DIRECTORY"], !made.isEmpty { return made }
+        // One that runs elsewhere, for a test perhaps, leaves the machine's own alone.
+        if isRoot { return runtimeDirectory == "/run/greenroom" ? "/var/lib/greenroom" : nil }
+        return
+            (environment["XDG_STATE_HOME"]
+            ?? environment["HOME"].map { $0 + "/.local/state" }).map { $0 + "/greenroom" }
     }
 
     private static func defaultConfiguration(

@@ -83,16 +83,24 @@ struct Recovery {
             return supervisor.launcher.spawn(
                 record.instance, of: record.app, for: .prewarm(record.environmentKey))
         }
-        if record.state == .launching, record.launchedAt == nil {
-            supervisor.instances.endUnreported(record.instance, of: record.app)
+        if record.state == .launching, record.launchedAt == nil, !record.isResuming {
+            if supervisor.instances.endUnreported(record.instance, of: record.app) {
+                // Said to have failed, it would be launched again, and might run twice.
+                supervisor.handle(.spawned(record.instance))
+                return ended(record)
+            }
             supervisor.handle(
                 .spawnFailed(
                     record.instance,
                     SpawnFailure(stage: "reaching the spawner", errno: ECANCELED)))
         } else {
-            supervisor.handle(.exited(record.instance, .unknown))
-            supervisor.handle(.emptied(record.instance))
+            ended(record)
         }
+    }
+
+    private func ended(_ record: GreenroomLifecycle.InstanceRecord) {
+        supervisor.handle(.exited(record.instance, .unknown))
+        supervisor.handle(.emptied(record.instance))
     }
 
     private func report(_ entry: GreenroomSpawner.InstanceRecord) {
@@ -100,6 +108,7 @@ struct Recovery {
         guard let instance = supervisor.instances[identifier] else { return }
         supervisor.applications.sendLaunch(to: instance)
         supervisor.handle(.spawned(identifier))
+        if instance.channel == nil, entry.status == nil { withoutChannel(instance) }
         let isApplication = events.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
@@ -115,6 +124,20 @@ struct Recovery {
             supervisor.handle(.becameReady(identifier))
         }
         reportEnd(entry)
+    }
+
+    /// Adopted by a spawner that came after the one that had its channel, with a supervisor that came
+    /// after the one that had it. Paused, it ends by itself when it finds nobody there; one that had
+    /// got its launch and goes on has closed its end, which its table of open files shows.
+    private func withoutChannel(_ instance: Instance) {
+        guard let record = supervisor.lifecycle.instance(instance.identifier) else { return }
+        switch record.state {
+        case .prewarming, .prewarmed: supervisor.handle(.channelLost(instance.identifier))
+        case .launching where record.isResuming:
+            if !instance.holdsChannel { supervisor.handle(.started(instance.identifier)) }
+        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
+            break
+        }
     }
 
     private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {

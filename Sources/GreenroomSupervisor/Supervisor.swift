@@ -31,6 +31,8 @@ final class Supervisor {
     private var armedDeadline: Instant?
     /// Called once every instance has ended after `Event.shutdownRequested`.
     var onEmpty: (() -> Void)?
+    /// Called when a user's session was locked or unlocked, whoever said so.
+    var onLock: ((_ user: UInt32, _ isLocked: Bool) -> Void)?
 
     init(
         lifecycle: Lifecycle, state: RuntimeState, memory: SharedMemory, reporter: Reporter
@@ -57,6 +59,7 @@ final class Supervisor {
             let event = queue[next]
             next += 1
             for effect in lifecycle.handle(event, at: now) { perform(effect) }
+            follow(event)
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
@@ -65,6 +68,13 @@ final class Supervisor {
             self.onEmpty = nil
             onEmpty()
         }
+    }
+
+    /// What the shell itself keeps follows from some events, whoever they come from.
+    private func follow(_ event: Event) {
+        if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
+        // It never comes to be released.
+        if case .spawnFailed(let instance, _) = event { applications.forget(instance) }
     }
 
     func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {

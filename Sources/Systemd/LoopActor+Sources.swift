@@ -60,12 +60,13 @@ extension LoopActor {
         return source
     }
 
-    /// A timer on CLOCK_MONOTONIC (sd_event_add_time(3)), not armed until its `setDeadline`.
+    /// A timer on CLOCK_MONOTONIC unless said (sd_event_add_time(3)), not armed until its `setDeadline`.
     ///
     /// It fires once per deadline, and at most `accuracy` late by choice: the kernel and sd-event
     /// use that freedom to wake up for several timers at once.
     @LoopActor public static func timer(
-        accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
+        on clock: TimerClock = .monotonic, accuracy: Duration = .milliseconds(1),
+        priority: Int64 = 0,
         _ fire: @escaping @LoopActor () -> Void
     ) throws(SystemdError) -> EventSource {
         // 0 would mean sd-event's default of 250 ms.
@@ -75,7 +76,7 @@ extension LoopActor {
         ) {
             userdata, raw in
             unsafe sd_event_add_time(
-                event, &raw, CLOCK_MONOTONIC, UInt64.max, slack,
+                event, &raw, clock.identifier, UInt64.max, slack,
                 { _, _, userdata in unsafe handle(userdata, ()) }, userdata)
         }
         source.isEnabled = false

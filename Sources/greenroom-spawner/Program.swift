@@ -13,6 +13,7 @@ import GreenroomSpawner
                 environment: { name in
                     unsafe getenv(name).map { unsafe String(cString: $0) }
                 })
+            if options?.isHolder == true { try Holder.run() }
             guard let options else { return say(SpawnerOptions.usage, to: STDOUT_FILENO) }
             try Spawner(options).run()
         } catch let error as SpawnerOptions.UsageError {

@@ -163,6 +163,7 @@ final class Busy: Talkative {
             } catch {
                 say("not opened: \(error)")
             }
+            application.didDrawFirstFrame()
         }
         let fromInfo = application.launchInfo.arguments.dropFirst()
         let isSame = fromInfo == CommandLine.arguments.dropFirst()

@@ -1,5 +1,9 @@
 /// An app that says on its standard output, a line each, what happens to it. `PROBE_DELEGATE` chooses its
-/// delegate before the pause; other `PROBE_` variables are read in the callbacks, from the launch's environment.
+/// delegate before the pause; other `PROBE_` variables are read in the callbacks, from the launch's environment:
+///
+///     PROBE_LOG=FILE      the lines are written to FILE.PID as well
+///     PROBE_HANG=WORD     it never comes back from what it says with this beginning
+///     PROBE_WILL, PROBE_DID, PROBE_OPEN, PROBE_ACTION=false    what the methods return
 import ApplicationKit
 import Glibc
 
@@ -7,11 +11,19 @@ let mainThread = pthread_self()
 say("main")
 if variable("PROBE_DELEGATE") == "loop" { runOwnLoop() }
 if variable("PROBE_DELEGATE") == "exit" { exit(3) }
+if variable("PROBE_DELEGATE") == "never" { while true { pause() } }
 ApplicationMain(delegates[variable("PROBE_DELEGATE") ?? "both"]!)
 
+/// Where a daemon has its output, the lines are a file's, too: one of each process.
 func say(_ line: String) {
     var line = line + "\n"
     line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
+    guard let log = variable("PROBE_LOG") else { return }
+    let file = open("\(log).\(getpid())", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+    line.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
+    close(file)
+    // A callback that does not come back.
+    if let word = variable("PROBE_HANG"), line.hasPrefix(word) { while true { pause() } }
 }
 
 func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

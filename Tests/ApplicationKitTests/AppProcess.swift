@@ -147,6 +147,10 @@ final class AppProcess {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
+    var hasDrawn: Bool {
+        reports.contains { if case .didDrawFirstFrame = $0 { true } else { false } }
+    }
+
     var steps: [AppReport.LaunchStep] {
         reports.compactMap { if case .launchStep(let step, _, _) = $0 { step } else { nil } }
     }

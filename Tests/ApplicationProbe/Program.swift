@@ -1,5 +1,6 @@
 import Glibc
 import GreenroomAppChannel
+import GreenroomLinux
 
 /// An app that speaks the channel without the SDK: does what it is told, writes down each thing as a line
 /// of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
@@ -9,6 +10,7 @@ import GreenroomAppChannel
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
 ///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
     static let channel: Int32 =
@@ -17,6 +19,7 @@ import GreenroomAppChannel
         } ?? -1
     static let isPrewarmed = variable("ActivePrewarm") != nil
     nonisolated(unsafe) static var isMute = false
+    nonisolated(unsafe) static var credentials: FileDescriptor?
 
     static func main() {
         guard channel >= 0 else { return }
@@ -30,14 +33,21 @@ import GreenroomAppChannel
         }
         var buffer = [UInt8](repeating: 0, count: WireFormat.datagramLimit)
         var launch: AppLaunch?
+        let socket = UnixSocket(FileDescriptor(owning: channel))
         while true {
-            let count = recv(channel, &buffer, buffer.count, 0)
-            if count <= 0 { return launch == nil ? () : sleepForEver() }
-            guard let message = try? DaemonMessage(decoding: buffer.span.extracting(..<count).bytes)
+            let received = buffer.withUnsafeMutableBytes { try? socket.receive(into: $0) }
+            guard let received, received.byteCount > 0 else {
+                return launch == nil ? () : sleepForEver()
+            }
+            guard
+                let message = try? DaemonMessage(
+                    decoding: buffer.span.extracting(..<received.byteCount).bytes,
+                    descriptorCount: received.descriptors.count)
             else {
                 note("misunderstood")
                 continue
             }
+            if case .event = message { credentials = received.descriptors.first ?? credentials }
             switch message {
             case .ping(let cookie): send(.pong(cookie: cookie))
             case .quit: return
@@ -58,9 +68,14 @@ import GreenroomAppChannel
     static func begin(_ launch: AppLaunch) {
         let place = launch.flags.contains(.foreground) ? "foreground" : "background"
         let data = launch.flags.contains(.protectedDataAvailable) ? "unlocked" : "locked"
-        note("launch \(launch.reason) \(place) \(data)\(words(launch.content))")
+        note("launch \(launch.reason) \(place) \(data)\(words(launch.content))\(token)")
+        if let sockets = variable("LISTEN_FDS") { note("sockets \(sockets)") }
         for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
             send(.report(.launchStep(step, at: now, session: nil)))
+        }
+        // Each waits until somebody opens the other end.
+        if let gate = variable("PROBE_GATE") {
+            for fifo in [gate, gate + "2"] { close(open(fifo, O_RDONLY)) }
         }
         answer("launch", launch.cookie)
     }
@@ -78,7 +93,7 @@ import GreenroomAppChannel
             word = "discard \(sessions.joined(separator: " "))"
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
-        case .credentials: word = "credentials"
+        case .credentials: word = "credentials\(token)"
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         }
@@ -91,6 +106,13 @@ import GreenroomAppChannel
         }
         if let cookie = event.cookie { answer(word, cookie) }
         if word == "willTerminate" { exit(0) }
+    }
+
+    /// What the file `token` of the credentials says.
+    static var token: String {
+        guard let credentials else { return "" }
+        let file = try? credentials.open("token", O_RDONLY)
+        return " token \((try? file?.readText()) ?? "unreadable")"
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {
@@ -111,6 +133,8 @@ import GreenroomAppChannel
 
     static func words(_ content: AppContent) -> String {
         var words = content.urls.map(\.url)
+        words += content.urls.compactMap { $0.annotation.map { "annotation \($0)" } }
+        words += content.urls.compactMap { $0.eventAttribution.map { "attribution \($0)" } }
         if let source = content.sourceApplication { words.append("from \(source)") }
         if let action = content.quickAction { words.append("action \(action.type)") }
         words += content.userActivities.map { "activity \($0.type)" }

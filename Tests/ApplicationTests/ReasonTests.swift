@@ -1,4 +1,5 @@
 import DaemonTestSupport
+import Glibc
 import GreenroomControl
 import TestSupport
 import Testing
@@ -41,6 +42,55 @@ import Testing
             probe.told(in: daemon).suffix(3) == [
                 "deliver app notes:two", "willEnterForeground", "didBecomeActive",
             ])
+    }
+
+    @Test func `annotation and attribution come with the URL, if the app declares the latter`()
+        throws
+    {
+        var (probe, second) = (Probe(Self.app), Probe(Self.other))
+        probe.application = ["URLSchemes=notes", "EventAttribution=yes"]
+        second.application = ["URLSchemes=other"]
+        let daemon = try TestDaemon.with(probe, second)
+        let client = try daemon.client()
+        var call = Control.OpenCall(urls: ["notes:1"])
+        call.annotation = "plist"
+        call.eventAttribution = "ad"
+        let instance = try client.handled(.open(call)).1.instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(
+            probe.told(in: daemon).first
+                == "launch url foreground unlocked notes:1 annotation plist attribution ad")
+        call.urls = ["other:1"]
+        #expect(try client.refusal(.open(call)) == "undeclared_feature")
+        call.eventAttribution = nil
+        _ = try client.handled(.open(call))
+    }
+
+    @Test func `what a background launch brings reaches its scene though the daemon is killed`()
+        throws
+    {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
+        var probe = Probe(Self.app)
+        probe.scenes = "Scenes=yes"
+        probe.application = ["RemoteNotifications=yes"]
+        probe.environment = ["PROBE_GATE=\(gate)"]
+        let daemon = try TestDaemon.with(probe)
+        let client = try daemon.client()
+        try client.send(
+            .application(.notify(app: Self.app, payload: "{}", response: nil)))
+        // Both wait for each other here.
+        close(open(gate, O_WRONLY))
+        #expect(probe.told(in: daemon) == ["launch remoteNotification background unlocked"])
+        try daemon.kill()
+        try daemon.start()
+        close(open(gate + "2", O_WRONLY))
+        try daemon.awaitState(.background, of: 1)
+        try daemon.client().change(.foreground, 1)
+        #expect(
+            probe.told(in: daemon).contains("connect 1 in the background notification {}"),
+            "\(probe.told(in: daemon))")
     }
 
     @Test func `the longest match wins, and of equal ones the default`() throws {
@@ -227,7 +277,7 @@ import Testing
         try daemon.awaitState(.active, of: instance)
         func state(
             after action: Control.SceneAction, _ session: String?
-        ) throws -> Control.ExecutionState {
+        ) throws -> Control.Word<Control.ExecutionState> {
             guard
                 case .changed(let changed) = try client.ask(
                     .scene(app: Self.app, action, session: session))

@@ -9,6 +9,8 @@ struct Probe {
     var scenes = ""
     var application: [String] = []
     var timer: [String] = []
+    /// Whole sections.
+    var sections: [String] = []
     var environment: [String] = []
     var lines: [String] = []
     var prewarm = 0
@@ -36,6 +38,8 @@ struct Probe {
             [Timer]
             \(timer.joined(separator: "\n"))
 
+            \(sections.joined(separator: "\n"))
+
             """
         try daemon.directory.write(text, to: "apps/\(identifier).app")
     }
@@ -51,8 +55,11 @@ struct Probe {
 
 extension TestDaemon {
     /// A daemon with these probes installed.
-    static func with(_ probes: Probe..., configuration: [String] = []) throws -> TestDaemon {
+    static func with(
+        _ probes: Probe..., configuration: [String] = [], environment: [String] = []
+    ) throws -> TestDaemon {
         var options = Options()
+        options.environment = environment
         options.configuration = configuration
         let daemon = try TestDaemon([], options)
         for probe in probes { try probe.install(in: daemon) }

@@ -10,6 +10,9 @@ public enum Programs {
     /// An app that speaks the channel without the SDK.
     public static var applicationProbe: String { get throws { try find("application-probe") } }
 
+    /// An app made with the SDK, or a sample.
+    public static func built(_ name: String) throws -> String { try find(name) }
+
     /// Beside the test bundle, in the folder of the same build.
     private static func find(_ name: String) throws -> String {
         for argument in CommandLine.arguments {

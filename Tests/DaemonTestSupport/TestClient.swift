@@ -133,7 +133,7 @@ extension TestClient {
     @discardableResult
     public func change(
         _ transition: Control.Transition, _ instance: UInt64
-    ) throws -> Control.ExecutionState {
+    ) throws -> Control.Word<Control.ExecutionState> {
         guard case .changed(let changed) = try call(.transition(transition, .instance(instance)))
         else { throw TestError("another reply") }
         return changed.state

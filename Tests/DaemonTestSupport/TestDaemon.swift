@@ -18,6 +18,7 @@ public final class TestDaemon {
         public var configuration: [String] = []
         /// Added to the daemon's environment.
         public var environment: [String] = []
+        public var searchPath = "/usr/local/bin:/usr/bin:/bin"
         /// Soft limit on the daemon's open files; 0 is the test's own.
         public var openFileLimit: Int32 = 0
         /// Another program as the spawner, or another shim.
@@ -100,14 +101,15 @@ public final class TestDaemon {
         var request = ChildRequest(
             program,
             arguments: [
-                program, "--runtime-directory", runtimeDirectory, "--apps", appDirectory,
+                program, "--runtime-directory", runtimeDirectory, "--state-directory",
+                directory.path + "/state", "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
             ] + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
-                "PATH=/usr/local/bin:/usr/bin:/bin", "NOTIFY_SOCKET=\(address)",
+                "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",
                 "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",
             ] + options.environment + ChildRequest.sanitizerOptions)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
@@ -180,7 +182,10 @@ public final class TestDaemon {
                 Issue.record("the daemon did not end on SIGTERM: \(log)")
             }
             let left = processes.filter { $0 != process.pid }
-            if !left.isEmpty { Issue.record("left by the daemon: \(left.map(Processes.description(of:))) \(log)") }
+            if !left.isEmpty {
+                let descriptions = left.map(Processes.description(of:))
+                Issue.record("left by the daemon: \(descriptions) \(log)")
+            }
         }
         process = nil
         // One that forks while we look is found in the next round.

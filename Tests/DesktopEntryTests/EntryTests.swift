@@ -155,6 +155,23 @@ import Testing
         }
     }
 
+    /// `;reboot` is a file's name like any other.
+    @Test func `a file's name never becomes part of a command's text`() throws {
+        for exec in [#"sh -c "less %f""#, "sh -c 'less \"%u\"'", #"sh -c less\ %f"#] {
+            #expect(throws: DesktopEntry.Command.Refusal.insideText) {
+                try arguments(exec, "/tmp/;reboot")
+            }
+            #expect(try arguments(exec).count == 3)
+        }
+        #expect(
+            try arguments(#"a "%f" "--open=%i" x"#, "/b c") == ["a", "/b c", "--open=pic", "x"])
+    }
+
+    @Test func `an escape in a URL is two digits`() {
+        #expect(FileURL.path(of: "file:///a%2Bb") == "/a+b")
+        #expect(FileURL.path(of: "file:///a%+bb") == nil)
+    }
+
     @Test(arguments: ["", "%f", "a %f %U", "a %F=b", "a \\", "a %", "A=b c"])
     func `a command that is none is refused`(exec: String) {
         #expect(throws: (any Error).self) { try DesktopEntry.Command(parsing: exec) }

@@ -29,7 +29,7 @@ private struct FakePatient: Patient {
         "/proc/pressure/memory": "some avg10=0.00\n",
         "/proc/self/mountinfo": "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 none rw\n",
         "/proc/7/limits": "Max open files            65536      65536     files\n",
-        "/proc/8/cgroup": "0::/system.slice/greenroom-apps.service/spawner\n",
+        "/proc/8/cgroup": "0::/system.slice/greenroom-spawner.service\n",
         "/sys/fs/cgroup/system.slice/greenroom-apps.service/cgroup.subtree_control":
             "cpu memory pids\n",
         "/sys/fs/cgroup/init.scope/cgroup.procs": "",
@@ -171,7 +171,7 @@ private struct FakePatient: Patient {
                     }
                 ),
                 (
-                    "spawner", .failure, "greenroom-apps",
+                    "spawner", .failure, "greenroom-spawner",
                     {
                         var description = Control.Description(
                             version: Greenroomctl.version, processId: 7)

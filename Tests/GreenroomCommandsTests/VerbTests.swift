@@ -25,13 +25,13 @@ import VarlinkTestSupport
         var running = Control.InstanceStatus(
             instance: 4, app: "org.ffmpeg.ffmpeg", state: .active, sinceTimestampUSec: 0)
         running.processId = 4711
-        running.kind = .prewarmed
+        running.kind = .known(.prewarmed)
         running.launchElapsedUSec = 1_234
         running.byteCount = 34 << 20
         var ended = Control.InstanceStatus(
             instance: 3, app: "org.git.git", state: .notRunning, sinceTimestampUSec: 9_000_000)
-        ended.kind = .cold
-        ended.coldReason = .environmentMismatch
+        ended.kind = .known(.cold)
+        ended.coldReason = .known(.environmentMismatch)
         ended.exit = .init(reason: .crashed, signal: SIGSEGV, coreDumped: true)
         let waiting = Control.InstanceStatus(
             instance: 12, app: "org.git.git", state: .prewarmed, sinceTimestampUSec: 0)
@@ -102,8 +102,8 @@ import VarlinkTestSupport
         var moved = Control.Event(
             sequence: 1, timestampUSec: 43_384_123_456, kind: .stateChanged, app: "a.b",
             instance: 4)
-        moved.from = .active
-        moved.to = .background
+        moved.from = .known(.active)
+        moved.to = .known(.background)
         var ended = Control.Event(
             sequence: 4, timestampUSec: 43_385_000_000, kind: .exited, app: "a.b", instance: 4,
             text: "bye")

@@ -43,6 +43,33 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(try ControlError(Reply(error: error.name, parameters: parameters)) == error)
     }
 
+    @Test func `keep the words of a newer daemon`() throws {
+        let member = "word_of_the_future"
+        let instance: JSONObject = [
+            "instance": 1, "app": "a.b", "state": .string(member), "sinceTimestampUSec": 1,
+            "kind": .string(member), "coldReason": .string(member), "attached": false,
+            "exit": [
+                "reason": .string(member), "coreDumped": false, "lastState": .string(member),
+                "timestampUSec": 1,
+            ],
+        ]
+        let status: JSONObject = ["instances": [.object(instance)]]
+        #expect(try object(ControlReply(status, to: .status(nil))) == status)
+        let event: JSONObject = [
+            "sequence": 1, "timestampUSec": 1, "kind": .string(member), "from": .string(member),
+            "launchKind": .string(member), "text": "new", "activation": .string(member),
+        ]
+        #expect(
+            try object(ControlReply(["event": .object(event)], to: .watch)) == [
+                "event": .object(event)
+            ])
+        let error: JSONObject = ["instance": 1, "from": .string(member), "to": "active"]
+        let reply = Reply(error: "io.greenroom.Control.IllegalTransition", parameters: error)
+        let decoded = try #require(try ControlError(reply))
+        #expect(try object(decoded) == error)
+        #expect(decoded.description.contains(member))
+    }
+
     @Test func `know every method and error of the description`() {
         let methods = Set(Samples.calls.map { lastName($0.method) })
         #expect(methods == Set(Control.interface.methods.keys))

@@ -30,6 +30,8 @@ enum Samples {
         open.contentType = "text/plain"
         open.sourceApplication = "a.c"
         open.isBackground = true
+        open.annotation = "note"
+        open.eventAttribution = "source"
         return open
     }
 
@@ -67,8 +69,8 @@ enum Samples {
             instance: 4, app: "a.b", state: .notRunning, sinceTimestampUSec: 1 << 50)
         status.processId = 4711
         status.launchIdentifier = "abc"
-        status.kind = .cold
-        status.coldReason = .environmentMismatch
+        status.kind = .known(.cold)
+        status.coldReason = .known(.environmentMismatch)
         status.launchElapsedUSec = 1234
         status.isAttached = true
         status.byteCount = 1 << 30
@@ -82,17 +84,17 @@ enum Samples {
     static var fullEvent: Control.Event {
         var event = Control.Event(
             sequence: 1, timestampUSec: 2, kind: .exited, app: "a.b", instance: 3, text: "x")
-        event.from = .active
-        event.to = .notRunning
+        event.from = .known(.active)
+        event.to = .known(.notRunning)
         event.launchIdentifier = "abc"
-        event.launchKind = .prewarmed
-        event.coldReason = .stale
+        event.launchKind = .known(.prewarmed)
+        event.coldReason = .known(.stale)
         event.elapsedUSec = 5
         event.exit = returned
         event.byteCount = 6
         event.retryAfterUSec = 7
         event.session = "2"
-        event.activation = .background
+        event.activation = .known(.background)
         event.step = "willConnect"
         return event
     }
@@ -177,7 +179,7 @@ enum Samples {
     static let errors: [ControlError] = [
         .noSuchApp("ffmpg", suggestion: "org.ffmpeg.ffmpeg"), .noSuchApp("x", suggestion: nil),
         .notRunning(.app("a.b")), .notRunning(.instance(7)), .noSuchLaunch("abc"),
-        .illegalTransition(instance: 1, from: .terminating, to: .suspended),
+        .illegalTransition(instance: 1, from: .known(.terminating), to: .known(.suspended)),
         .ineligible(app: "a.b"), .refused(code: "ended", reason: "it ended before it was ready"),
         .permissionDenied(needed: "membership in the group greenroom"),
         .spawnFailed(stage: "entering cgroup", errno: 13, reason: "permission denied"),

@@ -33,7 +33,8 @@ import UnitFile
     @Test func `there are manifests of real programs`() {
         #expect(
             Self.names(in: Self.configuration + "/apps") == [
-                "com.git-scm.git.app", "org.debian.passwd.app", "org.ffmpeg.ffmpeg.app",
+                "com.git-scm.git.app", "io.greenroom.Echo.app", "io.greenroom.Fetch.app",
+                "io.greenroom.Notes.app", "org.debian.passwd.app", "org.ffmpeg.ffmpeg.app",
                 "org.inkscape.Inkscape.app", "org.python.python3.app",
             ])
     }

@@ -211,6 +211,7 @@ import Testing
         case .emptied(let instance): "emptied \(instance)"
         case .failed(let instance, let code): "failed \(instance) \(code)"
         case .kept(let name, let descriptor): "kept \(name) \(descriptor.rawValue)"
+        case .ending: "ending"
         }
     }
 }

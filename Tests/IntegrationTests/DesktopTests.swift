@@ -8,8 +8,10 @@ import Testing
 @Suite struct DesktopTests {
     private static let app = "org.example.view"
 
-    private func daemon(_ entries: [String: String]) throws -> TestDaemon {
-        var options = TestDaemon.Options()
+    private func daemon(
+        _ entries: [String: String], _ options: TestDaemon.Options = .init()
+    ) throws -> TestDaemon {
+        var options = options
         options.desktopFolder = true
         let daemon = try TestDaemon([], options)
         mkdir("\(daemon.directory.path)/applications/sub", 0o755)
@@ -72,6 +74,58 @@ import Testing
         let daemon = try daemon(["other": "Name=x\nExec=true\n"])
         try daemon.directory.write("[App]\n", to: "apps/org.example.none.app")
         #expect(try daemon.client().reload().failed.map(\.line) == [1])
+    }
+
+    @Test(arguments: [("xdg-terminal-exec", ""), ("x-terminal-emulator", "-e ")])
+    func `an app in a terminal is launched in one, with its files`(
+        _ terminal: String, _ option: String
+    ) throws {
+        let folder = try TemporaryDirectory()
+        try folder.write(
+            "#!/bin/sh\necho \"$@\" >\(folder.path)/new && mv \(folder.path)/new \(folder.path)/shown\n",
+            to: terminal, mode: 0o755)
+        var options = TestDaemon.Options()
+        options.searchPath = "\(folder.path):/usr/bin:/bin"
+        let daemon = try daemon(
+            [Self.app: "Name=Editor\nExec=cat -n %F\nTerminal=true\n"], options)
+        _ = try daemon.client().launch(Self.app, ["/a b", "file:///c"])
+        let shown = try daemon.await("the terminal's arguments") { _ in
+            try? readFile(folder.path + "/shown")
+        }
+        let text = String(decoding: shown, as: UTF8.self)
+        #expect(text == "\(option)/usr/bin/cat -n /a b /c\n")
+    }
+
+    @Test func `run gives an app in a terminal the caller's`() throws {
+        let daemon = try daemon([
+            Self.app: "Name=Shell\nExec=sh -c 'test -t 1 && echo \"on $1\"' x %F\nTerminal=true\n"
+        ])
+        let shell = try TestTerminal.shell(
+            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path,
+            client: try Programs.client)
+        defer { shell.end() }
+        try shell.enter("greenroomctl run \(Self.app) -- /tmp/x", until: "on /tmp/x\r\n")
+        try shell.await("ready> ")
+    }
+
+    /// Whatever is installed here: inkscape's entry at least.
+    @Test func `real entries are read, and start what they name`() throws {
+        let folder = "/usr/share/applications"
+        try requireOrSkip(
+            access("\(folder)/org.inkscape.Inkscape.desktop", R_OK) == 0,
+            "inkscape is not installed")
+        var options = TestDaemon.Options()
+        options.desktopFolder = true
+        let daemon = try TestDaemon([], options)
+        rmdir("\(daemon.directory.path)/applications")
+        symlink(folder, "\(daemon.directory.path)/applications")
+        let client = try daemon.client()
+        #expect(try client.reload().failed == [])
+        let inkscape = try #require(
+            try client.list().first { $0.identifier == "org.inkscape.Inkscape" })
+        #expect(inkscape.program == "/usr/bin/inkscape" && inkscape.name == "Inkscape")
+        #expect(inkscape.desktop?.isTerminal == false && inkscape.desktop?.isShown == true)
+        #expect(try client.run(inkscape.identifier, ["--version"]).text.hasPrefix("Inkscape "))
     }
 
     @Test func `an app in a terminal wants one`() throws {

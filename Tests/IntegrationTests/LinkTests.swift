@@ -80,6 +80,23 @@ import Testing
         #expect(missing.output.contains("greenroomd is not running"))
     }
 
+    @Test func `links to two greenroomctls do not execute each other for ever`() throws {
+        for directory in ["copy", "between", "again"] {
+            mkdir(folder.path + "/" + directory, 0o755)
+        }
+        let copy = folder.path + "/copy/greenroomctl"
+        _ = try run(ChildRequest("/bin/cp", arguments: ["cp", try Programs.client, copy]))
+        symlink(copy, folder.path + "/between/circle")
+        symlink(try Programs.client, folder.path + "/again/circle")
+        let nowhere = folder.path + "/nowhere"
+        let none = try call("circle", socket: nowhere, path: ["links", "between", "again"])
+        #expect(none.exit == .status(127))
+        try folder.write("#!/bin/sh\necho real\n", to: "real/circle", mode: 0o755)
+        let real = try call(
+            "circle", socket: nowhere, path: ["links", "between", "again", "real"])
+        #expect(real.output == "real\n")
+    }
+
     @Test func `an app whose program is the link does not run itself for ever`() throws {
         symlink(try Programs.client, folder.path + "/links/looped")
         try folder.write("#!/bin/sh\necho real\n", to: "real/looped", mode: 0o755)

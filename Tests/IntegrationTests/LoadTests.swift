@@ -23,7 +23,7 @@ import Testing
         let socketPath = daemon.socketPath
         let ended = try inParallel(8) { number in
             let client = try TestClient(socketPath)
-            var ended: [UInt64: Control.LaunchKind] = [:]
+            var ended: [UInt64: Control.Word<Control.LaunchKind>] = [:]
             for round in 0..<125 {
                 let status = (number * 125 + round) % 251
                 let launched = try client.launch(Self.app, ["exit", "\(status)"]) {
@@ -39,7 +39,7 @@ import Testing
         }
         // No instance served two launches.
         #expect(Set(ended.flatMap(\.keys)).count == 1000)
-        #expect(ended.flatMap(\.values).contains(.prewarmed))
+        #expect(ended.flatMap(\.values).contains(.known(.prewarmed)))
         let paused = try daemon.awaitPaused(Self.app, count: 4)
         #expect(
             try daemon.client().instances().map(\.instance).sorted()
@@ -116,6 +116,8 @@ import Testing
         while try Self.descriptorCounts(daemon, extra) != expected, ContinuousClock.now < end {}
         #expect(try Self.descriptorCounts(daemon, extra) == expected)
         _ = try connected.list()
+        // Removed when the spawner has nothing else to do.
+        while cgroups() != (hasCgroups ? 4 : 0), ContinuousClock.now < end { sched_yield() }
         #expect(cgroups() == (hasCgroups ? 4 : 0))
     }
 }

@@ -60,6 +60,21 @@ import Testing
         #expect(links.map(target) == [nil, nil])
     }
 
+    @Test(arguments: ["mask", "unmask", "enable", "disable", "edit", "cat"])
+    func `a name that leads out of the folder is none`(_ verb: String) throws {
+        try daemon.directory.write(
+            "[App]\nExec=/bin/true\n[Install]\nWantedBy=boot\n", to: "vendor/org.example.t@.app")
+        let link = daemon.directory.path + "/out.app"
+        symlink("/dev/null", link)
+        for name in ["../out", "org.example.t@/../../x"] {
+            let result = try run(verb, name)
+            #expect(result.exit == .status(1))
+            #expect(result.error.contains("is no name of an app"), "\(result.error)")
+        }
+        #expect(target(link) == "/dev/null")
+        #expect(target(daemon.directory.path + "/x.app") == nil)
+    }
+
     @Test func `what cannot be enabled says why`() throws {
         try daemon.directory.write("[App]\nExec=/bin/true\n", to: "vendor/org.example.plain.app")
         let plain = try run("enable", "org.example.plain")

@@ -165,7 +165,7 @@ import Testing
         #expect(launched.exit == .status(0))
         #expect(try Self.run(daemon, "suspend", Self.warm).exit == .status(0))
         let states = try daemon.client().instances(of: Self.warm).map(\.state)
-        #expect(states.contains(.suspended))
+        #expect(states.contains(.known(.suspended)))
         #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(0))
         #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(1))
         let waited = try Self.run(daemon, "launch", Self.cold, "--wait", "--", "exit", "11")

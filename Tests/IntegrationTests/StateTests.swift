@@ -40,7 +40,7 @@ import Testing
         let exited = try watcher.next { $0.kind == .exited && $0.instance == instance }
         #expect(exited.exit == exit)
         let states = watcher.events.filter { $0.kind == .stateChanged && $0.instance == instance }
-            .map(\.to)
+            .map(\.to?.known)
         #expect(
             states == [
                 .launching, .inactive, .active, .inactive, .background, .suspended, .background,
@@ -113,7 +113,7 @@ import Testing
             TestApp("org.example.elsewhere", exec: program, "ForegroundGroup=two"),
             TestApp("org.example.tool", exec: program, "ForegroundGroup=none"))
         let client = try daemon.client()
-        func state(_ running: Running) throws -> Control.ExecutionState {
+        func state(_ running: Running) throws -> Control.Word<Control.ExecutionState> {
             try client.instance(running.instance).state
         }
         let first = try client.start(Self.app)
@@ -139,7 +139,7 @@ import Testing
         let paused = try #require(try daemon.awaitPaused(Self.app).first).instance
         let client = try daemon.client()
         let expected = ControlError.illegalTransition(
-            instance: paused, from: .prewarmed, to: .suspended)
+            instance: paused, from: .known(.prewarmed), to: .known(.suspended))
         #expect(throws: expected) { try client.change(.suspend, paused) }
         #expect(throws: ControlError.notRunning(.instance(999))) {
             try client.change(.suspend, 999)

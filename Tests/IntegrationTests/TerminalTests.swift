@@ -45,11 +45,15 @@ import Testing
     /// A shell at a terminal, and an app of the program cold and prewarmed. The paused instance has
     /// the shell's environment.
     private static func desk(
-        _ exec: String, _ lines: [String] = [], _ options: TestDaemon.Options = .init()
+        _ exec: String, _ lines: [String] = [], _ options: TestDaemon.Options = .init(),
+        sandbox: [String] = []
     ) throws -> Desk {
         let lines = ["Instances=multiple", "ForegroundGroup=none"] + lines
         var apps = [TestApp(cold, exec: exec), TestApp(warm, exec: exec, prewarm: 1)]
-        for index in apps.indices { apps[index].lines = lines }
+        for index in apps.indices {
+            apps[index].lines = lines
+            apps[index].prewarmLines += sandbox
+        }
         let daemon = try TestDaemon(apps, options)
         let client = try Programs.client
         let shell = try TestTerminal.shell(
@@ -188,6 +192,52 @@ import Testing
             "greenroomctl run --pty \(app) -- -c 'test -t 1 && echo a terminal' | cat")
         #expect(forced.contains("a terminal"))
         #expect(!desk.shell.isRaw)
+    }
+
+    @Test(arguments: all)
+    func `beside a pipe the stop key freezes it with its client`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000' | cat", until: "up\r\n")
+        let instance = try desk.instance(app).instance
+        let client = try desk.daemon.client()
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        #expect(try client.instance(instance).state == .suspended)
+        try desk.shell.enter("fg", until: "| cat\r\n")
+        try desk.daemon.await("its going on") {
+            try $0.instance(instance).state == .suspended ? nil : true
+        }
+        desk.shell.type("\u{3}")
+        #expect(try client.wait(instance).signal == SIGINT)
+        try desk.shell.await("ready> ")
+    }
+
+    @Test(arguments: all)
+    func `a signal that the caller ignores does not reach it`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.shell.enter(
+            "nohup greenroomctl run \(app) -- -c 'exec sleep 1000' </dev/null >/dev/null 2>&1 &")
+        let instance = try desk.instance(app).instance
+        // Of both, the hang-up would be first.
+        try desk.shell.enter("kill -HUP %1; kill -TERM %1")
+        #expect(try desk.daemon.client().wait(instance).signal == SIGTERM)
+    }
+
+    @Test(arguments: [
+        ("SystemCallFilter=~setsid getsid", Control.LaunchKind.prewarmed),
+        ("SystemCallFilter=~ioctl", .cold), ("SystemCallFilter=~pipe2", .cold),
+    ])
+    func `a confined app takes its terminal, cold where paused it could not`(
+        _ filter: String, _ kind: Control.LaunchKind
+    ) throws {
+        let desk = try Self.desk(
+            "/bin/sh", [], sandbox: ["[Sandbox]", filter, "SystemCallErrorNumber=EPERM"])
+        let shown = try desk.shell.enter(
+            "greenroomctl run \(Self.warm) -- -c 'echo to the terminal >/dev/tty; exit 7'; "
+                + "echo status $?", until: "status 7\r\n")
+        #expect(shown.contains("\r\nto the terminal\r\n"))
+        #expect(try desk.daemon.client().explain(Self.warm).lastLaunch?.kind == kind)
     }
 
     @Test(arguments: all)

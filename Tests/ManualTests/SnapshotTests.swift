@@ -60,7 +60,7 @@ import Varlink
         + ([
             .noSuchApp("org.fmpeg", suggestion: "org.ffmpeg"), .noSuchApp("x", suggestion: nil),
             .notRunning(.app("a.b")), .notRunning(.instance(7)), .noSuchLaunch("x-1"),
-            .illegalTransition(instance: 7, from: .prewarmed, to: .suspended),
+            .illegalTransition(instance: 7, from: .known(.prewarmed), to: .known(.suspended)),
             .ineligible(app: "a.b"), .refused(code: "over_budget", reason: "it does not fit"),
             .permissionDenied(needed: "root"),
             .spawnFailed(stage: "executing", errno: ENOENT, reason: "no such file"),

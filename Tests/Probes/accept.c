@@ -37,7 +37,7 @@ static int listen_at(const char *path) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int number = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (bind(number, (struct sockaddr *)&address, sizeof address) < 0) return 5;
+    if (number < 0 || bind(number, (struct sockaddr *)&address, sizeof address) < 0) return 5;
     if (listen(number, 1) < 0) return 6;
     for (;;) pause();
 }

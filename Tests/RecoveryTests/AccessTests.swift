@@ -63,6 +63,30 @@ import Testing
         else { throw TestError("no suggestion") }
     }
 
+    /// Its sockets would be made and its instances prewarmed, as their user.
+    @Test func `nobody makes an instance of another user's template`() throws {
+        let daemon = try daemon()
+        let socket = daemon.directory.path + "/made-%i"
+        var template = TestApp(
+            "org.example.many@", exec: try compileProbe("behave.c"), prewarm: 1,
+            prewarmLines: ["When=boot", "[Socket]", "ListenStream=\(socket)"])
+        template.lines = ["User=\(Self.stranger)"]
+        try daemon.install(template)
+        _ = try daemon.client().reload()
+        let name = "org.example.many@x"
+        for _ in 0..<3 {
+            #expect(throws: ControlError.self) { try client(daemon).launch(name) }
+            #expect(throws: ControlError.self) { try client(daemon).prewarm(name) }
+        }
+        let made = socket.replacing("%i", with: "x")
+        #expect(access(made, F_OK) != 0)
+        #expect(try daemon.client().instances().allSatisfy { $0.app != name })
+        // Its own user may.
+        let running = try client(daemon, as: Self.stranger).launch(name, ["wait-forever"])
+        #expect(access(made, F_OK) == 0)
+        try client(daemon, as: Self.stranger).change(.kill, running.instance)
+    }
+
     @Test func `an app runs as its user and obeys that user`() throws {
         let daemon = try daemon()
         let client = try client(daemon)

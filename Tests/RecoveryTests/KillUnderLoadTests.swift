@@ -21,7 +21,7 @@ import Testing
         /// What is still to be asked, the first now.
         var calls: [ControlCall] = []
         /// As last answered, while nothing is asked that changes it.
-        var state: Control.ExecutionState?
+        var state: Control.Word<Control.ExecutionState>?
         init(_ client: TestClient) { self.client = client }
     }
 
@@ -218,6 +218,7 @@ import Testing
         #expect(Set(Processes.descendants(of: spawner)) == Set(paused.map { $0.processId! }))
         if let cgroups { #expect(KernelObjects.directoryCount(below: cgroups) == 3) }
         #expect(KernelObjects.descriptorCount(of: spawner) == descriptors)
-        #expect(try daemon.client().instances(of: app).allSatisfy { $0.exit?.reason != .unknown })
+        #expect(
+            try daemon.client().instances(of: app).allSatisfy { $0.exit?.reason.known != .unknown })
     }
 }

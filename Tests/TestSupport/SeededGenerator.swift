@@ -12,6 +12,9 @@ public struct SeededGenerator: RandomNumberGenerator {
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
+    /// For what must come out alike each time.
+    public init(seed: UInt64) { state = seed }
+
     public mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var value = state

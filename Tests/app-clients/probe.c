@@ -22,7 +22,8 @@ static void note(const char *format, ...) {
     int size = vsnprintf(line, sizeof line - 1, format, values);
     va_end(values);
     line[size++] = '\n';
-    int log = open(getenv("PROBE_LOG"), O_WRONLY | O_APPEND | O_CREAT, 0644);
+    const char *path = getenv("PROBE_LOG");
+    int log = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0644) : -1;
     if (log < 0 || write(log, line, (size_t)size) != size) abort();
     close(log);
 }

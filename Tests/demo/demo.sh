@@ -1,13 +1,15 @@
 #!/bin/bash
 # Greenroom's main job on real programs, in a folder of its own: a private greenroomd, cold launches
-# beside prewarmed ones, and one app's whole life with the supervisor killed in the middle. Needs
-# neither root nor systemd. demo.sh PRODUCT-FOLDER
+# beside prewarmed ones, one app's whole life with the supervisor killed in the middle, and the sample
+# apps made with ApplicationKit. Needs neither root nor systemd. demo.sh PRODUCT-FOLDER
 set -euo pipefail
+shipped=$(realpath "$(dirname "$0")/../../config/apps")
 product=$(realpath "${1:?usage: demo.sh PRODUCT-FOLDER}")
 rounds=${ROUNDS:-5}
 here=$(mktemp -d "${TMPDIR:-/tmp}/greenroom-demo.XXXXXX")
 mkdir -m 700 "$here/run"
 mkdir "$here/apps" "$here/work"
+unset JOURNAL_STREAM # what apps say is shown here
 export GREENROOM_SOCKET=$here/run/control PATH=$product:$PATH STATE_DIRECTORY=$here/state
 daemon='' watcher=''
 
@@ -64,14 +66,14 @@ trap 'exit 130' INT TERM
 gone() { ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null; }
 
 # One value of the app's instance, from the client's JSON.
-value() { # KEY
+value() { # KEY [APP]
     greenroomctl status --json | python3 -c '
 import json, sys
 key = sys.argv[1]
 print(next((i[key] for i in json.load(sys.stdin)["instances"]
-            if i["app"] == "org.example.clock" and i["state"] not in ("prewarmed", "prewarming", "not_running")), ""))' "$1"
+            if i["app"] == sys.argv[2] and i["state"] not in ("prewarmed", "prewarming", "not_running")), ""))' "$1" "${2:-org.example.clock}"
 }
-is_state() { [ "$(value state)" = "$1" ]; }
+is_state() { [ "$(value state "${2:-org.example.clock}")" = "$1" ]; } # STATE [APP]
 has_prewarmed() { # APP
     greenroomctl status --json | python3 -c '
 import json, sys
@@ -183,5 +185,47 @@ show greenroomctl foreground org.example.clock
 await is_state active
 show greenroomctl terminate org.example.clock
 await gone "$pid"
+
+# --- Apps made with the SDK, with their shipped manifests but for paths and times.
+title "Apps made with ApplicationKit: Notes, Echo and Fetch"
+sample() { # NAME LINE: a line for [App]
+    sed -e "s|^Exec=/usr/local/lib/greenroom/|Exec=$product/|" -e "s|/run/greenroom/echo|$here/run/echo|" \
+        -e 's/^\(On.*ActiveSec\)=.*/\1=700ms/' -e "s|^\[App\]|&\n$2|" \
+        "$shipped/io.greenroom.$1.app" >"$here/apps/io.greenroom.$1.app"
+}
+says() { # NAME LINE: waits until the app has said it
+    await grep -qxF "$2" "$here/greenroomd.log"
+    printf '%9s | %s\n' "$1" "$2"
+}
+printf 'buy milk\ncall mother\n' >"$here/work/notes"
+sample Notes "Environment=NOTES_FILE=$here/work/notes\nBackgroundGraceSec=500ms"
+sample Echo ""
+greenroomctl reload >/dev/null
+await has_prewarmed io.greenroom.Notes
+await has_prewarmed io.greenroom.Echo
+show greenroomctl open notes:2
+says Notes "call mother"
+await is_state active io.greenroom.Notes
+show greenroomctl action Notes new-note
+says Notes "New note, one line:"
+show greenroomctl background Notes
+await is_state suspended io.greenroom.Notes
+show greenroomctl open notes:1
+says Notes "buy milk"
+echo "$ a client of Echo's socket, which greenroomd holds"
+python3 - "$here/run/echo" <<'CLIENT'
+import socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+connection.sendall(b"is anybody there?")
+print("answered:", connection.recv(64).decode())
+CLIENT
+says Echo "echo: serves, launched socket"
+echo "$ Fetch's timer"
+sample Fetch "Environment=FETCH_FILE=$here/work/fetched"
+greenroomctl reload >/dev/null
+fetched_twice() { [ "$(wc -l <"$here/work/fetched")" -ge 2 ]; }
+await fetched_twice
+cat "$here/work/fetched"
 show greenroomctl status
 title "Done; everything of it ends now"

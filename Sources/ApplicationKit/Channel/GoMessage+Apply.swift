@@ -13,7 +13,8 @@ extension GoMessage {
         try place(descriptors, except: channel)
         if flags.contains(.newSession) { setsid() }
         if flags.contains(.controllingTerminal) {
-            try check(ioctl(0, UInt(TIOCSCTTY), 0))
+            let failure = cak_take_terminal()
+            if failure != 0 { throw ApplyError(code: failure) }
         }
         if let umask { Glibc.umask(mode_t(umask)) }
         // (A list of no strings still needs an address.)

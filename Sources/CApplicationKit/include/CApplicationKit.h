@@ -30,6 +30,10 @@ int cak_set_environment(const char *strings, size_t size, size_t count);
 /// former is a function of Swift's runtime that its modules do not declare. 0 or errno.
 int cak_set_arguments(const char *strings, size_t size, size_t count, bool visibly);
 
+/// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's (ioctl_tty(2)), with a keeper
+/// so that ^Z works; as for every app of Greenroom, see keeper.h. 0 or errno.
+int cak_take_terminal(void);
+
 /// The main queue in a loop of one's own, as CoreFoundation does it: a descriptor that is readable when
 /// the queue is not empty (reset it by reading 8 bytes), and what then runs it. libdispatch exports
 /// both and its modules declare neither.

@@ -160,6 +160,16 @@ int gr_pidfd_send_signal(int pidfd, int signal);
 int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status);
 /* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */
 int32_t gr_wait_any(bool reap, int *code, int *status);
+/* A timerfd(2) that never comes due, and whose read(2) fails with ECANCELED once the clock was set. */
+int gr_clock_watch(void);
+/* PIDFD_GET_INFO of a process that need not be a child: 1 and its wait(2) status once it was reaped,
+   0 before that, -1 and ENOTTY or EINVAL where the kernel is older than 6.13, ESRCH without an answer. */
+int gr_pidfd_exit(int pidfd, int *status);
+/* An epoll(7) instance for readable descriptors, edge-triggered: each tells once. */
+int gr_epoll(void);
+int gr_epoll_add(int epoll, int fd, uint64_t key);
+/* 1 and the key of one that became readable, 0 if none has; never waits. */
+int gr_epoll_next(int epoll, uint64_t *key);
 int gr_memfd(const char *name);
 int gr_memfd_seal(int fd, bool against_writing);
 int gr_subreaper(void);

@@ -8,9 +8,11 @@ import GreenroomLinux
 /// The launch has a name: after a lost connection the same call is made again on a new one, and the
 /// daemon answers with the launch that it knows.
 final class FollowedLaunch {
-    /// How long the daemon may be away. systemd restarts it at once; a reboot ends us anyway.
-    /// 600 tries are 30 s.
+    /// How long the daemon may be away while the app runs. systemd restarts it at once; a reboot ends
+    /// us anyway. 600 tries are 30 s.
     static let reconnectLimit = 600
+    /// Before the app runs, when nothing is lost by giving up: 5 s, which a restart takes at most.
+    static let launchLimit = 100
     /// For the status of an app that has ended meanwhile, which a daemon that was stopped takes along:
     /// 5 s.
     static let statusLimit = 100
@@ -67,6 +69,11 @@ final class FollowedLaunch {
         return ProcessTable.entry(of: process).map(\.isZombie) ?? true
     }
 
+    private var limit: Int {
+        guard instance != nil else { return Self.launchLimit }
+        return hasEnded ? Self.statusLimit : Self.reconnectLimit
+    }
+
     /// Calls until there is an answer, on new connections if need be.
     private func insist(
         _ call: ControlCall, descriptors: [CInt]
@@ -85,7 +92,7 @@ final class FollowedLaunch {
             } catch {
                 switch error {
                 case .disconnected, .unreachable, .control(.shuttingDown):
-                    guard tries < (hasEnded ? Self.statusLimit : Self.reconnectLimit) else {
+                    guard tries < limit else {
                         throw error
                     }
                     tries += 1

@@ -109,7 +109,7 @@ struct ProgramSearch {
         directories = own.map { all[($0 + 1)...] } ?? all[...]
     }
 
-    /// The first program of the name that is not ourselves.
+    /// The first program of the name that is no greenroomctl.
     var next: String? {
         directories.lazy.map { "\($0)/\(name)" }.first {
             Self.isProgram($0) && !Self.isOurselves($0)
@@ -127,8 +127,20 @@ struct ProgramSearch {
             && access(path, X_OK) == 0
     }
 
-    /// The file that runs now, by whatever name.
+    /// The file that runs now, by whatever name, or a link to another greenroomctl: two of them in
+    /// PATH would execute each other for ever.
     static func isOurselves(_ path: String) -> Bool {
+        isThisFile(path) || isLinkToGreenroomctl(path)
+    }
+
+    /// realpath(3)
+    private static func isLinkToGreenroomctl(_ path: String) -> Bool {
+        guard let real = unsafe realpath(path, nil) else { return false }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real).hasSuffix("/" + LinkedRun.ownName)
+    }
+
+    private static func isThisFile(_ path: String) -> Bool {
         var (own, other) = (stat(), stat())
         guard unsafe stat("/proc/self/exe", &own) == 0, unsafe stat(path, &other) == 0 else {
             return false

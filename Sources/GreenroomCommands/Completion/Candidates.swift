@@ -27,7 +27,9 @@ enum Candidates {
         var identifiers: [String]
         if let states {
             guard case .status(let instances) = try client.call(.status(nil)) else { return [] }
-            identifiers = Set(instances.filter { states.contains($0.state) }.map(\.app)).sorted()
+            identifiers = Set(
+                instances.filter { $0.state.known.map(states.contains) ?? false }.map(\.app)
+            ).sorted()
         } else {
             guard case .listed(let apps) = try client.call(.list) else { return [] }
             identifiers = apps.map(\.identifier)
@@ -43,7 +45,10 @@ enum Candidates {
         for states: Set<Control.ExecutionState>?, _ client: ControlClient
     ) throws(Failure) -> [String] {
         guard case .status(let instances) = try client.call(.status(nil)) else { return [] }
-        return instances.filter { states?.contains($0.state) ?? true }.map { String($0.instance) }
+        return instances.filter { status in
+            guard let states else { return true }
+            return status.state.known.map(states.contains) ?? false
+        }.map { String($0.instance) }
     }
 
     /// Those from which the verb of the command line leads somewhere; nil where any will do.

@@ -29,6 +29,11 @@ final class ControlClient {
         do throws(SystemError) { return try socket.peerCredentials().pid } catch { return nil }
     }
 
+    /// Whose process listens (SO_PEERCRED).
+    var serverUser: UInt32? {
+        do throws(SystemError) { return try socket.peerCredentials().user } catch { return nil }
+    }
+
     /// True while a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 

@@ -19,8 +19,8 @@ extension Patient {
                 notes.map {
                     .warning(
                         "delegation", $0.text,
-                        "run greenroom-spawner as greenroom-apps.service, whose Delegate=yes gives "
-                            + "it a subtree")
+                        "run it as greenroom-spawner.service: Delegate=yes of "
+                            + "greenroom-apps.service gives it a subtree")
                 }
             if notes.isEmpty {
                 findings.append(.good("delegation", "the spawner has cgroups of its own"))
@@ -60,13 +60,15 @@ extension Patient {
         ]
     }
 
-    /// The spawner enables them for its instances; its own cgroup is a leaf of the subtree.
+    /// The spawner enables them for its instances, in the cgroup of the unit beside its own.
     private func controllerFindings(_ mount: String) -> [Finding] {
         guard let process = surroundings?.spawnerProcessId,
             let membership = text(of: "/proc/\(process)/cgroup"),
-            let path = CgroupLocation.path(in: membership), path.hasSuffix("/spawner"),
-            let enabled = text(of: mount + path.directory + "/cgroup.subtree_control")
+            let path = CgroupLocation.path(in: membership),
+            path.hasSuffix("/greenroom-spawner.service")
         else { return [] }
+        let subtree = mount + path.directory + "/greenroom-apps.service"
+        guard let enabled = text(of: subtree + "/cgroup.subtree_control") else { return [] }
         let names = enabled.trimmed.split(separator: " ")
         let missing = ["cpu", "memory", "pids"].filter { !names.contains(Substring($0)) }
         if missing.isEmpty {
@@ -77,7 +79,7 @@ extension Patient {
                 "controllers",
                 "apps have no \(missing.joined(separator: ", ")) controller: no such limits, and no "
                     + "account of it",
-                "see cgroup.controllers of \(mount + path.directory); systemd delegates them with "
+                "see cgroup.controllers of \(subtree); systemd delegates them with "
                     + "Delegate=yes, and for a user's services with a drop-in for user@.service")
         ]
     }

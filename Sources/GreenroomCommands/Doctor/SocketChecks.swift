@@ -81,7 +81,7 @@ extension Patient {
                 .failure(
                     "spawner", "greenroomd has no spawner, so nothing can be started",
                     isBooted
-                        ? "systemctl restart greenroom-apps; greenroomd connects by itself"
+                        ? "systemctl restart greenroom-spawner; greenroomd connects by itself"
                         : "\(surroundings.spawnerFile) must be executable; restart greenroomd")
             ]
         }
@@ -108,7 +108,7 @@ extension Patient {
             ("greenroomd", daemonProcess, "systemctl restart greenroomd; no app notices"),
             (
                 "greenroom-spawner", description.surroundings?.spawnerProcessId,
-                "systemctl kill --kill-whom=main --signal=USR1 greenroom-apps; it keeps every app"
+                "systemctl kill --kill-whom=main --signal=USR1 greenroom-spawner; it keeps every app"
             ),
         ]
         for (name, process, remedy) in processes {
@@ -137,7 +137,7 @@ extension Patient {
             .failure(
                 "version",
                 "greenroom-spawner is not of greenroomd's version \(description.version)",
-                "systemctl kill --kill-whom=main --signal=USR1 greenroom-apps: it executes itself "
+                "systemctl kill --kill-whom=main --signal=USR1 greenroom-spawner: it executes itself "
                     + "anew and keeps every app")
         ]
     }

@@ -12,8 +12,10 @@ extension Patient {
         guard
             isSystem || socketPath == variable("XDG_RUNTIME_DIR").map({ $0 + "/greenroom/control" })
         else { return [] }
-        return ["greenroomd.socket", "greenroomd.service", "greenroom-apps.service"].map(
-            unitFinding)
+        return [
+            "greenroomd.socket", "greenroomd.service", "greenroom-spawner.service",
+            "greenroom-apps.service",
+        ].map(unitFinding)
     }
 
     private var systemctl: String { isSystem ? "systemctl" : "systemctl --user" }
@@ -51,7 +53,7 @@ extension Patient {
             return .warning(
                 unit, "\(unit) has changed on disk", "\(systemctl) daemon-reload, then restart it")
         case (_, "active"): return .good(unit, "\(unit) is active")
-        case _ where unit.hasPrefix("greenroom-apps"):
+        case _ where unit.hasPrefix("greenroom-"):
             return .warning(
                 unit, "\(unit) is \(state); greenroomd starts it", "\(systemctl) start greenroomd")
         case _:

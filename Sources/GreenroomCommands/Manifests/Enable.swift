@@ -63,7 +63,7 @@ struct Disable: ManifestVerb {
         var changes = FileChanges()
         for app in apps {
             // One whose manifest is gone may have left its links.
-            let name = (try? manifests.name(app)) ?? ManifestName(app)
+            let name = try manifests.possibleName(app)
             for occasion in StartOccasion.allCases {
                 let folder = "\(manifests.own)/\(occasion.folder)"
                 let link = "\(folder)/\(name.file)"

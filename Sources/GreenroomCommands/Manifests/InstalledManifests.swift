@@ -19,6 +19,10 @@ final class InstalledManifests {
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: options.socket))
+            // Its folders are where we write.
+            if let user = client.serverUser, user != 0, user != getuid() {
+                throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
+            }
             if case .described(let daemon) = try client.call(.describe),
                 !daemon.appDirectories.isEmpty
             {
@@ -39,9 +43,14 @@ final class InstalledManifests {
     /// The manifest that is meant: by its file's name, or by the last part of it if only one has it.
     func name(_ text: String) throws(Failure) -> ManifestName {
         let name = ManifestName(text)
+        let named = ManifestName(file: text)
+        // It becomes a file's name in folders of ours, and must not lead out of them.
+        guard !name.file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }) else {
+            if folders.file(of: named) != nil { return named }
+            throw .manifest(.badName(text))
+        }
         if folders.file(of: name) != nil { return name }
         // The name of its file is fine, too.
-        let named = ManifestName(file: text)
         if named != name, folders.file(of: named) != nil { return named }
         let names = folders.files
         let matches = names.filter {
@@ -59,6 +68,14 @@ final class InstalledManifests {
                     text, folders: folders.paths,
                     suggestion: Spelling.closest(to: text, among: names.map(\.identifier))))
         case _: throw .ambiguous(text, matches.map(\.identifier))
+        }
+    }
+
+    /// The manifest that is meant, or the one of that name that there could be.
+    func possibleName(_ text: String) throws(Failure) -> ManifestName {
+        do throws(Failure) { return try name(text) } catch {
+            guard case .manifest(.noManifest) = error else { throw error }
+            return ManifestName(text)
         }
     }
 

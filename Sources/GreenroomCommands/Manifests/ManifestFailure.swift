@@ -12,6 +12,9 @@ enum ManifestFailure: CustomStringConvertible {
     case inTheWay(String)
     case notWritable(SystemError)
     case noEditor
+    case badName(String)
+    /// The daemon is neither the system's nor the caller's own.
+    case anothersDaemon(socket: String, user: UInt32)
     case editorFailed(String, draft: String)
 
     var description: String {
@@ -31,6 +34,10 @@ enum ManifestFailure: CustomStringConvertible {
         case .inTheWay(let path): "\(path) is in the way; move it elsewhere first"
         case .notWritable(let error):
             "\(error.description); whoever owns the folder may do this: for the system's apps, root"
+        case .badName(let name): "\(name) is no name of an app; give its identifier"
+        case .anothersDaemon(let socket, let user):
+            "\(socket) is the daemon of user \(user), whose files are that user's to change; do it "
+                + "as that user"
         case .noEditor: "there is no editor; set EDITOR, or give the text with --stdin"
         case .editorFailed(let editor, let draft):
             "\(editor) failed; nothing was installed, and the text is kept in \(draft)"
@@ -39,10 +46,10 @@ enum ManifestFailure: CustomStringConvertible {
 
     var exitStatus: ExitStatus {
         switch self {
-        case .notWritable: .permission
+        case .notWritable, .anothersDaemon: .permission
         case .badManifest: .badManifest
         case .noManifest, .masked, .isTemplate, .notInstallable, .inTheWay, .noEditor,
-            .editorFailed:
+            .editorFailed, .badName:
             .failed
         }
     }

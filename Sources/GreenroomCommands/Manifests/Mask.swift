@@ -18,7 +18,7 @@ struct Mask: ManifestVerb {
         var changes = FileChanges()
         for app in apps {
             // An app that is not there yet can be masked, too.
-            let name = (try? manifests.name(app)) ?? ManifestName(app)
+            let name = try manifests.possibleName(app)
             let path = "\(manifests.own)/\(name.file)"
             let isLink = AppFolderChange.target(of: path) != nil
             guard isLink || FileStatus(path: path) == nil else { throw .manifest(.inTheWay(path)) }
@@ -46,7 +46,7 @@ struct Unmask: ManifestVerb {
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
         var changes = FileChanges()
         for app in apps {
-            let name = (try? manifests.name(app)) ?? ManifestName(app)
+            let name = try manifests.possibleName(app)
             let path = "\(manifests.own)/\(name.file)"
             guard AppFolderChange.target(of: path) == "/dev/null" else { continue }
             try InstalledManifests.change { () throws(SystemError) in

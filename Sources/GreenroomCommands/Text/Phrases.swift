@@ -37,7 +37,9 @@ enum Phrase {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    static func launch(_ kind: Control.LaunchKind?, _ reason: Control.ColdReason?) -> String {
+    static func launch(
+        _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?
+    ) -> String {
         switch (kind, reason) {
         case (nil, _): "-"
         case (let kind?, nil): kind.words
@@ -89,6 +91,10 @@ enum Phrase {
     }
 }
 
+extension Control.Word<Control.LaunchKind> {
+    var words: String { known?.words ?? rawValue }
+}
+
 extension Control.LaunchKind {
     var words: String {
         switch self {
@@ -97,6 +103,10 @@ extension Control.LaunchKind {
         case .foreground: "brought to the front"
         }
     }
+}
+
+extension Control.Word<Control.ColdReason> {
+    var words: String { known?.words ?? rawValue }
 }
 
 extension Control.ColdReason {
@@ -111,6 +121,10 @@ extension Control.ColdReason {
         case .resumeFailed: "paused one did not start"
         }
     }
+}
+
+extension Control.Word<Control.ExitReason> {
+    var words: String { known?.words ?? rawValue }
 }
 
 extension Control.ExitReason {
@@ -136,6 +150,10 @@ extension Control.ExitReason {
         case .watchdog: "killed: did not answer in time"
         }
     }
+}
+
+extension Control.Word<Control.ActivationState> {
+    var words: String { known?.words ?? rawValue }
 }
 
 extension Control.ActivationState {

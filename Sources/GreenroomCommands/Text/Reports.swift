@@ -93,7 +93,7 @@ enum Report {
         var line = appearance.styled(Phrase.timeOfDay(uSec: event.timestampUSec), .faint)
         if let app = event.app { line += "  " + app.harmless }
         if let instance = event.instance { line += " \(instance)" }
-        line += "  " + appearance.styled(event.summary, event.style)
+        line += "  " + appearance.styled(event.summary.harmless, event.style)
         return event.text.isEmpty ? line + "\n" : line + ": " + event.text.harmless + "\n"
     }
 
@@ -127,7 +127,8 @@ enum Report {
 
 extension Control.Event {
     fileprivate var summary: String {
-        switch kind {
+        guard let kind = kind.known else { return kind.rawValue }
+        return switch kind {
         case .stateChanged: "\(from?.words ?? "?") -> \(to?.words ?? "?")"
         case .launched:
             "launched: \(Phrase.launch(launchKind, coldReason))"
@@ -149,7 +150,8 @@ extension Control.Event {
     }
 
     fileprivate var style: Style? {
-        switch kind {
+        guard let kind = kind.known else { return nil }
+        return switch kind {
         case .stateChanged: to?.style
         case .launched, .appsChanged, .sceneChanged, .launchStep: nil
         case .slowStep: .notable
@@ -165,8 +167,12 @@ extension Control.Event {
     }
 }
 
+extension Control.Word<Control.ExecutionState> {
+    var style: Style? { known.flatMap(\.style) }
+}
+
 extension Control.ExecutionState {
-    var style: Style? {
+    fileprivate var style: Style? {
         switch self {
         case .active: .good
         case .suspended, .terminating: .notable
@@ -178,7 +184,8 @@ extension Control.ExecutionState {
 
 extension Control.ExitRecord {
     var style: Style? {
-        switch reason {
+        guard let reason = reason.known else { return nil }
+        return switch reason {
         case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
             .spawnFailed, .unknown, .watchdog:
             .bad

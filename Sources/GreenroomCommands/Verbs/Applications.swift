@@ -67,7 +67,7 @@ struct Open: ReasonVerb {
         }
         var call = Control.OpenCall(urls: urls.map(DocumentURL.url))
         if let app { call.app = try client.resolve(app) }
-        call.contentType = type
+        call.contentType = type ?? MediaTypes.ofAll(call.urls)
         call.isBackground = background
         return .open(call)
     }

@@ -34,7 +34,7 @@ struct Status: Verb {
         var reply = try client.call(.status(target))
         guard case .status(var instances) = reply else { return 1 }
         if !state.isEmpty {
-            let wanted = Set(state.map(\.state))
+            let wanted = Set(state.map { Control.Word.known($0.state) })
             instances.removeAll { !wanted.contains($0.state) }
             reply = .status(instances)
         }

@@ -28,6 +28,9 @@ extension Control {
         public var contentType: String?
         public var sourceApplication: String?
         public var isBackground = false
+        /// For the app, from whoever opens: options of each URL (UIScene.OpenURLOptions).
+        public var annotation: String?
+        public var eventAttribution: String?
         public init(urls: [String]) { self.urls = urls }
 
         /// URLs of one call: more than a person selects, and they fit a message to the app.
@@ -72,7 +75,10 @@ extension Control.ApplicationCall {
         let parameters = Parameters(call)
         switch method {
         case "Open":
-            try parameters.allow(["urls", "app", "contentType", "sourceApplication", "background"])
+            try parameters.allow([
+                "urls", "app", "contentType", "sourceApplication", "background", "annotation",
+                "eventAttribution",
+            ])
             var open = Control.OpenCall(urls: try parameters["urls"].texts())
             guard 1...Control.OpenCall.urlLimit ~= open.urls.count else {
                 throw .invalidParameter("urls")
@@ -81,6 +87,8 @@ extension Control.ApplicationCall {
             open.contentType = try parameters["contentType"].optionalText()
             open.sourceApplication = try parameters["sourceApplication"].optionalText()
             open.isBackground = try parameters["background"].optionalBool()
+            open.annotation = try parameters["annotation"].optionalText()
+            open.eventAttribution = try parameters["eventAttribution"].optionalText()
             self = .open(open)
         case "PerformAction":
             try parameters.allow(["app", "action", "background"])
@@ -130,6 +138,8 @@ extension Control.ApplicationCall {
             writer.member("contentType", ifPresent: open.contentType)
             writer.member("sourceApplication", ifPresent: open.sourceApplication)
             if open.isBackground { writer.member("background", true) }
+            writer.member("annotation", ifPresent: open.annotation)
+            writer.member("eventAttribution", ifPresent: open.eventAttribution)
         case .performAction(let app, let action, let isBackground):
             writer.member("app", app)
             writer.member("action", action)

@@ -340,7 +340,10 @@ extension Control {
           # The MIME type of all of them, where it is known.
           contentType: ?string,
           sourceApplication: ?string,
-          background: ?bool
+          background: ?bool,
+          # For the app; the second only if its manifest declares EventAttribution=.
+          annotation: ?string,
+          eventAttribution: ?string
         ) -> (
           app: string,
           instance: int,

@@ -36,6 +36,11 @@ private func seconds(roundingUp microseconds: Int64) -> Int64 {
     return rest > 0 ? seconds + 1 : seconds
 }
 
+extension Control.Word<Control.ExecutionState> {
+    /// For people.
+    public var words: String { known?.words ?? rawValue }
+}
+
 extension Control.ExecutionState {
     /// For people.
     public var words: String {

@@ -7,7 +7,8 @@ public enum ControlError: CallError, Hashable, Sendable {
     case notRunning(Control.Target)
     case noSuchLaunch(String)
     case illegalTransition(
-        instance: UInt64, from: Control.ExecutionState, to: Control.ExecutionState)
+        instance: UInt64, from: Control.Word<Control.ExecutionState>,
+        to: Control.Word<Control.ExecutionState>)
     /// It was to be prewarmed and cannot be.
     case ineligible(app: String)
     case refused(code: String, reason: String)

@@ -7,16 +7,16 @@ extension Control {
         public var sequence: UInt64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
-        public var kind: EventKind
+        public var kind: Word<EventKind>
         public var app: String?
         public var instance: UInt64?
         /// `stateChanged`
-        public var from: ExecutionState?
-        public var to: ExecutionState?
+        public var from: Word<ExecutionState>?
+        public var to: Word<ExecutionState>?
         /// `launched`
         public var launchIdentifier: String?
-        public var launchKind: LaunchKind?
-        public var coldReason: ColdReason?
+        public var launchKind: Word<LaunchKind>?
+        public var coldReason: Word<ColdReason>?
         public var elapsedUSec: Int64?
         /// `exited`
         public var exit: ExitRecord?
@@ -28,7 +28,7 @@ extension Control {
         public var text: String
         /// `sceneChanged`, `slowStep`, `missedStep`
         public var session: String?
-        public var activation: ActivationState?
+        public var activation: Word<ActivationState>?
         /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
         public var step: String?
 
@@ -38,7 +38,7 @@ extension Control {
         ) {
             self.sequence = sequence
             self.timestampUSec = timestampUSec
-            self.kind = kind
+            self.kind = .known(kind)
             self.app = app
             self.instance = instance
             self.text = text

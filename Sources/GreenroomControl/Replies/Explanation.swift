@@ -33,8 +33,8 @@ extension Control {
     /// An app's latest launch, as `Explain` returns it.
     public struct LaunchSummary: Hashable, Sendable {
         public var instance: UInt64
-        public var kind: LaunchKind
-        public var coldReason: ColdReason?
+        public var kind: Word<LaunchKind>
+        public var coldReason: Word<ColdReason>?
         public var elapsedUSec: Int64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
@@ -43,8 +43,8 @@ extension Control {
             elapsedUSec: Int64, timestampUSec: Int64
         ) {
             self.instance = instance
-            self.kind = kind
-            self.coldReason = coldReason
+            self.kind = .known(kind)
+            self.coldReason = coldReason.map { .known($0) }
             self.elapsedUSec = elapsedUSec
             self.timestampUSec = timestampUSec
         }

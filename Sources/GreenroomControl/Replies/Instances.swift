@@ -3,11 +3,11 @@ public import Varlink
 extension Control {
     /// How an instance ended. Without status and signal nobody could see it.
     public struct ExitRecord: Hashable, Sendable {
-        public var reason: ExitReason
+        public var reason: Word<ExitReason>
         public var status: UInt8?
         public var signal: Int32?
         public var coreDumped: Bool
-        public var lastState: ExecutionState?
+        public var lastState: Word<ExecutionState>?
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
 
@@ -15,11 +15,11 @@ extension Control {
             reason: ExitReason, status: UInt8? = nil, signal: Int32? = nil,
             coreDumped: Bool = false, lastState: ExecutionState? = nil, timestampUSec: Int64 = 0
         ) {
-            self.reason = reason
+            self.reason = .known(reason)
             self.status = status
             self.signal = signal
             self.coreDumped = coreDumped
-            self.lastState = lastState
+            self.lastState = lastState.map { .known($0) }
             self.timestampUSec = timestampUSec
         }
     }
@@ -28,13 +28,13 @@ extension Control {
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
-        public var state: ExecutionState
+        public var state: Word<ExecutionState>
         /// When it entered the state: CLOCK_REALTIME in microseconds.
         public var sinceTimestampUSec: Int64
         public var processId: Int32?
         public var launchIdentifier: String?
-        public var kind: LaunchKind?
-        public var coldReason: ColdReason?
+        public var kind: Word<LaunchKind>?
+        public var coldReason: Word<ColdReason>?
         public var launchElapsedUSec: Int64?
         public var isAttached = false
         public var byteCount: UInt64?
@@ -48,7 +48,7 @@ extension Control {
         ) {
             self.instance = instance
             self.app = app
-            self.state = state
+            self.state = .known(state)
             self.sinceTimestampUSec = sinceTimestampUSec
         }
     }
@@ -63,7 +63,7 @@ extension Control {
         public var prewarmedCount: Int
         public var prewarmTarget: Int
         public var runningCount: Int
-        public var state: ExecutionState
+        public var state: Word<ExecutionState>
         /// Nil where only a desktop entry makes the app.
         public var manifestFile: String?
         public var desktop: DesktopFacts?
@@ -79,7 +79,7 @@ extension Control {
             self.prewarmedCount = prewarmedCount
             self.prewarmTarget = prewarmTarget
             self.runningCount = runningCount
-            self.state = state
+            self.state = .known(state)
         }
     }
 }

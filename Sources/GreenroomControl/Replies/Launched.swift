@@ -6,8 +6,8 @@ extension Control {
         public var instance: UInt64
         public var processId: Int32?
         public var launchIdentifier: String
-        public var kind: LaunchKind
-        public var coldReason: ColdReason?
+        public var kind: Word<LaunchKind>
+        public var coldReason: Word<ColdReason>?
         /// The launch had been made already; this is its recorded outcome.
         public var isRepeated: Bool
         /// From reading the request to the program's first instruction (or its exec).
@@ -20,8 +20,8 @@ extension Control {
             self.instance = instance
             self.processId = processId
             self.launchIdentifier = launchIdentifier
-            self.kind = kind
-            self.coldReason = coldReason
+            self.kind = .known(kind)
+            self.coldReason = coldReason.map { .known($0) }
             self.isRepeated = isRepeated
             self.elapsedUSec = elapsedUSec
         }
@@ -42,10 +42,10 @@ extension Control {
     /// What the transitions return.
     public struct Changed: Hashable, Sendable {
         public var instance: UInt64
-        public var state: ExecutionState
+        public var state: Word<ExecutionState>
         public init(instance: UInt64, state: ExecutionState) {
             self.instance = instance
-            self.state = state
+            self.state = .known(state)
         }
     }
 }

@@ -4,10 +4,10 @@ extension Control {
     /// A scene of an instance.
     public struct Scene: Hashable, Sendable {
         public var session: String
-        public var activation: ActivationState
+        public var activation: Word<ActivationState>
         public init(session: String, activation: ActivationState) {
             self.session = session
-            self.activation = activation
+            self.activation = .known(activation)
         }
     }
 

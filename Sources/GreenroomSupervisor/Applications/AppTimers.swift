@@ -2,57 +2,172 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// Launches apps in the background when their `[Timer]` says so. Time that the machine sleeps does not
-/// count (CLOCK_MONOTONIC): what came due meanwhile comes after it wakes.
+/// Launches apps in the background when their `[Timer]` says so. What comes due while the machine
+/// sleeps comes after it wakes, once.
 @LoopActor
 final class AppTimers {
     /// Launches the app; its answer is nobody's business.
     var launch: ((AppIdentifier) -> Void)?
+    private let memory: TimerMemory
+    private var timers: [AppIdentifier: AppTimer] = [:]
 
-    private struct Entry {
-        let schedule: AppManifest.Timer
-        var source: EventSource?
+    init(memory: TimerMemory) { self.memory = memory }
+
+    /// The apps as they are now. A timer that is the same goes on.
+    func update(_ apps: [(AppIdentifier, AppManifest.Timer?)], reporter: Reporter) {
+        var next: [AppIdentifier: AppTimer] = [:]
+        var fresh: [AppTimer] = []
+        for (app, schedule) in apps {
+            guard let schedule else { continue }
+            if let timer = timers[app], timer.schedule == schedule {
+                next[app] = timer
+                continue
+            }
+            let timer = AppTimer(app, schedule, memory, reporter) { [unowned self] in
+                launch?(app)
+            }
+            next[app] = timer
+            fresh.append(timer)
+        }
+        for app in timers.keys where next[app] == nil { memory.forget(app) }
+        timers = next
+        for timer in fresh { timer.start() }
     }
-    private var entries: [AppIdentifier: Entry] = [:]
+
+    /// The clock was set, or the time zone changed.
+    func reckonAnew() {
+        for timer in timers.values { timer.reckonAnew() }
+    }
+}
+
+/// The timer of one app.
+@LoopActor
+private final class AppTimer {
+    let schedule: AppManifest.Timer
+    private let app: AppIdentifier
+    private let memory: TimerMemory
+    private let reporter: Reporter
+    private let launch: () -> Void
+    /// On the clock since the boot, and on that of the wall.
+    private var spanSource: EventSource?
+    private var calendarSource: EventSource?
+    /// Later calendar times than this are still to come; microseconds since 1970 UTC.
+    private var reckonedFrom: Int64 = 0
+    private var calendarDeadline: Int64?
 
     /// Nobody waits for these: the kernel may put them together with other wake-ups.
     private static let accuracy: Duration = .milliseconds(50)
 
-    /// The apps as they are now. A timer that is the same goes on.
-    func update(_ apps: [(AppIdentifier, AppManifest.Timer?)], reporter: Reporter) {
-        var next: [AppIdentifier: Entry] = [:]
-        for (app, schedule) in apps {
-            guard let schedule else { continue }
-            if let entry = entries[app], entry.schedule == schedule {
-                next[app] = entry
-                continue
-            }
-            next[app] = Entry(schedule: schedule)
-        }
-        let fresh = next.filter { entries[$0.key]?.schedule != $0.value.schedule }.keys
-        entries = next
-        for app in fresh.sorted() {
-            let schedule = entries[app]!.schedule
-            // Without a first time, the clock starts now.
-            arm(app, after: schedule.afterActivation ?? schedule.afterLaunch, reporter)
+    init(
+        _ app: AppIdentifier, _ schedule: AppManifest.Timer, _ memory: TimerMemory,
+        _ reporter: Reporter, launch: @escaping () -> Void
+    ) {
+        self.app = app
+        self.schedule = schedule
+        self.memory = memory
+        self.reporter = reporter
+        self.launch = launch
+    }
+
+    func start() {
+        startSpans()
+        guard !schedule.calendar.isEmpty else { return }
+        let now = WallClock.nowMicroseconds
+        reckonedFrom = schedule.isPersistent ? memory.lastElapse(of: app, now: now) : now
+        armCalendar()
+    }
+
+    // MARK: Spans
+
+    /// What they were noted for: another schedule begins anew.
+    private var spans: String {
+        "\(schedule.afterActivation ?? .zero) \(schedule.afterLaunch ?? .zero)"
+    }
+
+    private func startSpans() {
+        guard let first = schedule.first else { return memory.forget(app) }
+        switch memory.deadline(of: app, schedule: spans) {
+        case .at(let deadline): arm(deadline)
+        case .over: break
+        case .unknown: arm(after: first)
         }
     }
 
-    private func arm(_ app: AppIdentifier, after delay: Duration?, _ reporter: Reporter) {
-        entries[app]?.source = nil
-        guard let delay else { return }
-        do throws(SystemdError) {
-            entries[app]?.source = try LoopActor.timer(after: delay, accuracy: Self.accuracy) {
-                [unowned self] in fire(app, reporter)
+    private func arm(after delay: Duration) {
+        let total = delay + randomDelay
+        let (span, overflow) = UInt64(max(0, total.microseconds))
+            .multipliedReportingOverflow(by: 1000)
+        let now = TimerClock.boot.nowNanoseconds
+        let deadline = overflow || span > .max - now ? .max : now + span
+        memory.note(deadline, of: app, schedule: spans)
+        arm(deadline)
+    }
+
+    private func arm(_ deadline: UInt64) {
+        arming { () throws(SystemdError) in
+            spanSource = try LoopActor.timer(on: .boot, accuracy: accuracy) { [unowned self] in
+                spanIsOver()
             }
-        } catch {
+            try spanSource?.setDeadline(nanoseconds: deadline)
+        }
+    }
+
+    private func spanIsOver() {
+        if let again = schedule.afterLaunch {
+            arm(after: again)
+        } else {
+            spanSource = nil
+            memory.note(nil, of: app, schedule: spans)
+        }
+        launch()
+    }
+
+    // MARK: Calendar
+
+    /// A time that the clock was put forward over has come; one before which it was put back comes
+    /// again.
+    func reckonAnew() {
+        guard !schedule.calendar.isEmpty else { return }
+        reckonedFrom = min(reckonedFrom, WallClock.nowMicroseconds)
+        armCalendar()
+    }
+
+    private func armCalendar() {
+        calendarSource = nil
+        calendarDeadline = schedule.calendar.compactMap {
+            $0.next(after: reckonedFrom, in: SignificantTime.zone)
+        }.min()
+        guard let calendarDeadline else { return }
+        let delayed = calendarDeadline + randomDelay.microseconds
+        arming { () throws(SystemdError) in
+            calendarSource = try LoopActor.timer(on: .realtime, accuracy: accuracy) {
+                [unowned self] in calendarElapsed()
+            }
+            try calendarSource?.setDeadline(nanoseconds: UInt64(max(0, delayed)) * 1000)
+        }
+    }
+
+    private func calendarElapsed() {
+        // Not before it was due, should the clock have been put back this very moment.
+        let now = max(WallClock.nowMicroseconds, calendarDeadline ?? 0)
+        reckonedFrom = now
+        if schedule.isPersistent { memory.noteElapse(of: app, at: now) }
+        armCalendar()
+        launch()
+    }
+
+    // MARK: Arming
+
+    private var accuracy: Duration { schedule.accuracy ?? Self.accuracy }
+
+    private var randomDelay: Duration {
+        guard let limit = schedule.randomizedDelay, limit > .zero else { return .zero }
+        return .microseconds(Int64.random(in: 0...limit.microseconds))
+    }
+
+    private func arming(_ body: () throws(SystemdError) -> Void) {
+        do throws(SystemdError) { try body() } catch {
             reporter.failed("arming the timer of \(app)", error)
         }
-    }
-
-    private func fire(_ app: AppIdentifier, _ reporter: Reporter) {
-        guard let schedule = entries[app]?.schedule else { return }
-        arm(app, after: schedule.afterLaunch, reporter)
-        launch?(app)
     }
 }

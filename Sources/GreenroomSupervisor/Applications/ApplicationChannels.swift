@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -21,20 +22,27 @@ final class ApplicationChannels {
     private static let appRequestBit: UInt64 = 1 << 62
 
     private var traces: [InstanceIdentifier: LaunchTrace] = [:]
-    private var contents: [InstanceIdentifier: AppContent] = [:]
+    private let contents: WaitingContents
+    let credentials: CredentialDirectories
     private var launches: [InstanceIdentifier: AppLaunch] = [:]
+    /// Of those in their launch sequence: whether they were told that protected data can be read.
+    private var toldAvailable: [InstanceIdentifier: Bool] = [:]
     private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
     private var nextAppRequest: UInt64 = 1
 
-    init(supervisor: Supervisor, catalog: AppCatalog) {
+    init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
         self.supervisor = supervisor
         self.catalog = catalog
+        contents = WaitingContents(runtimeDirectory: runtimeDirectory)
+        credentials = CredentialDirectories(runtimeDirectory: runtimeDirectory)
     }
 
     func forget(_ instance: InstanceIdentifier) {
         traces[instance] = nil
-        contents[instance] = nil
+        contents.forget(instance)
+        credentials.remove(instance)
         launches[instance] = nil
+        toldAvailable[instance] = nil
     }
 
     // MARK: Launching
@@ -44,7 +52,7 @@ final class ApplicationChannels {
         _ instance: InstanceIdentifier, of app: InstalledApp, _ context: LaunchContext
     ) -> AppLaunch {
         let inBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
-        var launch = plainLaunch(of: app, inBackground: inBackground)
+        var launch = plainLaunch(instance, of: app, inBackground: inBackground)
         launch.reason = context.reason
         launch.requestInstant = context.requestedAt.nanoseconds
         var trace = LaunchTrace(requestedAt: context.requestedAt)
@@ -55,20 +63,38 @@ final class ApplicationChannels {
         if app.description.scenes == .unsupported {
             launch.content = context.content
         } else if !context.content.isEmpty {
-            contents[instance] = context.content
+            contents.set(context.content, for: instance, isKept: inBackground)
         }
         return launch
     }
 
-    private func plainLaunch(of app: InstalledApp, inBackground: Bool) -> AppLaunch {
+    private func plainLaunch(
+        _ instance: InstanceIdentifier, of app: InstalledApp, inBackground: Bool
+    ) -> AppLaunch {
         var flags: AppLaunch.Flags = inBackground ? [] : [.foreground]
         if app.description.scenes != .unsupported { flags.insert(.scenes) }
-        if supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user) {
-            flags.insert(.protectedDataAvailable)
-        }
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        if isAvailable { flags.insert(.protectedDataAvailable) }
+        toldAvailable[instance] = isAvailable
+        if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
         return AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
+    }
+
+    /// Of a paused app: just before its GO.
+    func sendLaunch(
+        to instance: Instance, of app: InstalledApp, _ context: LaunchContext
+    ) throws {
+        guard let channel = instance.channel else { return }
+        let launch = launch(instance.identifier, of: app, context)
+        let directory =
+            launch.flags.contains(.credentials)
+            ? credentials.directory(of: instance.identifier) : nil
+        _ = try channel.send(
+            try DaemonMessage.event(.launch(launch)).encoded().datagram,
+            descriptors: directory.map { [$0.rawValue] } ?? [])
+        withExtendedLifetime(directory) {}
     }
 
     /// A cold launch waits for its process.
@@ -85,20 +111,72 @@ final class ApplicationChannels {
         else { return }
         let launch =
             launches.removeValue(forKey: instance.identifier)
-            ?? plainLaunch(of: app, inBackground: record.inBackground)
+            ?? plainLaunch(
+                instance.identifier, of: app, inBackground: record.inBackground)
         send(.launch(launch), to: instance.identifier)
+    }
+
+    // MARK: Credentials
+
+    /// Before a launch: not while its user's session is locked.
+    func provideCredentials(
+        to instance: InstanceIdentifier, of app: InstalledApp
+    ) throws(SystemError) {
+        guard !app.credentials.isEmpty,
+            supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        else { return }
+        try credentials.make(for: instance, of: app)
+    }
+
+    /// It was launched while the session was locked.
+    private func handOver(to instance: InstanceIdentifier) {
+        guard let name = supervisor.instances[instance]?.app, let app = catalog[name],
+            !app.credentials.isEmpty, !credentials.has(instance)
+        else { return }
+        do throws(SystemError) {
+            try provideCredentials(to: instance, of: app)
+            if app.kind == .applicationKit {
+                send(.credentials(cookie: freeCookie()), to: instance)
+            }
+        } catch {
+            supervisor.reporter.say(.error, "the credentials of \(name): \(error)")
+        }
+    }
+
+    /// The session was locked or unlocked while it launched and was told nothing.
+    private func tellLockChange(to instance: Instance) {
+        guard let told = toldAvailable.removeValue(forKey: instance.identifier),
+            let owner = catalog.owner(of: instance.app)
+        else { return }
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: owner.user)
+        guard told != isAvailable else { return }
+        notify(
+            instance.identifier,
+            isAvailable ? .protectedDataDidBecomeAvailable : .protectedDataWillBecomeUnavailable)
+    }
+
+    /// Programs find their directory where they were told that it would be.
+    func becameUnlocked(_ user: UInt32) {
+        for app in catalog.unsortedApps
+        where app.kind == .program && !app.credentials.isEmpty && app.account.user == user {
+            for record in supervisor.lifecycle.instances(of: app.identifier)
+            where record.launchedAt != nil && record.state != .notRunning {
+                handOver(to: record.instance)
+            }
+        }
     }
 
     // MARK: Telling
 
     func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
         guard let app = supervisor.instances[instance]?.app else { return }
+        letHear(instance)
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
             var connection = SceneConnection(session: session, cookie: pending.cookie)
             connection.isForForeground = pending.step == .connect
             connection.configuration = catalog[app]?.sceneConfiguration
-            connection.content = contents.removeValue(forKey: instance) ?? AppContent()
+            connection.content = contents.take(instance)
             return send(.connectScene(connection), to: instance)
         }
         if pending.scene == .application {
@@ -108,6 +186,15 @@ final class ApplicationChannels {
             guard let transition = AppEvent.SceneTransition(pending.step) else { return }
             send(.scene(transition, session: session, cookie: pending.cookie), to: instance)
         }
+    }
+
+    /// Its terminal's ^Z has stopped it, and it could not answer: it goes on until the freezer has it.
+    private func letHear(_ instance: InstanceIdentifier) {
+        guard supervisor.lifecycle.instance(instance)?.isAttached == true,
+            let pid = supervisor.instances.pid(of: instance),
+            ProcessTable.entry(of: pid)?.isStopped == true
+        else { return }
+        _ = supervisor.instances.signal(SIGCONT, to: instance)
     }
 
     func notify(_ instance: InstanceIdentifier, _ notice: Notice) {
@@ -120,6 +207,7 @@ final class ApplicationChannels {
         case .protectedDataWillBecomeUnavailable:
             send(.lifecycle(.protectedDataWillBecomeUnavailable, cookie: cookie), to: instance)
         case .protectedDataDidBecomeAvailable:
+            handOver(to: instance)
             send(.lifecycle(.protectedDataDidBecomeAvailable, cookie: cookie), to: instance)
         case .discardedSessions(let sessions):
             send(.discardScenes(sessions.map(\.description), cookie: cookie), to: instance)
@@ -136,7 +224,8 @@ final class ApplicationChannels {
         let record = supervisor.lifecycle.instance(instance)
         let scene = record?.conversation?.scenes.last { $0.isConnected }
         if catalog[app]?.description.scenes != .unsupported, scene == nil {
-            contents[instance] = context.content
+            contents.set(
+                context.content, for: instance, isKept: record?.inBackground ?? false)
             return
         }
         let session = scene.flatMap { $0.scene == .application ? nil : $0.scene.description }
@@ -166,11 +255,17 @@ final class ApplicationChannels {
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
     private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
-        guard let channel = supervisor.instances[identifier]?.channel else { return }
+        guard let instance = supervisor.instances[identifier], let channel = instance.channel
+        else { return }
         do {
-            _ = try channel.send(try DaemonMessage.event(event).encoded().datagram)
+            let directory = event.carriesCredentials ? credentials.directory(of: identifier) : nil
+            _ = try channel.send(
+                try DaemonMessage.event(event).encoded().datagram,
+                descriptors: directory.map { [$0.rawValue] } ?? [])
+            withExtendedLifetime(directory) {}
         } catch {
-            supervisor.reporter.say(.warning, "telling instance \(identifier): \(error)")
+            supervisor.reporter.say(
+                .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)
         }
     }
 
@@ -179,7 +274,9 @@ final class ApplicationChannels {
     func received(_ report: AppReport, from instance: Instance) {
         let identifier = instance.identifier
         switch report {
-        case .acknowledged(Self.launchCookie, _): supervisor.handle(.becameReady(identifier))
+        case .acknowledged(Self.launchCookie, _):
+            tellLockChange(to: instance)
+            supervisor.handle(.becameReady(identifier))
         case .acknowledged(let cookie, _):
             guard cookie & Self.freeCookieBit == 0 else { return }
             supervisor.handle(.acknowledged(identifier, cookie: cookie))
@@ -215,7 +312,8 @@ final class ApplicationChannels {
         supervisor.reporter.say(
             .warning,
             "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
-                + "move long work off it, or into afterLaunch")
+                + "move long work off it, or into afterLaunch", of: instance.app,
+            instance.identifier)
     }
 
     // MARK: What apps ask for
@@ -232,7 +330,7 @@ final class ApplicationChannels {
         let request: SceneRequest
         switch wish {
         case .activate(nil, let content):
-            contents[instance.identifier] = content.isEmpty ? nil : content
+            contents.set(content, for: instance.identifier, isKept: false)
             request = .activate(nil)
         case .activate(let session?, _):
             guard let scene = SceneIdentifier(session: session) else { return refuse() }
@@ -281,5 +379,15 @@ final class ApplicationChannels {
         _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
     ) {
         send(.answer(request: cookie, answer), to: instance)
+    }
+}
+
+extension AppEvent {
+    fileprivate var carriesCredentials: Bool {
+        switch self {
+        case .launch(let launch): launch.flags.contains(.credentials)
+        case .credentials: true
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer: false
+        }
     }
 }

@@ -80,7 +80,7 @@ final class AppCatalog {
             instance: outcome.instance.rawValue, kind: Control.LaunchKind(outcome.kind),
             elapsedUSec: elapsedMicroseconds,
             timestampUSec: WallClock.microseconds(at: now))
-        summary.coldReason = outcome.coldReason.map(Control.ColdReason.init)
+        summary.coldReason = outcome.coldReason.map { .known(.init($0)) }
         lastLaunches[app] = summary
     }
 

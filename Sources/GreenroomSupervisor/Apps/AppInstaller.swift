@@ -61,15 +61,21 @@ final class AppInstaller {
     }
 
     /// Installs an instance of a template (`name@x`), which there is no file of.
+    /// - Parameter mayBe: whether there may be one of this owner: it listens and is prewarmed at once.
     /// - Returns: nil if there is no template for the name, or none that works: the journal says why.
-    func instantiate(_ identifier: String) throws(ControlError) -> InstalledApp? {
+    func instantiate(
+        _ identifier: String, _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> InstalledApp? {
         let name = ManifestName(identifier)
         guard name.isInstance, name.identifier == identifier else { return nil }
         forgetUnused()
         guard catalog.onDemandCount < Self.onDemandLimit else {
             throw .limitExceeded(what: "instances of templates", limit: Self.onDemandLimit)
         }
-        guard let app = loader.instantiate(name, reporter: reporter) else { return nil }
+        guard let (app, program) = loader.instantiate(name, reporter: reporter),
+            try mayBe(app.account)
+        else { return nil }
+        loader.keep(program, of: app)
         catalog.add(app)
         staleness.watchPrograms(loader.programFiles)
         for fault in install(app) { reporter.say(.error, fault.message) }

@@ -141,8 +141,15 @@ final class AppLoader {
         return result
     }
 
+    /// For an app that is installed: what was found out about its program.
+    func keep(_ program: ExecutableFacts?, of app: InstalledApp) {
+        programs[app.arguments[0]] = program
+    }
+
     /// The app that a template makes for an instance's name; nil if there is no such template.
-    func instantiate(_ name: ManifestName, reporter: Reporter) -> InstalledApp? {
+    func instantiate(
+        _ name: ManifestName, reporter: Reporter
+    ) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
@@ -157,8 +164,7 @@ final class AppLoader {
             app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
-            programs[app.arguments[0]] = shared.programs[app.arguments[0]]
-            return app
+            return (app, shared.programs[app.arguments[0]])
         } catch {
             report(error, of: manifest, reporter, &result)
             return nil
@@ -200,7 +206,7 @@ final class AppLoader {
         _ failure: LoadFailure, of manifest: AppManifest, _ reporter: Reporter,
         _ result: inout Result
     ) {
-        reporter.say(.error, "\(manifest.file): \(failure.message)")
+        reporter.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
         result.faults.append(
             .init(file: manifest.file, line: 0, column: 0, message: failure.message))
         if let program = manifest.command.first, program.hasPrefix("/") {
@@ -277,7 +283,7 @@ final class AppLoader {
     private func digestOfWorld(_ apps: [InstalledApp], _ shared: Shared) -> UInt64 {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
-            "\(user) \(unsafe access("/run/user/\(user)", F_OK) == 0)"
+            "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
         }
         return PoolEnvironment.digest(
             files + sessions + ["\(shared.hasShim)"] + (shared.terminal ?? []))
@@ -442,7 +448,9 @@ final class AppLoader {
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
             noNewPrivileges: manifest.sandbox.noNewPrivileges,
-            confinement: sandbox?.confinement, cgroupSettings: cgroupSettings(of: manifest),
+            confinement: sandbox?.confinement,
+            callForbiddenOnTerminal: sandbox?.callForbiddenOnTerminal,
+            cgroupSettings: cgroupSettings(of: manifest),
             confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
             ineligibility: ineligibility, isPrewarmingWanted: isWanted,
@@ -455,6 +463,8 @@ final class AppLoader {
         // the next supervisor, which knows no former app to count from: hence a digest.
         app.application = manifest.application
         app.timer = manifest.timer
+        app.path = manifest.path
+        app.credentials = manifest.credentials
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         app.description.generation = app.generation
@@ -567,6 +577,7 @@ final class AppLoader {
             dependencies: manifest.dependencies.map(Dependencies.init),
             hasSockets: manifest.socket != nil)
         description.user = account.user
+        description.session = Self.group(ofUser: account.user)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

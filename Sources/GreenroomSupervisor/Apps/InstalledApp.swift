@@ -51,6 +51,8 @@ struct InstalledApp: Sendable {
     var noNewPrivileges: Bool
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement?
+    /// Its filter's, without which a paused instance cannot take a terminal.
+    var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
     var cgroupSettings: [SpawnSpecification.CgroupSetting]
     /// The keys of [Sandbox] and [Resources] that are set, for people.
@@ -80,6 +82,8 @@ struct InstalledApp: Sendable {
     /// What an SDK app may be asked for, and shows.
     var application = AppManifest.Application()
     var timer: AppManifest.Timer?
+    var path: AppManifest.PathTriggers?
+    var credentials: [AppManifest.Credential] = []
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }

@@ -17,6 +17,28 @@ enum SessionEnvironment {
         "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
     ]
 
+    /// What a user who is logged in, or lingers, has below /run/user (pam_systemd(8)).
+    struct Surroundings: Hashable, Sendable {
+        let variables: [String: String]
+
+        init(ofUser user: uid_t) {
+            let directory = "/run/user/\(user)"
+            var found: [String: String] = [:]
+            if Self.isOwn(directory, S_IFDIR, user) { found["XDG_RUNTIME_DIR"] = directory }
+            let bus = directory + "/bus"
+            if !found.isEmpty, Self.isOwn(bus, S_IFSOCK, user) {
+                found["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=" + bus
+            }
+            variables = found
+        }
+
+        private static func isOwn(_ path: String, _ kind: mode_t, _ user: uid_t) -> Bool {
+            var status = stat()
+            return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == kind
+                && status.st_uid == user
+        }
+    }
+
     /// - Parameters:
     ///   - daemon: the daemon's own environment.
     ///   - isSameUser: the app runs as the daemon's user, whose session it shares.
@@ -43,8 +65,9 @@ enum SessionEnvironment {
         set("USER", account.name)
         set("LOGNAME", account.name)
         set("SHELL", account.shell)
-        let runtime = "/run/user/\(account.user)"
-        if !isSameUser, unsafe access(runtime, F_OK) == 0 { set("XDG_RUNTIME_DIR", runtime) }
+        if !isSameUser {
+            for (name, value) in Surroundings(ofUser: account.user).variables { set(name, value) }
+        }
         for entry in additions {
             guard let equals = entry.firstIndex(of: "=") else { continue }
             set(String(entry[..<equals]), String(entry[entry.index(after: equals)...]))

@@ -9,7 +9,7 @@ extension ControlHandler {
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
         var found = catalog[AppIdentifier(name)]
-        if found == nil { found = try made(name, verb) }
+        if found == nil { found = try made(name, verb, peer) }
         guard let app = found, mayDo(.observe, owner: app.account, peer) else {
             throw noSuchApp(name, peer)
         }
@@ -18,8 +18,15 @@ extension ControlHandler {
     }
 
     /// An instance of a template comes to be when something is to be done with it.
-    private func made(_ name: String, _ verb: Access.Verb) throws(ControlError) -> InstalledApp? {
-        verb == .control ? try installer.instantiate(name) : nil
+    private func made(
+        _ name: String, _ verb: Access.Verb, _ peer: Peer
+    ) throws(ControlError) -> InstalledApp? {
+        guard verb == .control else { return nil }
+        return try installer.instantiate(name) { owner throws(ControlError) in
+            guard mayDo(.observe, owner: owner, peer) else { return false }
+            try require(verb, owner: owner, peer)
+            return true
+        }
     }
 
     func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {

@@ -75,8 +75,8 @@ extension ControlHandler {
         case .notRunning(let target): .notRunning(Control.Target(target))
         case .illegalTransition(let instance, let from, let transition):
             .illegalTransition(
-                instance: instance.rawValue, from: Control.ExecutionState(from),
-                to: transition.destination)
+                instance: instance.rawValue, from: .known(.init(from)),
+                to: .known(transition.destination))
         case .ineligible(let app): .ineligible(app: app.rawValue)
         case .backOff(let app, let until):
             .backOff(

@@ -133,6 +133,8 @@ extension ControlHandler {
         content.urls = call.urls.map {
             var url = AppContent.OpenURL($0)
             url.sourceApplication = call.sourceApplication
+            url.annotation = call.annotation
+            url.eventAttribution = call.eventAttribution
             return url
         }
         let candidates = handlers { mayDo(.control, owner: $0.account, connection.peer) }
@@ -221,6 +223,8 @@ extension ControlHandler {
     }
 
     func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
+
+    func launchForPath(_ identifier: AppIdentifier) { launchForSystem(identifier, .path) }
 
     /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
     /// is tried again with the next event.

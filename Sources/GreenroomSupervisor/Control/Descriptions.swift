@@ -67,8 +67,8 @@ extension ControlHandler {
             sinceTimestampUSec: WallClock.microseconds(at: record.since))
         status.processId = supervisor.instances.pid(of: record.instance)
         status.launchIdentifier = record.launchIdentifier?.rawValue
-        status.kind = record.launchKind.map(Control.LaunchKind.init)
-        status.coldReason = record.coldReason.map(Control.ColdReason.init)
+        status.kind = record.launchKind.map { .known(.init($0)) }
+        status.coldReason = record.coldReason.map { .known(.init($0)) }
         status.isAttached = record.isAttached
         let restarts = supervisor.lifecycle.app(record.app)?.restartCount ?? 0
         status.restartCount = restarts > 0 ? Int64(restarts) : nil
@@ -174,7 +174,7 @@ extension Control.ExitRecord {
         self.init(
             reason: Control.ExitReason(record.endReason ?? .unknown),
             timestampUSec: WallClock.microseconds(at: record.endedAt ?? record.since))
-        lastState = record.lastState.map(Control.ExecutionState.init)
+        lastState = record.lastState.map { .known(.init($0)) }
         switch record.exitStatus {
         case .exited(let status)?: self.status = status
         case .signaled(let signal, let coreDumped)?:

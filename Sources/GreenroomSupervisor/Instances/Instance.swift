@@ -1,6 +1,7 @@
 internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomSpawner
 internal import Systemd
 
 /// The shell's half of an instance: the descriptors by which it is watched and acted on.
@@ -87,6 +88,11 @@ final class Instance {
 
     /// It is told to go: an answer that is still on its way says nothing any more.
     func forgetPong() { pongCookie = nil }
+
+    /// The process still has its end of a channel, which the spawner puts at this number.
+    var holdsChannel: Bool {
+        unsafe access("/proc/\(pid)/fd/\(SpawnSpecification.channelNumber)", F_OK) == 0
+    }
 
     func closeChannel() {
         channelSource = nil

@@ -36,12 +36,19 @@ final class InstanceTable {
     func instance(ofProcess pid: Int32) -> Instance? {
         if let main = table.values.first(where: { $0.pid == pid }) { return main }
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/cgroup"),
-            let path = CgroupLocation.path(in: text)
+            let path = CgroupLocation.path(in: text), let slash = path.lastIndex(of: "/"),
+            // By its whole path: anybody may give a cgroup of his own that last name.
+            let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
+        // A user can name a cgroup of their own as they like: it must be the same directory.
         return table.values.first { instance in
             instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
+                && instance.cgroup?.isAt(path) ?? false
         }
     }
+
+    /// Where the instances' cgroups are, beginning with the mount point.
+    private var cgroupsPath: String? { try? cgroups?.directory.path() }
 
     // MARK: Coming and going
 
@@ -50,7 +57,10 @@ final class InstanceTable {
         let identifier = InstanceIdentifier(record.instance)
         let cgroup = record.cgroupName.flatMap { try? cgroups?.child($0) }
         let instance = Instance(
-            identifier: identifier, app: AppIdentifier(record.app), pid: record.pid,
+            identifier: identifier,
+            // A name read from a cgroup is not the whole truth.
+            app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(record.app),
+            pid: record.pid,
             process: record.process, cgroup: cgroup, cgroupName: record.cgroupName,
             channel: record.channel)
         instance.cgroupParent = cgroup == nil ? nil : cgroups
@@ -77,8 +87,8 @@ final class InstanceTable {
         where orphans[instance.identifier] == nil && !kept.contains(instance.identifier) {
             let identifier = instance.identifier
             do throws(SystemdError) {
-                orphans[identifier] = try Orphan(instance) { [unowned self] in
-                    supervisor.handle(.exited(identifier, .unknown))
+                orphans[identifier] = try Orphan(instance) { [unowned self] status in
+                    supervisor.handle(.exited(identifier, ExitStatus(status)))
                     supervisor.handle(.emptied(identifier))
                 }
             } catch {
@@ -87,17 +97,23 @@ final class InstanceTable {
         }
     }
 
-    /// An instance that nobody reported may run all the same: its spawner may have died between
+    /// An instance that nobody reported may have run all the same: its spawner may have died between
     /// making it and saying so. Its cgroup was made before, under a name that we know.
-    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) {
+    ///
+    /// - Returns: true if there was one.
+    @discardableResult
+    func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
+        var mayHaveRun = false
         let name = SpawnSpecification.cgroupName(
             app: app.rawValue, instance: identifier.rawValue)
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
             guard let cgroup = try? parent.child(name) else { continue }
+            mayHaveRun = true
             try? cgroup.kill()
             // Not yet empty, it stays as litter.
             _ = try? parent.removeChild(name)
         }
+        return mayHaveRun
     }
 
     // MARK: Acts

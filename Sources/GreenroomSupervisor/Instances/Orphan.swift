@@ -2,13 +2,15 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// An instance whose spawner died. Only its pidfd tells of its end, nothing tells its status, and
-/// where it has no cgroup its processes are reached by their process group (the spawner made each
+/// An instance whose spawner died. Only its pidfd tells of its end, and of its status where the
+/// kernel does (6.15) and its new parent waits for it; where it has no cgroup its processes are reached by their process group (the spawner made each
 /// the leader of a session).
 @LoopActor
 final class Orphan {
     private let instance: Instance
-    private let onEnd: () -> Void
+    private let onEnd: (TerminationStatus) -> Void
+    /// Times left to look for its status.
+    private var patience = 12
     private var source: EventSource?
     private var timer: EventSource?
     private var delay: Duration = .milliseconds(1)
@@ -16,7 +18,9 @@ final class Orphan {
     private static let slowest: Duration = .milliseconds(500)
 
     /// - Parameter onEnd: called once, when no process of it is left.
-    init(_ instance: Instance, onEnd: @escaping () -> Void) throws(SystemdError) {
+    init(
+        _ instance: Instance, onEnd: @escaping (TerminationStatus) -> Void
+    ) throws(SystemdError) {
         self.instance = instance
         self.onEnd = onEnd
         source = try LoopActor.io(instance.process.descriptor.rawValue, .readable) {
@@ -43,8 +47,20 @@ final class Orphan {
 
     private func look() {
         try? instance.cgroup?.kill()
-        guard (try? instance.cgroup?.isPopulated()) ?? false else { return onEnd() }
+        let isPopulated = (try? instance.cgroup?.isPopulated()) ?? false
+        if !isPopulated, let status { return onEnd(status) }
         delay = min(delay * 2, Self.slowest)
         try? timer?.setDeadline(after: delay)
+    }
+
+    /// Nil while it may still become known: a parent that has other work reaps later.
+    private var status: TerminationStatus? {
+        switch instance.process.exit {
+        case .known(let status): return status
+        case .untold: return .unknown
+        case .pending:
+            patience -= 1
+            return patience > 0 ? nil : .unknown
+        }
     }
 }

@@ -69,6 +69,11 @@ struct DesktopLaunch {
                 throw .refused(
                     code: "too_many_files",
                     reason: "\(app.identifier) opens one file at a time; launch it once for each")
+            case .insideText:
+                throw .refused(
+                    code: "files_in_text",
+                    reason: "the Exec= of \(app.identifier)'s desktop entry puts file names into "
+                        + "a text, where one could become a command; it opens no files")
             case .notLocal(let url):
                 throw .refused(
                     code: "not_local",

@@ -74,6 +74,9 @@ final class Launcher {
     private func context(of request: RequestIdentifier, for app: InstalledApp) -> LaunchContext? {
         guard request == .automatic else { return contexts[request] }
         var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
+            context.reason = .socket
+        }
         addNotifySocket(to: &context, of: app)
         return context
     }
@@ -125,6 +128,13 @@ final class Launcher {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel,
             let app = catalog[instance.app], let context = context(of: request, for: app)
         else { return supervisor.handle(.channelLost(identifier)) }
+        if context.takesTerminal, let call = app.callForbiddenOnTerminal {
+            supervisor.reporter.say(
+                .notice,
+                "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "
+                    + "which a paused instance needs to take a terminal")
+            return supervisor.handle(.channelLost(identifier))
+        }
         instance.forgetPong()
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
         // Before the order to go: main may look at its score at once, and must see what a cold launch
@@ -132,10 +142,11 @@ final class Launcher {
         let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
         instance.apply(isInBackground ? .background : .foreground)
         do {
+            if !app.credentials.isEmpty {
+                try supervisor.applications.provideCredentials(to: identifier, of: app)
+            }
             if app.kind == .applicationKit {
-                let launch = supervisor.applications.launch(identifier, of: app, context)
-                let message = try DaemonMessage.event(.launch(launch)).encoded()
-                _ = try channel.send(message.datagram)
+                try supervisor.applications.sendLaunch(to: instance, of: app, context)
             }
             // Ours, or how the instance would find it.
             let directory = try context.workingDirectory.map {
@@ -146,7 +157,8 @@ final class Launcher {
             withExtendedLifetime((strings, directory)) {}
             if sent == nil { supervisor.handle(.channelLost(identifier)) }
         } catch {
-            supervisor.reporter.say(.warning, "resuming \(instance.app): \(error)")
+            supervisor.reporter.say(
+                .warning, "resuming \(instance.app): \(error)", of: instance.app, identifier)
             supervisor.handle(.channelLost(identifier))
         }
     }
@@ -170,13 +182,14 @@ final class Launcher {
             instance.argumentPrefix.count > app.wordsBeforePause.count
             ? instance.argumentPrefix + context.arguments.dropFirst(app.wordsBeforePause.count)
             : context.arguments
+        let own = ownEnvironment(context, app, instance.identifier)
         let environment =
             if app.description.hasSockets {
                 try StringList(
                     supervisor.sockets.environment(
-                        context.environment ?? app.environment, of: app.identifier,
+                        own ?? app.environment, of: app.identifier,
                         pid: instance.pid))
-            } else if let own = context.environment {
+            } else if let own {
                 try StringList(own)
             } else {
                 app.encodedEnvironment
@@ -197,9 +210,19 @@ final class Launcher {
         return (encoded.datagram, descriptors + [strings.rawValue], strings)
     }
 
+    /// Another than the app's, which is encoded already. (The SDK gets a descriptor instead.)
+    private func ownEnvironment(
+        _ context: LaunchContext, _ app: InstalledApp, _ instance: InstanceIdentifier
+    ) -> [String]? {
+        guard !app.credentials.isEmpty, app.kind == .program else { return context.environment }
+        return supervisor.applications.credentials.environment(
+            context.environment ?? app.environment, of: instance)
+    }
+
     private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
         var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
-        if context.takesTerminal { flags.formUnion([.newSession, .controllingTerminal]) }
+        // It leads a session of its own since it was spawned.
+        if context.takesTerminal { flags.insert(.controllingTerminal) }
         return flags
     }
 
@@ -260,12 +283,19 @@ final class Launcher {
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
+        do throws(SystemError) {
+            try supervisor.applications.provideCredentials(to: instance, of: app)
+        } catch {
+            supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
+            return fail(instance, "handing over the credentials", error.code)
+        }
+        let own = ownEnvironment(context, app, instance)
         let environment =
             if app.description.hasSockets {
                 StringBlock(
                     supervisor.sockets.environment(
-                        context.environment ?? app.environment, of: app.identifier, pid: nil))
-            } else if let own = context.environment {
+                        own ?? app.environment, of: app.identifier, pid: nil))
+            } else if let own {
                 StringBlock(own)
             } else {
                 StringBlock(

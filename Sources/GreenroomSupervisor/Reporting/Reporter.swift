@@ -29,11 +29,10 @@ final class Reporter {
         switch record {
         case .stateChanged(let instance, let app, let from, let to):
             journal.log(
-                .debug, "\(app) \(Control.ExecutionState(to).rawValue)",
-                ["app": app.rawValue, "instance": instance.description])
+                .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
             publish(.stateChanged, app, instance) {
-                $0.from = Control.ExecutionState(from)
-                $0.to = Control.ExecutionState(to)
+                $0.from = .known(.init(from))
+                $0.to = .known(.init(to))
             }
             scheduleStatus()
         case .launched(_, let launch, let app, let outcome):
@@ -45,14 +44,14 @@ final class Reporter {
                 ], as: .launched(Control.LaunchKind(outcome.kind)))
             publish(.launched, app, outcome.instance) {
                 $0.launchIdentifier = launch.rawValue
-                $0.launchKind = Control.LaunchKind(outcome.kind)
-                $0.coldReason = outcome.coldReason.map(Control.ColdReason.init)
+                $0.launchKind = .known(.init(outcome.kind))
+                $0.coldReason = outcome.coldReason.map { .known(.init($0)) }
             }
         case .exited(let ended): exited(ended)
         case .reclaimed(let instance, let app, let bytes, let pressure):
             journal.log(
                 .notice, "reclaimed \(bytes >> 10) KiB from \(app): memory pressure \(pressure)",
-                ["app": app.rawValue, "instance": instance.description], as: .reclaiming)
+                fields(app, instance), as: .reclaiming)
             publish(.reclaimed, app, instance) { $0.byteCount = bytes }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
@@ -79,7 +78,7 @@ final class Reporter {
         case .sceneChanged(let instance, let app, let scene, let activation):
             publish(.sceneChanged, app, instance) {
                 $0.session = scene.description
-                $0.activation = Control.ActivationState(activation)
+                $0.activation = .known(.init(activation))
             }
         case .slowStep(let instance, let app, let step, let scene):
             say(step, of: app, instance, .warning, "has not returned after half its time")
@@ -102,10 +101,23 @@ final class Reporter {
         _ step: LifecycleStep, of app: AppIdentifier, _ instance: InstanceIdentifier,
         _ level: LogLevel, _ words: String
     ) {
-        journal.log(
-            level, "\(app): \(step.name) \(words)",
-            ["app": app.rawValue, "instance": instance.description])
+        journal.log(level, "\(app): \(step.name) \(words)", fields(app, instance))
     }
+
+    /// What every line about an instance has.
+    private func fields(
+        _ app: AppIdentifier, _ instance: InstanceIdentifier
+    ) -> KeyValuePairs<String, String> {
+        guard let launch = launchIdentifier?(instance) else {
+            return ["app": app.rawValue, "instance": instance.description]
+        }
+        return [
+            "app": app.rawValue, "instance": instance.description, "launch": launch.rawValue,
+        ]
+    }
+
+    /// The launch that an instance served.
+    var launchIdentifier: ((InstanceIdentifier) -> LaunchIdentifier?)?
 
     /// A step of a launch, with its time since the request.
     func launchStep(
@@ -189,11 +201,24 @@ final class Reporter {
             [
                 "app": record?.app.rawValue ?? "",
                 "instance": record?.instance.description ?? "",
+                "launch": record?.launchIdentifier?.rawValue ?? "",
                 "stage": failure.stage, "errno": SystemError.name(of: failure.errno),
             ], as: .spawnFault)
     }
 
     func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
+
+    /// About one instance.
+    func say(
+        _ level: LogLevel, _ message: String, of app: AppIdentifier, _ instance: InstanceIdentifier
+    ) {
+        journal.log(level, message, fields(app, instance))
+    }
+
+    /// About an app, with or without a process.
+    func say(_ level: LogLevel, _ message: String, of app: String) {
+        journal.log(level, message, ["app": app])
+    }
 
     func failed(_ deed: String, _ error: any Error) {
         journal.log(.error, "\(deed): \(error)")

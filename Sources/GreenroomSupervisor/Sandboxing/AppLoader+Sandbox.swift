@@ -7,13 +7,17 @@ extension AppLoader {
     func sandbox(
         of manifest: AppManifest, _ facts: ExecutableFacts
     ) throws(LoadFailure) -> (
-        confinement: Confinement?, ineligibility: InstalledApp.Ineligibility?
+        confinement: Confinement?, ineligibility: InstalledApp.Ineligibility?,
+        callForbiddenOnTerminal: String?
     ) {
         do throws(ConfinementPlan.Failure) {
             let plan = try ConfinementPlan(manifest.sandbox)
-            guard let confinement = try plan.confinement() else { return (nil, nil) }
+            guard let confinement = try plan.confinement() else { return (nil, nil, nil) }
             let shim = manifest.kind == .applicationKit ? nil : shimPath
-            return (confinement, try plan.ineligibility(program: facts.files, shim: shim))
+            return (
+                confinement, try plan.ineligibility(program: facts.files, shim: shim),
+                plan.forbiddenOnTerminal
+            )
         } catch {
             throw LoadFailure(message: error.message)
         }

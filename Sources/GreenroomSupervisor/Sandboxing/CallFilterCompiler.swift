@@ -106,10 +106,19 @@ struct CallFilterCompiler {
         "clock_gettime", "exit_group",
     ]
 
+    /// What it calls beside them to take a terminal, and for ^Z there.
+    private static let neededForTerminal = ["ioctl", "pipe2", "clone"]
+
     /// The first of those that the filter forbids.
-    var forbiddenToPause: String? {
+    var forbiddenToPause: String? { forbidden(of: Self.neededToPause) }
+
+    /// A paused instance cannot take a terminal; the spawner gives a new one its own before the
+    /// filter is in force.
+    var forbiddenOnTerminal: String? { forbidden(of: Self.neededForTerminal) }
+
+    private func forbidden(of names: [String]) -> String? {
         guard let filter = rules.filter else { return nil }
-        return Self.neededToPause.first { name in
+        return names.first { name in
             guard let action = filter.calls[name] else { return filter.isAllowList }
             return !filter.isAllowList || action.kills || action.errorNumber != nil
         }

@@ -57,6 +57,9 @@ struct ConfinementPlan {
         return sandbox.capabilityBoundingSet == nil && set == .max ? nil : set
     }
 
+    /// The call that keeps a paused instance from taking a terminal.
+    var forbiddenOnTerminal: String? { CallFilterCompiler(sandbox).forbiddenOnTerminal }
+
     /// Why no instance can be paused, for that would run it for real or not at all.
     func ineligibility(
         program files: [InspectedFile], shim: String?

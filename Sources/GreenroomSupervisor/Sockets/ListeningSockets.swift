@@ -19,6 +19,8 @@ final class ListeningSockets {
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
+    /// Of which a connection waits for the launch that it caused.
+    private var arrivals: Set<AppIdentifier> = []
     private var readiness: [InstanceIdentifier: ListeningReadiness] = [:]
 
     private struct Held {
@@ -71,6 +73,7 @@ final class ListeningSockets {
 
     func forget(_ app: AppIdentifier) {
         ignore(app)
+        arrivals.remove(app)
         for held in table.removeValue(forKey: app) ?? [] { close(held) }
     }
 
@@ -134,8 +137,12 @@ final class ListeningSockets {
 
     private func arrived(_ app: AppIdentifier) {
         guard sources.removeValue(forKey: app) != nil else { return }
+        arrivals.insert(app)
         supervisor.handle(.connectionArrived(app))
     }
+
+    /// Whether a connection causes the launch that begins now. Asked once.
+    func takeArrival(_ app: AppIdentifier) -> Bool { arrivals.remove(app) != nil }
 
     // MARK: Ready
 

@@ -49,7 +49,7 @@ final class SpawnerEvents {
             supervisor.handle(.exited(identifier, ExitStatus(status)))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
-        case .welcome, .instance, .kept: break
+        case .welcome, .instance, .kept, .ending: break
         }
     }
 
@@ -145,7 +145,8 @@ final class SpawnerEvents {
             // What a running app did not understand is its own business.
             if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(
-                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))")
+                .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+                of: instance.app, instance.identifier)
             return lost(instance)
         }
         return true
@@ -210,6 +211,7 @@ extension ExitStatus {
         case .exited(let code): self = .exited(UInt8(truncatingIfNeeded: code))
         case .signaled(let signal, let coreDumped):
             self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
+        case .unknown: self = .unknown
         }
     }
 }

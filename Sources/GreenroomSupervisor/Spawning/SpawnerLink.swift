@@ -42,7 +42,9 @@ final class SpawnerLink {
     private var wantsWritable = false
 
     /// How long the spawner may take to start and to say hello: it works for a few milliseconds.
-    private static let patience: Int32 = 10_000
+    static let patience: Int32 = 10_000
+    /// The same while clients wait for us as well: it is tried again.
+    static let shortPatience: Int32 = 500
 
     let process: pid_t?
 
@@ -52,9 +54,10 @@ final class SpawnerLink {
     }
 
     /// Connects to the spawner of this runtime directory, starting one where there is none and
-    /// systemd does not provide it. Waits: for the start of the supervisor only.
+    /// systemd does not provide it. Waits, so long.
     static func open(
-        runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration
+        runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
+        patience: Int32 = patience
     ) throws -> (SpawnerLink, Greeting) {
         let path = runtimeDirectory + "/spawner"
         let connection: SpawnerConnection
@@ -64,17 +67,19 @@ final class SpawnerLink {
             guard error.code == ENOENT || error.isDisconnection else { throw error }
             guard mayStart else {
                 throw Unavailable(
-                    description: "\(path): nobody listens; start greenroom-apps.service")
+                    description: "\(path): nobody listens; start greenroom-spawner.service")
             }
-            try start(spawnerPath, in: runtimeDirectory)
+            try start(spawnerPath, in: runtimeDirectory, patience)
             connection = try SpawnerConnection.connect(to: path)
         }
         let link = SpawnerLink(connection)
-        return (link, try link.greet(grace: grace))
+        return (link, try link.greet(grace: grace, patience))
     }
 
     /// Starts a spawner of our own, which outlives us, and waits until it listens (sd_notify(3)).
-    private static func start(_ spawnerPath: String, in runtimeDirectory: String) throws {
+    private static func start(
+        _ spawnerPath: String, in runtimeDirectory: String, _ patience: Int32
+    ) throws {
         let address = runtimeDirectory + "/spawner-ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
         defer { unsafe unlink(address) }
@@ -111,7 +116,7 @@ final class SpawnerLink {
         }
     }
 
-    private func greet(grace: Duration) throws -> Greeting {
+    private func greet(grace: Duration, _ patience: Int32) throws -> Greeting {
         try connection.send(
             .hello(
                 stateByteCount: UInt32(RuntimeState.byteCount),
@@ -121,7 +126,7 @@ final class SpawnerLink {
         var expected = 0
         while greeting == nil || greeting!.instances.count < expected {
             var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
-            guard try PollEntry.wait(&entry, milliseconds: Self.patience) > 0 else {
+            guard try PollEntry.wait(&entry, milliseconds: patience) > 0 else {
                 throw Unavailable(description: "the spawner does not answer")
             }
             for message in try connection.receive() {
@@ -131,7 +136,8 @@ final class SpawnerLink {
                     expected = Int(welcome.instanceCount)
                 case .instance(let record): greeting?.instances.append(record)
                 case .kept(let name, let descriptor): kept[name] = descriptor
-                case .spawned, .spawnFailed, .exited, .emptied, .failed: early.append(message)
+                case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending:
+                    early.append(message)
                 }
             }
         }
@@ -197,7 +203,7 @@ final class SpawnerLink {
         switch message {
         case .spawned(let record): openOrders[record.instance] = nil
         case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed, .kept: break
+        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending: break
         }
         onMessage?(message)
     }

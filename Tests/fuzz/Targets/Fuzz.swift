@@ -11,6 +11,7 @@ let targets: [(name: String, run: Target)] = [
     ("channel-daemon", fuzzDaemonMessage), ("spawner-request", fuzzSpawnerRequest),
     ("spawner-message", fuzzSpawnerMessage), ("manifest", fuzzManifest),
     ("configuration", fuzzConfiguration), ("unit-file", fuzzUnitFile),
+    ("desktop-entry", fuzzDesktopEntry),
 ]
 
 /// What libFuzzer made up, eaten from the front.

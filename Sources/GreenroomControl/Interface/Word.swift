@@ -1,0 +1,38 @@
+extension Control {
+    /// A word of one of the interface's vocabularies, as a daemon says it: a newer one may know words
+    /// that we do not, and they are shown as they are (greenroom-protocol(7), "Compatibility").
+    public enum Word<Known: RawRepresentable<String> & Hashable & Sendable>: Hashable, Sendable {
+        case known(Known)
+        case newer(String)
+
+        public var known: Known? {
+            switch self {
+            case .known(let word): word
+            case .newer: nil
+            }
+        }
+    }
+}
+
+extension Control.Word: RawRepresentable {
+    public init(rawValue: String) {
+        self = Known(rawValue: rawValue).map { .known($0) } ?? .newer(rawValue)
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .known(let word): word.rawValue
+        case .newer(let text): text
+        }
+    }
+}
+
+// Compared with a word that we know, as if it were one of them.
+extension Control.Word {
+    public static func == (left: Self, right: Known) -> Bool { left.known == right }
+    public static func != (left: Self, right: Known) -> Bool { left.known != right }
+}
+
+public func == <Known>(left: Control.Word<Known>?, right: Known?) -> Bool {
+    left == right.map { .known($0) }
+}

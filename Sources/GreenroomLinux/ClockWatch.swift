@@ -1,0 +1,50 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// Hears when somebody sets the clock (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Its descriptor is
+/// readable then.
+public final class ClockWatch: Sendable {
+    public let descriptor: FileDescriptor
+
+    public init() throws(SystemError) {
+        descriptor = FileDescriptor(owning: try systemCall("timerfd_create") { gr_clock_watch() })
+    }
+
+    /// Whether the clock was set since the last call.
+    public func takeChange() -> Bool {
+        var count: UInt64 = 0
+        let result = unsafe Glibc.read(
+            descriptor.rawValue, &count, MemoryLayout<UInt64>.size)
+        return result < 0 && errno == ECANCELED
+    }
+}
+
+/// The time zone of the machine (tzset(3), localtime_r(3)).
+public enum LocalZone {
+    /// The file that says it: that of `TZ=:/path`, else localtime(5).
+    public static var path: String {
+        guard let text = unsafe getenv("TZ").map({ unsafe String(cString: $0) }),
+            text.hasPrefix(":/")
+        else { return "/etc/localtime" }
+        return String(text.dropFirst())
+    }
+
+    /// Reads it anew where it has changed. For programs of one thread.
+    public static func reload() {
+        if let value = unsafe getenv("TZ").map({ unsafe String(cString: $0) }) {
+            // The C library looks at the file only when the variable's text has changed.
+            unsafe setenv("TZ", "UTC", 1)
+            tzset()
+            unsafe setenv("TZ", value, 1)
+        }
+        tzset()
+    }
+
+    /// Seconds east of Greenwich, at an instant in seconds since 1970 UTC.
+    public static func offset(at instant: Int64) -> Int64 {
+        var time = time_t(instant)
+        var parts = unsafe tm()
+        guard unsafe localtime_r(&time, &parts) != nil else { return 0 }
+        return Int64(unsafe parts.tm_gmtoff)
+    }
+}

@@ -1,0 +1,58 @@
+internal import UnitFile
+
+extension AppManifest {
+    /// `[Path]`: files whose coming or changing launches an SDK app in the background
+    /// (systemd.path(5)).
+    public struct PathTriggers: Hashable, Sendable {
+        public enum Condition: String, CaseIterable, Sendable {
+            case exists = "PathExists"
+            case existsGlob = "PathExistsGlob"
+            /// Written and closed, renamed, made or removed; in a directory, any of its files too.
+            case changed = "PathChanged"
+            /// The same, and each single write.
+            case modified = "PathModified"
+            case directoryNotEmpty = "DirectoryNotEmpty"
+        }
+
+        public struct Trigger: Hashable, Sendable {
+            public var condition: Condition
+            public var path: String
+        }
+
+        public var triggers: [Trigger]
+        /// `TriggerLimitBurst=`, `TriggerLimitIntervalSec=`: more launches than that, and the paths are
+        /// left alone.
+        public var limitBurst = 5
+        public var limitInterval: Duration = .seconds(10)
+    }
+
+    /// Paths of one app.
+    static let pathLimit = 32
+
+    static func readPath(_ reader: inout SectionReader, _ kind: Kind) -> PathTriggers? {
+        let section = "Path"
+        var result = PathTriggers(triggers: [])
+        for condition in PathTriggers.Condition.allCases {
+            let paths = reader.list(section, condition.rawValue, atMost: pathLimit) {
+                (word) throws(ValueError) in try Names.path(word.text)
+            }
+            result.triggers += paths.map { .init(condition: condition, path: $0) }
+        }
+        let burst = reader.last(section, "TriggerLimitBurst") { (value) throws(ValueError) in
+            try value.integer(1...1000)
+        }
+        result.limitBurst = burst ?? result.limitBurst
+        result.limitInterval =
+            reader.last(section, "TriggerLimitIntervalSec", positiveDuration)
+            ?? result.limitInterval
+        guard reader.unit.sections.contains(where: { $0.name == section }) else { return nil }
+        guard kind == .applicationKit else {
+            reader.error(
+                reader.position(of: section),
+                "[Path] is for apps made with the SDK; set Type=application-kit in [App], or use a "
+                    + "systemd path unit that calls greenroomctl")
+            return nil
+        }
+        return result.triggers.isEmpty ? nil : result
+    }
+}

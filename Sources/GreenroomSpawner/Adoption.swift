@@ -1,0 +1,141 @@
+internal import Glibc
+internal import GreenroomLinux
+
+// What a spawner that was killed leaves to the next: processes in cgroups, and the ledger that says
+// which is which. Their parent is another now, so that only the kernel can tell how they end.
+
+extension Spawner {
+    /// Into the table, and into the ledger for the spawner after this one.
+    func enter(_ instance: Instance) {
+        instances[instance.number] = instance
+        if instance.status == nil {
+            if instance.isAdopted {
+                try? exits.watch(instance.process, key: instance.number)
+            } else {
+                numbersByPid[instance.pid] = instance.number
+            }
+        }
+        if let watch = instance.watch { numbersByWatch[watch] = instance.number }
+        let start: UInt64 =
+            switch instance.group {
+            case .cgroup: 0
+            case .session: ProcessTable.entry(of: instance.pid)?.startTicks ?? 0
+            }
+        ledger?.add(
+            Ledger.Entry(
+                number: instance.number, app: instance.app, pid: instance.pid, startTicks: start))
+    }
+
+    /// The cgroup that a dead spawner's instances are in, if it is there and ours to write.
+    static func subtree(_ left: Ledger.Contents) -> Subtree? {
+        guard let (path, isOurs) = left.subtree,
+            unsafe access(path + "/cgroup.procs", W_OK) == 0,
+            let cgroup = try? Cgroup(path: path)
+        else { return nil }
+        return .cgroup(cgroup, path: path, isOurs: isOurs)
+    }
+
+    /// Takes over what lives of the entries, and ends what lives besides them: processes that were
+    /// never reported, and those whose first process ended meanwhile.
+    func adopt(_ entries: [Ledger.Entry]) {
+        for entry in entries {
+            guard let instance = living(entry) else { continue }
+            enter(instance)
+        }
+        guard let base = subtree.cgroup else { return }
+        let kept = Set(instances.values.compactMap(\.group.cgroupName))
+        for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
+            guard let cgroup = try? base.child(name) else { continue }
+            if let instance = unreported(cgroup, name) {
+                enter(instance)
+            } else {
+                try? cgroup.kill()
+            }
+        }
+        // The cgroups of the others stay until a supervisor has looked: what it ordered and finds one
+        // of may have run.
+        strays = true
+    }
+
+    /// Cloned into its cgroup by one that did not live to write it down. Its number stands in the
+    /// cgroup's name, and of its processes the first leads a session.
+    private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
+        guard let dash = name.lastIndex(of: "-"),
+            let number = UInt64(name[name.index(after: dash)...]),
+            instances[number] == nil,
+            let leader = (try? cgroup.processes())?.first(where: {
+                ProcessTable.entry(of: $0)?.session == $0
+            })
+        else { return nil }
+        return living(
+            Ledger.Entry(
+                number: number, app: String(name[..<dash].dropFirst("app-".count)), pid: leader,
+                startTicks: 0))
+    }
+
+    /// Those of instances that nobody knows any more.
+    func removeStrays() {
+        strays = false
+        let kept = Set(instances.values.compactMap(\.group.cgroupName))
+        for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
+            _ = try? subtree.cgroup?.removeChild(name)
+        }
+    }
+
+    private func living(_ entry: Ledger.Entry) -> Instance? {
+        // First the descriptor, then the proof: from here on the number can mean nobody else.
+        guard let process = try? ProcessDescriptor(pid: entry.pid), let group = group(of: entry)
+        else { return nil }
+        var instance = Instance(
+            number: entry.number, app: entry.app, pid: entry.pid, process: process, channel: nil,
+            group: group)
+        instance.watch = watchEmptiness(of: group)
+        instance.isAdopted = true
+        return instance
+    }
+
+    /// Nil unless the process is the instance's.
+    private func group(of entry: Ledger.Entry) -> ProcessGroup? {
+        guard let base = subtree.cgroup else {
+            let process = ProcessTable.entry(of: entry.pid)
+            return process?.startTicks == entry.startTicks ? .session(leader: entry.pid) : nil
+        }
+        let name = Subtree.name(app: entry.app, instance: entry.number)
+        guard let text = try? SmallFile.text(of: "/proc/\(entry.pid)/cgroup"),
+            let path = CgroupLocation.path(in: text),
+            // It may have made cgroups in its own.
+            path.split(separator: "/").contains(Substring(name)),
+            let cgroup = try? base.child(name)
+        else { return nil }
+        return .cgroup(cgroup, name: name)
+    }
+
+    // MARK: How they end
+
+    func handleExits() throws(SystemError) {
+        while let number = try exits.next() {
+            guard let instance = instances[number], instance.status == nil else { continue }
+            switch instance.process.exit {
+            case .known(let status):
+                unreaped[number] = nil
+                end(adopted: number, status)
+            case .pending:
+                // Its parent's turn; the descriptor tells again when it was waited for.
+                unreaped[number] =
+                    unreaped[number] ?? MonotonicClock.nanoseconds
+                    + SpawnerLimits.reapMilliseconds * 1_000_000
+            case .untold: giveUpStatus(of: number)
+            }
+        }
+    }
+
+    func giveUpStatus(of number: UInt64) {
+        unreaped[number] = nil
+        guard let instance = instances[number], instance.status == nil else { return }
+        if case .known(let status) = instance.process.exit {
+            end(adopted: number, status)
+        } else {
+            end(adopted: number, .unknown)
+        }
+    }
+}

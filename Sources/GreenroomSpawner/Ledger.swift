@@ -1,0 +1,148 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The table as a file of the runtime directory, for the spawner that comes after one that was
+/// killed. What stands in it is checked against the kernel before it is believed.
+///
+/// Slots of 512 bytes: the first names the boot and the cgroup that the instances are below, each
+/// other one an instance or nothing. A slot is written by one pwrite(2), and its sum tells a whole one.
+final class Ledger {
+    struct Entry: Hashable {
+        var number: UInt64
+        var app: String
+        var pid: pid_t
+        /// In clock ticks since the boot (proc(5)); 0 where the cgroup proves who it is.
+        var startTicks: UInt64
+    }
+
+    struct Contents {
+        /// The directory of the instances' cgroups; nil: there were none.
+        var subtree: (path: String, isOurs: Bool)?
+        var entries: [Entry] = []
+    }
+
+    private static let slotByteCount = 512
+    private static let magic: UInt64 = 0x3130_5245_4744_454c  // "LEDGER01"
+    /// The header and every instance.
+    private static let slotCount = SpawnerLimits.instanceCount + 1
+
+    private let path: String
+    private let file: FileDescriptor
+    private var slots: [UInt64: Int] = [:]
+    private var free: [Int] = []
+    private var unused = 1
+
+    /// Opens it, emptied. What it held is returned, unless it is of another boot.
+    init(path: String, contents: inout Contents?) throws(SystemError) {
+        self.path = path
+        file = try FileDescriptor.open(path, O_RDWR | O_CREAT, mode: 0o600)
+        let limit = Self.slotByteCount * Self.slotCount
+        contents = (try? file.readBytes(atMost: limit)).flatMap(Self.contents)
+        guard ftruncate(file.rawValue, 0) == 0 else {
+            throw SystemError(code: errno, call: "ftruncate", subject: path)
+        }
+    }
+
+    func begin(_ subtree: Subtree) {
+        var writer = WireWriter()
+        writer.put(Self.magic)
+        writer.put(Self.boot)
+        switch subtree {
+        case .cgroup(_, let path, let isOurs):
+            writer.put(path)
+            writer.put(isOurs)
+        case .degraded:
+            writer.put("")
+            writer.put(false)
+        }
+        write(writer.bytes, at: 0)
+    }
+
+    /// What is not written, for want of room, would merely be ended by the next spawner.
+    func add(_ entry: Entry) {
+        var writer = WireWriter()
+        writer.put(entry.number)
+        writer.put(entry.pid)
+        writer.put(entry.startTicks)
+        writer.put(entry.app)
+        let slot = free.popLast() ?? unused
+        guard slot < Self.slotCount else { return }
+        unused = max(unused, slot + 1)
+        slots[entry.number] = slot
+        write(writer.bytes, at: slot)
+    }
+
+    func remove(_ number: UInt64) {
+        guard let slot = slots.removeValue(forKey: number) else { return }
+        free.append(slot)
+        write([], at: slot)
+    }
+
+    /// At an orderly end there is nothing to be adopted.
+    func delete() { _ = unsafe unlink(path) }
+
+    private func write(_ body: [UInt8], at slot: Int) {
+        var bytes = body
+        guard bytes.count <= Self.slotByteCount - 8 else { return }
+        bytes += Array(repeating: 0, count: Self.slotByteCount - 8 - bytes.count)
+        var sum = WireWriter()
+        sum.put(body.isEmpty ? 0 : Self.sum(bytes[...]))
+        bytes += sum.bytes
+        _ = unsafe bytes.withUnsafeBytes {
+            unsafe pwrite(
+                file.rawValue, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
+        }
+    }
+
+    // MARK: Reading
+
+    private static func contents(_ bytes: [UInt8]) -> Contents? {
+        var slots = stride(from: 0, to: bytes.count - slotByteCount + 1, by: slotByteCount)
+            .map { bytes[$0..<$0 + slotByteCount] }[...]
+        guard let header = slots.popFirst(), isWhole(header) else { return nil }
+        var contents = Contents()
+        var reader = WireReader(header)
+        do throws(WireError) {
+            guard try reader.take(UInt64.self) == magic, try reader.takeString() == boot else {
+                return nil
+            }
+            let path = try reader.takeString()
+            let isOurs = try reader.takeBool()
+            contents.subtree = path.isEmpty ? nil : (path, isOurs)
+        } catch {
+            return nil
+        }
+        contents.entries = slots.filter(isWhole).compactMap(entry)
+        return contents
+    }
+
+    private static func entry(_ slot: ArraySlice<UInt8>) -> Entry? {
+        var reader = WireReader(slot)
+        do throws(WireError) {
+            let number: UInt64 = try reader.take()
+            let pid: pid_t = try reader.take()
+            let start: UInt64 = try reader.take()
+            return Entry(
+                number: number, app: try reader.takeString(), pid: pid, startTicks: start)
+        } catch {
+            return nil
+        }
+    }
+
+    private static func isWhole(_ slot: ArraySlice<UInt8>) -> Bool {
+        var reader = WireReader(slot.suffix(8))
+        guard let sum = try? reader.take(UInt64.self), sum != 0 else { return false }
+        return sum == Self.sum(slot.dropLast(8))
+    }
+
+    /// FNV-1a, never 0: against a torn or foreign slot, not against malice.
+    private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return sum | 1
+    }
+
+    /// Process numbers and cgroups of another boot mean nothing.
+    private static let boot: String =
+        (try? SmallFile.text(of: "/proc/sys/kernel/random/boot_id")) ?? ""
+}

@@ -1,0 +1,140 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Launches apps in the background when the paths of their `[Path]` say so: while nothing of them runs,
+/// or what runs is suspended. A condition that still holds when the app ends launches it again, up to
+/// its limit, past which its paths are left alone until manifests are read again.
+@LoopActor
+final class AppPaths {
+    /// Launches the app; its answer is nobody's business.
+    var launch: ((AppIdentifier) -> Void)?
+    var isRunning: ((AppIdentifier) -> Bool)?
+
+    private final class Entry {
+        let settings: AppManifest.PathTriggers
+        var triggers: [PathTrigger] = []
+        /// Its latest launches, oldest first.
+        var launches: [UInt64] = []
+        var isOverLimit = false
+        init(_ settings: AppManifest.PathTriggers) { self.settings = settings }
+    }
+
+    private var entries: [AppIdentifier: Entry] = [:]
+    private let reporter: Reporter
+    /// There is none until an app wants it.
+    private var inotify: Inotify?
+    private var source: EventSource?
+    private var review: EventSource?
+    private var reviewed: Set<AppIdentifier> = []
+    /// Events of one round: whoever makes more waits for the next.
+    private static let roundLimit = 16
+
+    init(reporter: Reporter) { self.reporter = reporter }
+
+    // MARK: Coming and going
+
+    /// The apps as they are now. Paths that are the same are watched on.
+    func update(_ apps: [(AppIdentifier, AppManifest.PathTriggers?)]) {
+        var next: [AppIdentifier: Entry] = [:]
+        for (app, settings) in apps {
+            guard let settings else { continue }
+            if let entry = entries[app], entry.settings == settings, !entry.isOverLimit {
+                next[app] = entry
+            } else if let entry = begin(settings) {
+                next[app] = entry
+                look(at: app)
+            }
+        }
+        entries = next
+        guard let inotify, next.isEmpty else { return dropUnused() }
+        source = nil
+        withExtendedLifetime(inotify) { self.inotify = nil }
+        watched = []
+    }
+
+    private var watched: Set<CInt> = []
+
+    private func dropUnused() {
+        let used = Set(entries.values.flatMap { $0.triggers.flatMap(\.watches) })
+        for watch in watched.subtracting(used) { inotify?.remove(watch) }
+        watched = used
+    }
+
+    private func begin(_ settings: AppManifest.PathTriggers) -> Entry? {
+        do {
+            let inotify = try self.inotify ?? Inotify()
+            if source == nil {
+                source = try LoopActor.io(inotify.descriptor.rawValue, .readable) {
+                    [unowned self] _ in changed()
+                }
+            }
+            self.inotify = inotify
+            let entry = Entry(settings)
+            entry.triggers = settings.triggers.map { PathTrigger($0, inotify) }
+            return entry
+        } catch {
+            reporter.say(.error, "watching the paths of apps: \(error)")
+            return nil
+        }
+    }
+
+    // MARK: Changes
+
+    private func changed() {
+        guard let inotify else { return }
+        var events: [FileEvent] = []
+        for _ in 0..<Self.roundLimit {
+            guard let more = try? inotify.read(), !more.isEmpty else { break }
+            events += more
+        }
+        for (app, entry) in entries {
+            // Every one of them looks, so that none misses its own change.
+            let wanting = entry.triggers.filter { $0.changed(events) }
+            if !wanting.isEmpty { trigger(app) }
+        }
+        dropUnused()
+    }
+
+    /// Something of the app has ended, or it is new: whether a condition holds. After this turn of the
+    /// loop, when the core knows everything.
+    func look(at app: AppIdentifier) {
+        reviewed.insert(app)
+        guard review == nil else { return }
+        do throws(SystemdError) {
+            review = try LoopActor.deferred { [unowned self] in lookNow() }
+        } catch {
+            reporter.failed("looking at the paths of \(app)", error)
+        }
+    }
+
+    private func lookNow() {
+        review = nil
+        let apps = reviewed.sorted()
+        reviewed = []
+        for app in apps where entries[app]?.triggers.contains(where: \.holds) == true {
+            trigger(app)
+        }
+    }
+
+    private func trigger(_ app: AppIdentifier) {
+        guard let entry = entries[app], !entry.isOverLimit, isRunning?(app) != true else { return }
+        let now = TimerClock.boot.nowNanoseconds
+        let interval = UInt64(clamping: entry.settings.limitInterval.microseconds)
+        entry.launches.removeAll { (now - $0) / 1000 >= interval }
+        guard entry.launches.count < entry.settings.limitBurst else {
+            entry.isOverLimit = true
+            return reporter.say(
+                .error,
+                "\(app): its paths launched it \(entry.launches.count) times in a row, and are left "
+                    + "alone; an app takes away what PathExists= or DirectoryNotEmpty= found before "
+                    + "it ends (\"greenroomctl reload\" tries again)")
+        }
+        entry.launches.append(now)
+        launch?(app)
+    }
+
+    /// Whether any paths are watched for the app.
+    func has(_ app: AppIdentifier) -> Bool { entries[app] != nil }
+}

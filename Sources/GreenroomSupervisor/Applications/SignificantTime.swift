@@ -1,0 +1,79 @@
+internal import Glibc
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Hears of significant changes of the time: the clock was set, midnight has passed, or the time zone
+/// changed (`applicationSignificantTimeChange`).
+@LoopActor
+final class SignificantTime {
+    /// Every one of them.
+    var onChange: (() -> Void)?
+    /// Calendar times are other instants than before.
+    var onNewReckoning: (() -> Void)?
+
+    private let zonePath: String
+    private let reporter: Reporter
+    private let clock: ClockWatch
+    private let inotify: Inotify
+    private var sources: [EventSource] = []
+    private var midnight: EventSource?
+
+    static let zone = TimeZoneRules(LocalZone.offset(at:))
+
+    /// What makes another file of it: a link is replaced, a file written.
+    private static let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
+    /// Nobody looks at the clock so closely.
+    private static let accuracy: Duration = .milliseconds(250)
+
+    init(reporter: Reporter) throws {
+        zonePath = LocalZone.path
+        self.reporter = reporter
+        clock = try ClockWatch()
+        inotify = try Inotify()
+        let slash = zonePath.lastIndex(of: "/") ?? zonePath.startIndex
+        // Without /etc nobody changes the zone.
+        _ = try? inotify.watch(String(zonePath[..<slash]) + "/", for: Self.changes)
+        sources = [
+            try LoopActor.io(clock.descriptor.rawValue, .readable) { [unowned self] _ in
+                if clock.takeChange() { reckonAnew() }
+            },
+            try LoopActor.io(inotify.descriptor.rawValue, .readable) { [unowned self] _ in
+                filesChanged()
+            },
+        ]
+        midnight = try LoopActor.timer(on: .realtime, accuracy: Self.accuracy) {
+            [unowned self] in
+            armMidnight()
+            onChange?()
+        }
+        LocalZone.reload()
+        armMidnight()
+    }
+
+    private func armMidnight() {
+        guard
+            let next = CalendarExpression.daily.next(
+                after: WallClock.nowMicroseconds, in: Self.zone)
+        else { return }
+        do throws(SystemdError) {
+            try midnight?.setDeadline(nanoseconds: UInt64(next) * 1000)
+        } catch {
+            reporter.failed("arming the timer of midnight", error)
+        }
+    }
+
+    private func filesChanged() {
+        let name = zonePath.split(separator: "/").last.map(String.init)
+        let events = (try? inotify.read()) ?? []
+        guard events.contains(where: { $0.overflowed || $0.name == name }) else { return }
+        LocalZone.reload()
+        reckonAnew()
+    }
+
+    private func reckonAnew() {
+        armMidnight()
+        onNewReckoning?()
+        onChange?()
+    }
+}

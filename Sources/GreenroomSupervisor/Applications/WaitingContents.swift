@@ -1,0 +1,59 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What was launched or asked for and waits for a scene that is not connected yet, by instance. What
+/// came with a background launch waits long, so it is kept in a file too, for another supervisor.
+@LoopActor
+final class WaitingContents {
+    private let directory: String
+    private var contents: [InstanceIdentifier: AppContent] = [:]
+
+    init(runtimeDirectory: String) { directory = runtimeDirectory + "/contents" }
+
+    private func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
+
+    func set(_ content: AppContent, for instance: InstanceIdentifier, isKept: Bool) {
+        contents[instance] = content.isEmpty ? nil : content
+        if isKept, !content.isEmpty { keep(content, for: instance) }
+    }
+
+    /// Gives it out, once.
+    func take(_ instance: InstanceIdentifier) -> AppContent {
+        let kept = keptContent(of: instance)
+        unsafe unlink(path(of: instance))
+        return contents.removeValue(forKey: instance) ?? kept ?? AppContent()
+    }
+
+    func forget(_ instance: InstanceIdentifier) {
+        contents[instance] = nil
+        unsafe unlink(path(of: instance))
+    }
+
+    /// As it would be delivered. What cannot be written waits in memory alone.
+    private func keep(_ content: AppContent, for instance: InstanceIdentifier) {
+        let message = DaemonMessage.event(.deliver(content, session: nil, cookie: 0))
+        guard let bytes = try? message.encoded().datagram else { return }
+        unsafe mkdir(directory, 0o700)
+        let draft = path(of: instance) + ".new"
+        guard
+            let file = try? FileDescriptor.open(
+                draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+        else { return }
+        let count = unsafe bytes.withUnsafeBytes {
+            unsafe Glibc.write(file.rawValue, $0.baseAddress, $0.count)
+        }
+        if count == bytes.count { _ = unsafe rename(draft, path(of: instance)) }
+    }
+
+    private func keptContent(of instance: InstanceIdentifier) -> AppContent? {
+        guard let file = try? FileDescriptor.open(path(of: instance), O_RDONLY | O_NOFOLLOW),
+            let bytes = try? file.readBytes(atMost: WireFormat.datagramLimit),
+            case .event(.deliver(let content, _, _))? = try? unsafe DaemonMessage(
+                decoding: bytes.span.bytes)
+        else { return nil }
+        return content
+    }
+}

@@ -1,0 +1,110 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// The machine's own life, as events of the core: users come and go, screens are locked, the machine
+/// sleeps and shuts down. Whatever of systemd-logind is missing is said once and not followed.
+@LoopActor
+final class MachineEvents {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    /// A user's runtime directory or bus came or went: environments are made anew.
+    var onSurroundingsChanged: (() -> Void)?
+
+    private var logins: Logins?
+    private var logind: Logind?
+    private var isConnected = false
+    private var users: Set<UInt32> = []
+    private var surroundings: [UInt32: SessionEnvironment.Surroundings] = [:]
+
+    init(supervisor: Supervisor, catalog: AppCatalog) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+    }
+
+    private var reporter: Reporter { supervisor.reporter }
+
+    /// Those that are logged in already; before `Event.restored`.
+    func begin() {
+        do throws(SystemdError) {
+            logins = try Logins { [unowned self] in usersChanged() }
+        } catch {
+            reporter.sayOnce("no systemd-logind (\(error)): logins are not followed")
+        }
+        users = Logins.users
+        for user in users.sorted() { supervisor.handle(.loggedIn(foregroundGroup: group(user))) }
+        for user in owners { surroundings[user] = .init(ofUser: user) }
+    }
+
+    /// Once the daemon serves: a bus that is slow to answer holds up nobody.
+    func connect() {
+        do throws(SystemdError) {
+            logind = try Logind { [unowned self] in hear($0) }
+            isConnected = true
+        } catch {
+            reporter.sayOnce(
+                "no system bus (\(error)): locks, sleep and shutdown are not followed")
+        }
+    }
+
+    private func group(_ user: UInt32) -> String { AppLoader.group(ofUser: user) }
+
+    /// Whose apps there are. The daemon's own user is where it is.
+    private var owners: Set<UInt32> {
+        Set(catalog.unsortedApps.filter(\.changesUser).map(\.account.user))
+    }
+
+    private func usersChanged() {
+        let now = Logins.users
+        let (came, went) = (now.subtracting(users), users.subtracting(now))
+        users = now
+        // First what their apps are to see, then the reason to start them.
+        reviewSurroundings()
+        for user in came.sorted() { supervisor.handle(.loggedIn(foregroundGroup: group(user))) }
+        for user in went.sorted() { supervisor.handle(.loggedOut(foregroundGroup: group(user))) }
+        if !isConnected, !came.isEmpty { connect() }
+    }
+
+    private func reviewSurroundings() {
+        var latest: [UInt32: SessionEnvironment.Surroundings] = [:]
+        for user in owners { latest[user] = .init(ofUser: user) }
+        guard latest != surroundings else { return }
+        surroundings = latest
+        onSurroundingsChanged?()
+    }
+
+    private func hear(_ news: Logind.News) {
+        switch news {
+        case .lockChanged(let user, let isLocked):
+            reporter.say(.info, "user \(user): the session is \(isLocked ? "locked" : "unlocked")")
+            supervisor.handle(.lockChanged(user: user, isLocked: isLocked))
+        case .sleepChanged(let isAsleep):
+            reporter.say(
+                .info, isAsleep ? "the machine goes to sleep: no prewarming" : "awake again")
+            supervisor.handle(.sleepChanged(isAsleep: isAsleep))
+        case .shutdownChanged(let isShuttingDown):
+            isShuttingDown ? shutDown() : goOn()
+        case .failed(let reason): reporter.sayOnce(reason)
+        case .disconnected:
+            reporter.say(.notice, "the system bus is gone; it is looked for at the next login")
+            isConnected = false
+        }
+    }
+
+    /// The apps end in peace: logind waits until they have, as long as it is configured to.
+    private func shutDown() {
+        reporter.say(.notice, "the machine shuts down: apps are asked to end")
+        supervisor.onEmpty = { [unowned self] in
+            reporter.say(.info, "no app is left: the shutdown may go on")
+            logind?.goAhead()
+        }
+        supervisor.handle(.shutdownRequested)
+    }
+
+    private func goOn() {
+        reporter.say(.notice, "the machine does not shut down after all")
+        supervisor.onEmpty = nil
+        supervisor.handle(.shutdownCancelled)
+        logind?.holdShutdown()
+    }
+}

@@ -1,0 +1,184 @@
+internal import CSystemd
+import Glibc
+
+/// The system bus (sd-bus(3)), as much of it as listening to one service takes. Nothing here waits:
+/// connecting, calls and matches go on in the loop.
+@LoopActor
+@safe public final class SystemBus {
+    fileprivate typealias Handler = @LoopActor (BusMessage) -> Void
+
+    /// What sd-bus's userdata points to. The slot lives as long as the bus.
+    private final class Slot {
+        let fire: Handler
+        init(_ fire: @escaping Handler) { self.fire = fire }
+    }
+
+    private let bus: OpaquePointer
+    private var slots: [Slot] = []
+
+    /// Connects. What is sent before the bus has answered waits in the connection.
+    ///
+    /// - Throws: `ENOENT` or `ECONNREFUSED` where no bus runs.
+    public init() throws(SystemdError) {
+        var raw: OpaquePointer?
+        try check("sd_bus_open_system", unsafe sd_bus_open_system(&raw))
+        unsafe bus = raw!
+        try check(
+            "sd_bus_attach_event",
+            unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
+    }
+
+    isolated deinit {
+        _ = unsafe sd_bus_detach_event(bus)
+        _ = unsafe sd_bus_close_unref(bus)
+    }
+
+    /// Calls `fire` for every message that the rule matches
+    /// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-routing-match-rules).
+    ///
+    /// Anybody on the bus can send a signal straight to us, whatever a rule says of a sender: look
+    /// at ``BusMessage/sender``.
+    public func match(
+        _ rule: String, _ fire: @escaping @LoopActor (BusMessage) -> Void
+    ) throws(SystemdError) {
+        let slot = Slot(fire)
+        slots.append(slot)
+        try check(
+            "sd_bus_add_match_async",
+            unsafe sd_bus_add_match_async(
+                bus, nil, rule,
+                { message, userdata, _ in
+                    let slot = unsafe Unmanaged<Slot>.fromOpaque(userdata!).takeUnretainedValue()
+                    unsafe slot.fire(BusMessage(message!))
+                    return 0
+                }, nil, Unmanaged.passUnretained(slot).toOpaque()))
+    }
+
+    /// Calls a method whose arguments are strings, and hands the reply (or the error) over once.
+    public func call(
+        _ destination: String, _ path: String, _ interface: String, _ member: String,
+        _ arguments: [String], _ reply: @escaping @LoopActor (BusMessage) -> Void
+    ) throws(SystemdError) {
+        var message: OpaquePointer?
+        try check(
+            "sd_bus_message_new_method_call",
+            unsafe sd_bus_message_new_method_call(
+                bus, &message, destination, path, interface, member))
+        defer { _ = unsafe sd_bus_message_unref(message) }
+        for argument in arguments {
+            try check(
+                "sd_bus_message_append_basic",
+                unsafe argument.withCString {
+                    unsafe sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), $0)
+                })
+        }
+        let slot = unsafe Unmanaged.passRetained(Slot(reply))
+        let result = unsafe sd_bus_call_async(
+            bus, nil, message,
+            { message, userdata, _ in
+                let slot = unsafe Unmanaged<Slot>.fromOpaque(userdata!).takeRetainedValue()
+                unsafe slot.fire(BusMessage(message!))
+                return 0
+            }, slot.toOpaque(), 0)
+        if result < 0 { unsafe slot.release() }
+        try check("sd_bus_call_async", result)
+    }
+
+    /// The last part of an object's path, as `parent` names its children (sd_bus_path_decode(3)).
+    public static func child(of parent: String, in path: String) -> String? {
+        var name: UnsafeMutablePointer<CChar>?
+        guard unsafe sd_bus_path_decode(path, parent, &name) > 0, let name = unsafe name else {
+            return nil
+        }
+        defer { unsafe free(name) }
+        return unsafe String(cString: name)
+    }
+
+    /// The other way round (sd_bus_path_encode(3)).
+    public static func path(of child: String, in parent: String) -> String? {
+        var path: UnsafeMutablePointer<CChar>?
+        guard unsafe sd_bus_path_encode(parent, child, &path) >= 0, let path = unsafe path else {
+            return nil
+        }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+}
+
+/// A message that came, to be read in the order of its parts while its handler runs.
+@LoopActor
+@safe public struct BusMessage {
+    private let raw: OpaquePointer
+
+    fileprivate init(_ raw: OpaquePointer) { unsafe self.raw = raw }
+
+    /// The unique name of who sent it: the bus sets it, so it cannot be forged.
+    public var sender: String? {
+        unsafe sd_bus_message_get_sender(raw).map { unsafe String(cString: $0) }
+    }
+    public var path: String? {
+        unsafe sd_bus_message_get_path(raw).map { unsafe String(cString: $0) }
+    }
+
+    /// Why a call failed, for people; nil for every other message.
+    public var failure: String? {
+        guard unsafe sd_bus_message_is_method_error(raw, nil) > 0,
+            let error = unsafe sd_bus_message_get_error(raw)
+        else { return nil }
+        return unsafe (error.pointee.message ?? error.pointee.name).map {
+            unsafe String(cString: $0)
+        } ?? "no reason given"
+    }
+
+    public func string() -> String? {
+        var value: UnsafePointer<CChar>?
+        guard unsafe read("s", &value) else { return nil }
+        return unsafe value.map { unsafe String(cString: $0) }
+    }
+
+    public func boolean() -> Bool? {
+        // sd-bus writes an int.
+        var value: CInt = 0
+        return unsafe read("b", &value) ? value != 0 : nil
+    }
+
+    /// A descriptor of the message, as a copy of the caller's own.
+    public func takeDescriptor() -> CInt? {
+        var value: CInt = -1
+        guard unsafe read("h", &value) else { return nil }
+        let copy = fcntl(value, F_DUPFD_CLOEXEC, 3)
+        return copy >= 0 ? copy : nil
+    }
+
+    /// Of a reply to org.freedesktop.DBus.Properties.Get.
+    public func booleanVariant() -> Bool? {
+        guard unsafe sd_bus_message_enter_container(raw, Self.code("v"), "b") > 0 else {
+            return nil
+        }
+        defer { _ = unsafe sd_bus_message_exit_container(raw) }
+        return boolean()
+    }
+
+    /// Of the dictionary that comes next (`a{sv}`): one value, if it is there and true or false.
+    public func boolean(named wanted: String) -> Bool? {
+        guard unsafe sd_bus_message_enter_container(raw, Self.code("a"), "{sv}") > 0 else {
+            return nil
+        }
+        var found: Bool?
+        while unsafe sd_bus_message_enter_container(raw, Self.code("e"), "sv") > 0 {
+            if string() == wanted { found = booleanVariant() }
+            _ = unsafe sd_bus_message_skip(raw, nil)
+            _ = unsafe sd_bus_message_exit_container(raw)
+            if found != nil { break }
+        }
+        return found
+    }
+
+    private func read(_ type: StaticString, _ value: UnsafeMutableRawPointer) -> Bool {
+        unsafe sd_bus_message_read_basic(raw, Self.code(type), value) > 0
+    }
+
+    private static func code(_ type: StaticString) -> CChar {
+        unsafe CChar(bitPattern: type.utf8Start.pointee)
+    }
+}

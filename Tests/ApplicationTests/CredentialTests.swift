@@ -1,0 +1,199 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Secrets that are handed over at launch; the lock; and launches by a socket.
+@Suite struct `Credentials of apps` {
+    private static let app = "org.example.app"
+
+    private func daemon(_ prewarm: Int = 0, _ more: String...) throws -> (TestDaemon, Probe) {
+        let daemon = try TestDaemon([])
+        try daemon.directory.write("secret", to: "token", mode: 0o600)
+        var probe = Probe(Self.app)
+        probe.prewarm = prewarm
+        probe.lines = ["LoadCredential=token:\(daemon.directory.path)/token"] + more
+        try probe.install(in: daemon)
+        #expect(try daemon.client().reload().failed.isEmpty)
+        return (daemon, probe)
+    }
+
+    private func directory(_ daemon: TestDaemon, _ instance: UInt64) -> String {
+        "\(daemon.runtimeDirectory)/credentials/\(instance)"
+    }
+
+    @Test(arguments: [0, 1])
+    func `an SDK app gets a directory with its launch, and it goes with the app`(
+        prewarm: Int
+    ) throws {
+        let (daemon, probe) = try daemon(prewarm)
+        if prewarm > 0 {
+            let paused = try daemon.awaitPaused(Self.app)[0]
+            #expect(access(directory(daemon, paused.instance), F_OK) != 0)
+        }
+        let client = try daemon.client()
+        let launched = try client.launch(Self.app)
+        #expect(launched.kind == (prewarm > 0 ? .prewarmed : .cold))
+        try daemon.awaitState(.active, of: launched.instance)
+        #expect(probe.told(in: daemon).first == "launch user foreground unlocked token secret")
+        var status = stat()
+        #expect(stat(directory(daemon, launched.instance), &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o500)
+        #expect(stat(directory(daemon, launched.instance) + "/token", &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o400)
+        try client.change(.kill, launched.instance)
+        _ = try client.wait(launched.instance)
+        try daemon.await("the end of the directory") { _ in
+            access(directory(daemon, launched.instance), F_OK) != 0 ? true : nil
+        }
+    }
+
+    @Test func `while locked there are none, and unlocking hands them over`() throws {
+        let (daemon, probe) = try daemon()
+        let client = try daemon.client()
+        _ = try client.ask(.lock(user: nil))
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(access(directory(daemon, instance), F_OK) != 0)
+        // It stays locked beyond the daemon's end.
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.client()
+        let other = try next.launch(Self.app).instance
+        #expect(other == instance)
+        #expect(access(directory(daemon, instance), F_OK) != 0)
+        _ = try next.ask(.unlock(user: nil))
+        // It is heard in order.
+        try next.change(.background, instance)
+        #expect(
+            probe.told(in: daemon).prefix(3) == [
+                "launch user foreground locked", "didBecomeActive", "credentials token secret",
+            ])
+        #expect(access(directory(daemon, instance), F_OK) == 0)
+        // What was handed over survives another.
+        try daemon.kill()
+        try daemon.start()
+        #expect(access(directory(daemon, instance), F_OK) == 0)
+    }
+
+    @Test func `what was unlocked during a launch is told, and handed over, at its end`() throws {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
+        let (daemon, plain) = try daemon()
+        var probe = plain
+        probe.environment = ["PROBE_GATE=\(gate)"]
+        try probe.install(in: daemon)
+        let client = try daemon.client()
+        _ = try client.reload()
+        _ = try client.ask(.lock(user: nil))
+        let launching = try daemon.client()
+        try launching.send(.launch(Control.LaunchCall(app: Self.app)))
+        close(open(gate, O_WRONLY))
+        _ = try client.ask(.unlock(user: nil))
+        close(open(gate + "2", O_WRONLY))
+        try daemon.awaitState(.active, of: 1)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch user foreground locked", "credentials token secret",
+                "protectedDataDidBecomeAvailable", "didBecomeActive",
+            ])
+    }
+
+    @Test func `the lock is remembered when the daemon starts again`() throws {
+        let probe = Probe(Self.app)
+        let daemon = try TestDaemon.with(probe)
+        _ = try daemon.client().ask(.lock(user: nil))
+        try daemon.kill()
+        try daemon.start()
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon).first == "launch user foreground locked")
+        _ = try daemon.client().ask(.unlock(user: nil))
+        try daemon.kill()
+        try daemon.start()
+        try daemon.client().change(.kill, instance)
+        let second = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: second)
+        #expect(probe.told(in: daemon).contains("launch user foreground unlocked"))
+    }
+
+    @Test(arguments: [0, 1])
+    func `a program finds its directory in its environment`(prewarm: Int) throws {
+        let app = "org.example.program"
+        let program = TestApp(
+            app, exec: "/usr/bin/env cat ${CREDENTIALS_DIRECTORY}", prewarm: prewarm,
+            "SetCredential=word:two words\\n")
+        let daemon = try TestDaemon([])
+        let script = "#!/bin/sh\ncat \"$CREDENTIALS_DIRECTORY/word\"\n"
+        try daemon.directory.write(script, to: "show", mode: 0o755)
+        var own = program
+        own.exec = daemon.directory.path + "/show"
+        try daemon.install(own)
+        let client = try daemon.client()
+        #expect(try client.reload().failed.isEmpty)
+        if prewarm > 0 { try daemon.awaitPaused(app) }
+        let pipe = try Pipe()
+        let launched = try client.launch(app, output: pipe.writeEnd)
+        pipe.closeWriteEnd()
+        #expect(launched.kind == (prewarm > 0 ? .prewarmed : .cold))
+        #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "two words\n")
+    }
+
+    @Test func `a launch fails with a reason if a secret is missing, unless another stands in`()
+        throws
+    {
+        let (daemon, probe) = try daemon()
+        unlink(daemon.directory.path + "/token")
+        let client = try daemon.client()
+        #expect(throws: ControlError.self) { try client.launch(Self.app) }
+        #expect(daemon.log.contains("the credentials of \(Self.app): "))
+        var other = probe
+        other.lines.append("SetCredential=token:instead")
+        try other.install(in: daemon)
+        _ = try client.reload()
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon).first == "launch user foreground unlocked token instead")
+    }
+
+    @Test func `the app's own user can read them, and no other`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run apps as others")
+        let (daemon, probe) = try daemon(0, "User=65534")
+        chmod(daemon.directory.path, 0o777)
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon).first == "launch user foreground unlocked token secret")
+        var status = stat()
+        stat(directory(daemon, instance), &status)
+        #expect(status.st_uid == 65_534)
+    }
+}
+
+@Suite struct `Sockets of SDK apps` {
+    private static let app = "org.example.app"
+
+    @Test(arguments: [0, 1])
+    func `the first connection launches an app in the background`(prewarm: Int) throws {
+        let daemon = try TestDaemon([])
+        var probe = Probe(Self.app)
+        probe.prewarm = prewarm
+        probe.sections = ["[Socket]", "ListenStream=\(daemon.directory.path)/socket"]
+        try probe.install(in: daemon)
+        #expect(try daemon.client().reload().failed.isEmpty)
+        if prewarm > 0 { try daemon.awaitPaused(Self.app) }
+        let connection = try UnixSocket.connect(
+            to: daemon.directory.path + "/socket", .stream)
+        try daemon.await("the app") { client in
+            try client.instances(of: Self.app).contains { $0.state == .background } ? true : nil
+        }
+        let told = probe.told(in: daemon)
+        #expect(told.first == "launch socket background unlocked")
+        // (A paused one gets its environment with GO, which the probe does not keep.)
+        #expect(prewarm > 0 || told[1] == "sockets 1")
+        #expect(told.last == "didEnterBackground")
+        withExtendedLifetime(connection) {}
+    }
+}

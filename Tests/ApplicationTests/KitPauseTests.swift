@@ -1,0 +1,190 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Prewarmed apps made with ApplicationKit, in the real daemon's hands.
+@Suite struct `How ApplicationKit waits for a launch` {
+    @Test func `a prewarmed app has run main alone, on one thread, and is the one launched`()
+        throws
+    {
+        let kit = try KitDaemon(KitApp(prewarm: 1))
+        let paused = try #require(try kit.daemon.client().paused(kit.app.identifier).first)
+        let pid = try #require(paused.processId)
+        #expect(kit.app.said(pid, in: kit.daemon) == ["main"])
+        #expect(KernelObjects.threadCount(of: pid) == 1)
+        try kit.launch()
+        #expect(kit.pid == pid && kit.instance == paused.instance)
+    }
+
+    @Test(arguments: [Control.Transition.terminate, .kill])
+    func `a prewarmed app that is taken back ends without ApplicationMain`(
+        how: Control.Transition
+    ) throws {
+        var app = KitApp(prewarm: 1)
+        app.prewarmLines = ["When=demand"]
+        let daemon = try TestDaemon.with()
+        try app.install(in: daemon)
+        let client = try daemon.client()
+        _ = try client.reload()
+        let instance = try #require(try client.prewarm(app.identifier).first)
+        let pid = try #require(try daemon.awaitPaused(app.identifier).first?.processId)
+        _ = try? client.change(how, instance)
+        try Processes.awaitEnd(of: pid)
+        #expect(app.said(pid, in: daemon) == ["main"])
+    }
+
+    @Test func `a pool that has a new manifest ends its paused app without ApplicationMain`()
+        throws
+    {
+        let kit = try KitDaemon(KitApp(prewarm: 1))
+        let name = kit.app.identifier
+        let pid = try #require(try kit.daemon.client().paused(name).first?.processId)
+        var changed = kit.app
+        changed.environment = ["PROBE_NEW=1"]
+        try changed.install(in: kit.daemon)
+        _ = try kit.daemon.client().reload()
+        try Processes.awaitEnd(of: pid)
+        #expect(kit.app.said(pid, in: kit.daemon) == ["main"])
+        let next = try kit.daemon.awaitPaused(name).first?.processId
+        #expect(next != pid)
+    }
+
+    @Test(arguments: ["exit", "never"])
+    func `not reaching ApplicationMain is a failed prewarm, and says so`(delegate: String) throws {
+        var app = KitApp(prewarm: 1)
+        app.delegate = delegate
+        let daemon = try TestDaemon.with(configuration: ["PauseDeadlineSec=300ms"])
+        let watcher = try daemon.watch()
+        try app.install(in: daemon)
+        _ = try daemon.client().reload()
+        let failed = try watcher.next { $0.kind == .prewarmFailed }
+        #expect(failed.app == app.identifier)
+        #expect(daemon.log.contains("prewarming \(app.identifier) failed"), "\(daemon.log)")
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `prewarmed and launched while locked it knows, and hears of the unlocking`(
+        prewarm: Int
+    ) throws {
+        let kit = try KitDaemon(KitApp(prewarm: prewarm), isLocked: true)
+        try kit.launch()
+        let client = try kit.daemon.client()
+        _ = try client.ask(.unlock(user: nil))
+        _ = try client.ask(.lock(user: nil))
+        let said = try kit.end()
+        #expect(
+            said.dropFirst(6) == [
+                "protectedDataDidBecomeAvailable token=nil, absent=nil",
+                "protectedDataWillBecomeUnavailable token=nil, absent=nil", "willTerminate",
+            ])
+    }
+
+    @Test func `a paused app outlives the supervisor, and is launched by the next`() throws {
+        let kit = try KitDaemon(KitApp(prewarm: 1))
+        let name = kit.app.identifier
+        let paused = try #require(try kit.daemon.client().paused(name).first?.processId)
+        try kit.daemon.kill()
+        #expect(Processes.isAlive(paused))
+        try kit.daemon.start()
+        try kit.daemon.awaitPaused(name)
+        try kit.launch()
+        #expect(kit.pid == paused)
+        #expect(kit.said == KitApp.beginning("[]", "inactive") + ["didBecomeActive active"])
+    }
+
+    @Test(arguments: ["both", "scenes"])
+    func `an app goes on hearing its events when the supervisor was killed`(
+        delegate: String
+    ) throws {
+        let kit = try KitDaemon(delegate == "both" ? KitApp(prewarm: 1) : .scenes(prewarm: 1))
+        try kit.launch()
+        let before = kit.said
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        #expect(try kit.daemon.client().instance(kit.instance).state == .active)
+        #expect(kit.said == before)
+        try kit.change(.background)
+        try kit.change(.foreground)
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        _ = try kit.daemon.client().ask(.lock(user: nil))
+        let said = try kit.end().dropFirst(before.count)
+        let place = delegate == "both" ? "" : "1 "
+        #expect(said.count == 6)
+        #expect(said.first?.hasPrefix("\(place)willResignActive") == true)
+        #expect(said.dropFirst(3).first?.hasPrefix("\(place)didBecomeActive") == true)
+        #expect(said.suffix(2).first?.hasPrefix("protectedDataWillBecomeUnavailable") == true)
+        #expect(said.last == "willTerminate")
+    }
+}
+
+/// Deadlines of apps made with ApplicationKit.
+@Suite struct `How ApplicationKit apps are watched` {
+    private func hanging(_ word: String) -> KitApp {
+        var app = KitApp()
+        app.environment = ["PROBE_HANG=\(word)"]
+        return app
+    }
+
+    @Test(arguments: ["willResignActive", "didEnterBackground"])
+    func `a callback that does not return ends the app by the watchdog`(word: String) throws {
+        let kit = try KitDaemon(hanging(word))
+        try kit.launch()
+        let watcher = try kit.daemon.watch()
+        try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
+        let slow = try watcher.next { $0.kind == .slowStep }
+        let missed = try watcher.next { $0.kind == .missedStep }
+        #expect(slow.step == word && missed.step == word)
+        #expect(try kit.daemon.client().wait(kit.instance).reason == .watchdog)
+        #expect(kit.said.last?.hasPrefix(word) == true)
+    }
+
+    @Test func `a launch that does not come to its end is ended by the launch watchdog`() throws {
+        var app = hanging("didFinishLaunching")
+        app.lines = ["LaunchDeadlineSec=300ms"]
+        let daemon = try TestDaemon.with()
+        try app.install(in: daemon)
+        let client = try daemon.client()
+        _ = try client.reload()
+        let instance = try client.launch(app.identifier).instance
+        #expect(try client.wait(instance).reason == .launchWatchdog)
+    }
+
+    @Test func `willTerminate that does not return is not waited for`() throws {
+        var app = hanging("willTerminate")
+        app.lines = ["TerminateGraceSec=200ms"]
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        try kit.change(.terminate)
+        let exit = try kit.daemon.client().wait(kit.instance)
+        #expect(exit.reason == .terminateTimeout && exit.signal == SIGKILL, "\(exit)")
+        #expect(kit.said.last == "willTerminate")
+    }
+
+    @Test func `a suspended app is ended without a callback`() throws {
+        let kit = try KitDaemon(KitApp())
+        try kit.launch()
+        try kit.change(.suspend)
+        let before = kit.said
+        try kit.change(.terminate)
+        #expect(kit.said == before)
+        #expect(before.last == "didEnterBackground background")
+    }
+
+    @Test func `a debugger stays the watchdog's hand until it is gone`() throws {
+        let kit = try KitDaemon(hanging("willResignActive"))
+        try kit.launch()
+        let debugger = try Debugger(pid: kit.pid)
+        let watcher = try kit.daemon.watch()
+        try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
+        try watcher.next { $0.kind == .slowStep }
+        // Longer than the second half of its time.
+        #expect(throws: (any Error).self) { _ = try watcher.next(milliseconds: 4000) }
+        #expect(Processes.isAlive(kit.pid))
+        debugger.detach()
+        try watcher.next { $0.kind == .missedStep }
+        #expect(try kit.daemon.client().wait(kit.instance).reason == .watchdog)
+    }
+}

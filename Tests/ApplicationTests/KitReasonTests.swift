@@ -1,0 +1,183 @@
+import DaemonTestSupport
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Why an app made with ApplicationKit was launched, and what its answers do, through the real daemon.
+@Suite struct `Why ApplicationKit says an app was launched` {
+    /// Of an app that supports everything which is asked of it here.
+    private func kit(
+        _ variables: [String] = [], prewarm: Int = 0, delegate: String = "both"
+    ) throws -> KitDaemon {
+        var app = KitApp(prewarm: prewarm)
+        app.delegate = delegate
+        app.environment = variables
+        app.application = [
+            "URLSchemes=notes", "QuickActions=new", "UserActivityTypes=org.example.read",
+            "RemoteNotifications=yes", "LocationUpdates=yes",
+        ]
+        if delegate == "scenes" { app.application.append("Scenes=yes") }
+        return try KitDaemon(app)
+    }
+
+    private static let open = Control.ApplicationCall.open(.init(urls: ["notes:1"]))
+
+    @Test(arguments: KitApp.starts)
+    func `a URL that both methods accept is opened before the app is active`(
+        prewarm: Int
+    ) throws {
+        let kit = try kit(prewarm: prewarm)
+        try kit.ask(Self.open)
+        #expect(
+            kit.said
+                == KitApp.beginning(#"["url"]"#, "inactive") + [
+                    "open notes:1 from - inactive", "didBecomeActive active",
+                ])
+    }
+
+    @Test(arguments: KitApp.starts, ["PROBE_WILL=false", "PROBE_DID=false"])
+    func `a URL that one method refuses is not opened, and the app becomes active`(
+        prewarm: Int, refusal: String
+    ) throws {
+        let kit = try kit([refusal], prewarm: prewarm)
+        try kit.ask(Self.open)
+        #expect(
+            kit.said
+                == KitApp.beginning(#"["url"]"#, "inactive") + ["didBecomeActive active"])
+    }
+
+    @Test(arguments: [
+        ("will", ["PROBE_DID=false"], true), ("will", ["PROBE_WILL=false"], false),
+        ("did", ["PROBE_WILL=false"], true), ("did", ["PROBE_DID=false"], false),
+        ("neither", ["PROBE_WILL=false", "PROBE_DID=false"], true),
+    ])
+    func `of the two methods only those that the app has decide on a URL`(
+        delegate: String, variables: [String], opens: Bool
+    ) throws {
+        let kit = try kit(variables, delegate: delegate)
+        try kit.ask(Self.open)
+        #expect(kit.said.contains("open notes:1 from - inactive") == opens)
+    }
+
+    @Test(arguments: KitApp.starts, ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_ACTION=later"])
+    func `a quick action is performed unless a method says that it has been dealt with`(
+        prewarm: Int, variable: String
+    ) throws {
+        let kit = try kit([variable], prewarm: prewarm)
+        try kit.ask(.performAction(app: kit.app.identifier, action: "new", isBackground: false))
+        let isPerformed = variable == "PROBE_ACTION=later"
+        let expected =
+            KitApp.beginning(#"["shortcutItem"]"#, "inactive")
+            + (isPerformed ? ["performAction new"] : []) + ["didBecomeActive active"]
+        #expect(kit.said.filter { $0 != "performed later" } == expected)
+    }
+
+    @Test(arguments: KitApp.starts, ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_X=1"])
+    func `a notification launches into the background, whatever the methods return`(
+        prewarm: Int, variable: String
+    ) throws {
+        let kit = try kit([variable], prewarm: prewarm)
+        try kit.ask(
+            .notify(app: kit.app.identifier, payload: "{}", response: nil), .background)
+        #expect(
+            kit.said
+                == KitApp.beginning(#"["remoteNotification"]"#, "background") + [
+                    "remoteNotification {}", "didEnterBackground background",
+                ])
+    }
+
+    @Test(arguments: KitApp.starts, ["PROBE_DID=false", "PROBE_X=1"])
+    func `an activity is announced and continued, unless a method refuses it`(
+        prewarm: Int, variable: String
+    ) throws {
+        let kit = try kit([variable], prewarm: prewarm)
+        try kit.ask(
+            .continueActivity(
+                app: kit.app.identifier, type: "org.example.read", title: nil, webpageURL: nil))
+        let continued = [
+            "willContinue org.example.read", "continue org.example.read [:]",
+        ]
+        #expect(
+            kit.said
+                == KitApp.beginning(
+                    #"["userActivityDictionary", "userActivityType"]"#, "inactive")
+                + (variable == "PROBE_X=1" ? continued : []) + ["didBecomeActive active"])
+    }
+
+    @Test func `a location launches into the background with its key`() throws {
+        let kit = try kit(prewarm: 1)
+        try kit.ask(.deliver(app: kit.app.identifier, key: .location, values: []), .background)
+        #expect(
+            kit.said
+                == KitApp.beginning(#"["location"]"#, "background") + [
+                    "didEnterBackground background"
+                ])
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `with scenes everything is in the connection's options`(prewarm: Int) throws {
+        let kit = try kit(prewarm: prewarm, delegate: "scenes")
+        try kit.ask(Self.open)
+        try kit.ask(.performAction(app: kit.app.identifier, action: "new", isBackground: false))
+        try kit.change(.background)
+        #expect(
+            kit.said == [
+                "main", "willFinishLaunching nil inactive", "didFinishLaunching nil inactive",
+                #"configuration 1 application ["notes:1"] inactive"#,
+                "1 willConnect unattached app inactive", #"options ["notes:1"] - [] -"#,
+                "1 willEnterForeground unattached app inactive",
+                "1 didBecomeActive foregroundActive app active", "scene performs new",
+                "1 willResignActive foregroundActive app active",
+                "1 didEnterBackground background app background",
+            ])
+    }
+
+    @Test func `a running app gets the same requests by its methods`() throws {
+        let kit = try kit()
+        let name = kit.app.identifier
+        try kit.launch()
+        try kit.ask(Self.open)
+        try kit.ask(.performAction(app: name, action: "new", isBackground: false))
+        try kit.ask(
+            .continueActivity(app: name, type: "org.example.read", title: nil, webpageURL: nil))
+        try kit.ask(.notify(app: name, payload: "2", response: nil))
+        let said = try kit.end()
+        #expect(
+            said.dropFirst(6) == [
+                "open notes:1 from - active", "performAction new",
+                "willContinue org.example.read", "continue org.example.read [:]",
+                "remoteNotification 2", "willTerminate",
+            ])
+    }
+
+    @Test func `an app without the feature is not launched, and no key reaches it`() throws {
+        let kit = try KitDaemon(KitApp(prewarm: 1))
+        let name = kit.app.identifier
+        let client = try kit.daemon.client()
+        for call in [
+            Control.ApplicationCall.notify(app: name, payload: "{}", response: nil),
+            .performAction(app: name, action: "new", isBackground: false),
+            .continueActivity(app: name, type: "t", title: nil, webpageURL: nil),
+            .deliver(app: name, key: .location, values: []),
+        ] { #expect(try client.refusal(call) == "undeclared_feature") }
+        let paused = try #require(try client.paused(name).first?.processId)
+        #expect(kit.app.said(paused, in: kit.daemon) == ["main"])
+        try kit.launch()
+        #expect(kit.pid == paused)
+        #expect(kit.said[2] == "willFinishLaunching [] inactive")
+    }
+
+    @Test func `an app that asks for a URL to be opened is told if that cannot be`() throws {
+        var app = KitApp()
+        app.delegate = "busy"
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        // That is when it has its answer.
+        try kit.daemon.await("a first draw") { client in
+            let steps = try client.instance(kit.instance).steps ?? []
+            return steps.contains { $0.step == "firstDraw" } ? true : nil
+        }
+        let said = try kit.end()
+        #expect(said.contains { $0.hasPrefix("not opened: ") }, "\(said)")
+    }
+}

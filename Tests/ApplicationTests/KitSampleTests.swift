@@ -1,0 +1,136 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// The sample apps with the manifests that are shipped, through the real daemon.
+@Suite struct `The samples under the daemon` {
+    /// The shipped manifest, with this build's program and this test's folder.
+    private func install(
+        _ name: String, in daemon: TestDaemon, _ lines: [String] = [],
+        _ change: (String) -> String = { $0 }
+    ) throws -> String {
+        let identifier = "io.greenroom.\(name)"
+        let path = "\(packageRoot)/config/apps/\(identifier).app"
+        let program = try Programs.built("greenroom-\(name.lowercased())")
+        let text = String(decoding: try readFile(path), as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                guard line.hasPrefix("Exec=") else { return String(line) }
+                return (["Exec=\(program)"] + lines).joined(separator: "\n")
+            }.joined(separator: "\n")
+        try daemon.directory.write(change(text), to: "apps/\(identifier).app")
+        _ = try daemon.client().reload()
+        return identifier
+    }
+
+    @Test func `Notes is prewarmed, opens a URL, takes a quick action, and is thawed for more`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let file = try daemon.directory.write("buy milk\ncall mother\n", to: "notes.txt")
+        let notes = try install("Notes", in: daemon, ["Environment=NOTES_FILE=\(file)"])
+        let paused = try #require(try daemon.awaitPaused(notes).first)
+        let client = try daemon.client()
+        let launched = try client.handled(.open(.init(urls: ["notes:2"]))).1
+        #expect(launched.kind == .prewarmed && launched.instance == paused.instance)
+        try daemon.awaitState(.active, of: launched.instance)
+        #expect(daemon.log.contains("call mother\n"))
+        let action = try client.handled(
+            .performAction(app: notes, action: "new-note", isBackground: false)
+        ).1
+        #expect(action.instance == launched.instance)
+        #expect(try client.change(.suspend, launched.instance) == .suspended)
+        #expect(daemon.log.contains("New note, one line:\n"))
+        #expect(try client.handled(.open(.init(urls: ["notes:1"]))).1.kind == .resume)
+        try daemon.awaitState(.active, of: launched.instance)
+        try client.change(.terminate, launched.instance)
+        #expect(daemon.log.contains("buy milk\n") && daemon.log.contains("Goodbye.\n"))
+    }
+
+    @Test func `Echo is launched in the background by the first connection, and answers it`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let path = daemon.directory.path + "/echo"
+        let echo = try install("Echo", in: daemon) { text in
+            text.split(separator: "\n").map {
+                $0.hasPrefix("ListenStream=") ? "ListenStream=\(path)" : String($0)
+            }.joined(separator: "\n") + "\n"
+        }
+        try daemon.awaitPaused(echo)
+        let watcher = try daemon.watch()
+        let connection = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+        #expect(write(connection.descriptor.rawValue, "hello", 5) == 5)
+        let launched = try watcher.next { $0.kind == .launched && $0.app == echo }
+        #expect(launched.launchKind == .prewarmed)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        #expect(read(connection.descriptor.rawValue, &bytes, bytes.count) == 5)
+        #expect(Array(bytes[..<5]) == Array("hello".utf8))
+        #expect(daemon.log.contains("echo: serves, launched"))
+    }
+
+    @Test func `Fetch is launched by its timer again and again, works, and ends by itself`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let source = try daemon.directory.write("news\n", to: "source")
+        let history = daemon.directory.path + "/history"
+        let watcher = try daemon.watch()
+        let fetch = try install("Fetch", in: daemon, ["Environment=FETCH_FILE=\(history)"]) {
+            text in
+            text.split(separator: "\n").map { line in
+                if line.hasPrefix("Exec=") { return "\(line) \(source)" }
+                if line.hasPrefix("OnActiveSec=") { return "OnActiveSec=100ms" }
+                return line.hasPrefix("OnUnitActiveSec=") ? "OnUnitActiveSec=200ms" : String(line)
+            }.joined(separator: "\n") + "\n"
+        }
+        for _ in 0..<2 {
+            let exited = try watcher.next { $0.kind == .exited && $0.app == fetch }
+            #expect(exited.exit?.status == 0)
+        }
+        let lines = String(decoding: try readFile(history), as: UTF8.self).split(separator: "\n")
+        #expect(lines.count >= 2)
+        #expect(lines.allSatisfy { $0.hasSuffix(" news") })
+    }
+
+    @Test(arguments: [false, true])
+    func `Notes on a terminal is used, stopped, continued and interrupted as any program`(
+        isPrewarmed: Bool
+    ) throws {
+        let daemon = try TestDaemon()
+        let file = try daemon.directory.write("buy milk\n", to: "notes.txt")
+        let notes = try install("Notes", in: daemon, ["Environment=NOTES_FILE=\(file)"]) {
+            $0 + "\nCount=\(isPrewarmed ? 1 : 0)\n"
+        }
+        let shell = try TestTerminal.shell(
+            ["GREENROOM_SOCKET=\(daemon.socketPath)", "NOTES_FILE=\(file)"],
+            in: daemon.directory.path, client: try Programs.client)
+        // The daemon would count the shell, which names its socket, among what it left behind.
+        defer { shell.end() }
+        if isPrewarmed {
+            // The first run teaches the pool the caller's environment.
+            try shell.enter("echo quit | greenroomctl run --pipe \(notes) >/dev/null 2>&1")
+            try daemon.await("an instance with the shell's environment") { client in
+                try client.paused(notes).isEmpty ? nil : true
+            }
+        }
+        try shell.enter("greenroomctl run \(notes)", until: "what can be said.\r\n")
+        try shell.enter("new call mother", until: "Note 2 is kept.\r\n")
+        let instance = try #require(
+            try daemon.client().instances(of: notes).first { $0.state == .active })
+        let pid = try #require(instance.processId)
+        #expect(Processes.session(of: pid) == pid)
+        shell.type("\u{1A}")
+        #expect(try shell.await("ready> ").contains("Stopped"))
+        try shell.enter("fg", until: "run \(notes)\r\n")
+        try shell.await("the client's front") { shell.isRaw }
+        try shell.enter("list", until: "2  call mother\r\n")
+        shell.type("\u{3}")
+        try shell.await("ready> ")
+        #expect(try shell.enter("echo status $?").contains("status 130"))
+        let kind = try daemon.client().explain(notes).lastLaunch?.kind
+        #expect(kind == (isPrewarmed ? .prewarmed : .cold))
+    }
+}

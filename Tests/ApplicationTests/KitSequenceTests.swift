@@ -1,0 +1,196 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Whole callback sequences of apps made with ApplicationKit, as the articles on UIKit's launch give them,
+/// through the real daemon.
+@Suite struct `What ApplicationKit calls under the daemon` {
+    @Test(arguments: KitApp.starts)
+    func `a life without scenes: launch, background, foreground, end`(prewarm: Int) throws {
+        let kit = try KitDaemon(KitApp(prewarm: prewarm))
+        try kit.launch()
+        #expect(kit.said == KitApp.beginning("[]", "inactive") + ["didBecomeActive active"])
+        try kit.change(.background)
+        try kit.change(.foreground)
+        let said = try kit.end()
+        #expect(
+            said
+                == KitApp.beginning("[]", "inactive") + [
+                    "didBecomeActive active", "willResignActive active",
+                    "didEnterBackground background", "willEnterForeground background",
+                    "didBecomeActive active", "willTerminate",
+                ])
+        #expect(try kit.daemon.client().wait(kit.instance).status == 0)
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `a background launch without scenes: no foreground call, a short time, then suspended`(
+        prewarm: Int
+    ) throws {
+        var app = KitApp(prewarm: prewarm)
+        app.lines = ["BackgroundGraceSec=100ms"]
+        let kit = try KitDaemon(app)
+        let launched = try kit.daemon.client().launch(app.identifier) { $0.isBackground = true }
+        try kit.daemon.awaitState(.suspended, of: launched.instance)
+        let said = app.said(try #require(launched.processId), in: kit.daemon)
+        #expect(
+            said
+                == KitApp.beginning("[]", "background") + ["didEnterBackground background"])
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `a life with scenes: connected, active, background, foreground, end`(
+        prewarm: Int
+    ) throws {
+        let kit = try KitDaemon(.scenes(prewarm: prewarm))
+        try kit.launch()
+        try kit.change(.background)
+        try kit.change(.foreground)
+        #expect(
+            try kit.end() == [
+                "main", "willFinishLaunching nil inactive", "didFinishLaunching nil inactive",
+                "configuration 1 application [] inactive",
+                "1 willConnect unattached app inactive",
+                "1 willEnterForeground unattached app inactive",
+                "1 didBecomeActive foregroundActive app active",
+                "1 willResignActive foregroundActive app active",
+                "1 didEnterBackground background app background",
+                "1 willEnterForeground background app background",
+                "1 didBecomeActive foregroundActive app active", "willTerminate",
+            ])
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `a background launch with scenes: connected, and in the foreground only when wanted`(
+        prewarm: Int
+    ) throws {
+        let kit = try KitDaemon(.scenes(prewarm: prewarm))
+        try kit.launch(inBackground: true)
+        let launched = [
+            "main", "willFinishLaunching nil background", "didFinishLaunching nil background",
+            "configuration 1 application [] background", "1 willConnect unattached app background",
+        ]
+        #expect(kit.said == launched)
+        try kit.change(.foreground)
+        #expect(
+            kit.said == launched + [
+                "1 willEnterForeground background app background",
+                "1 didBecomeActive foregroundActive app active",
+            ])
+    }
+
+    @Test func `the manifest's interface is handed over first, to an app without scenes`() throws {
+        var app = KitApp()
+        app.application = ["Interface=main.ui"]
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        #expect(
+            kit.said.prefix(4) == [
+                "main", "delegate", "loadInterface main.ui", "willFinishLaunching [] inactive",
+            ])
+    }
+
+    @Test func `steps and the first draw have their times since the request`() throws {
+        let kit = try KitDaemon(.scenes(prewarm: 1))
+        try kit.launch()
+        let steps = try kit.daemon.await("the first draw") { client in
+            let steps = try client.instance(kit.instance).steps ?? []
+            return steps.contains { $0.step == "firstDraw" } ? steps : nil
+        }
+        #expect(
+            steps.map(\.step) == [
+                "prewarmed", "main", "objects", "eventLoop", "willFinishLaunching",
+                "stateRestoration", "didFinishLaunching", "didFinishLaunchingNotification",
+                "sceneConfiguration", "sceneConnection", "firstDraw", "active",
+            ])
+        #expect(steps[0].elapsedUSec < 0)
+        let times = steps.map(\.elapsedUSec)
+        #expect(times == times.sorted())
+    }
+
+    @Test func `what is put off until after the launch runs when the app is active`() throws {
+        var app = KitApp(prewarm: 1)
+        app.delegate = "busy"
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        try kit.daemon.await("what was put off") { client in
+            try client.instance(kit.instance).steps?.contains { $0.step == "afterLaunch" } == true
+                ? true : nil
+        }
+        let said = kit.said
+        #expect(said.contains("afterLaunch active"))
+        #expect(said.contains("prewarmed true because user"))
+        #expect(said.contains("task prewarm=-"))
+        let active = try #require(said.firstIndex(of: "didBecomeActive active"))
+        #expect(said.firstIndex(of: "afterLaunch active").map { $0 > active } == true)
+    }
+
+    @Test func `a callback over 250 ms is named in the daemon's log`() throws {
+        var app = KitApp()
+        app.delegate = "busy"
+        app.environment = ["PROBE_SLOW=1"]
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        #expect(
+            kit.daemon.log.contains("application(_:didFinishLaunchingWithOptions:) kept the main"))
+    }
+
+    @Test func `several scenes come and go, and the app is their aggregate`() throws {
+        var app = KitApp.scenes()
+        app.application.append("URLSchemes=notes")
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        // The app asks for another scene itself, and has it in front.
+        try kit.ask(.open(.init(urls: ["notes://another"])))
+        try kit.daemon.await("two scenes") { client in
+            let scenes = try client.instance(kit.instance).scenes ?? []
+            return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
+        }
+        let client = try kit.daemon.client()
+        _ = try client.ask(.scene(app: app.identifier, .background, session: "1"))
+        #expect(try client.instance(kit.instance).state == .active)
+        _ = try client.ask(.scene(app: app.identifier, .background, session: "2"))
+        #expect(try client.instance(kit.instance).state == .background)
+        _ = try client.ask(.scene(app: app.identifier, .disconnect, session: "1"))
+        _ = try client.ask(.scene(app: app.identifier, .discard, session: "1"))
+        let said = try kit.end()
+        #expect(
+            said.suffix(from: try #require(said.firstIndex { $0.hasPrefix("scene opens") })) == [
+                #"scene opens ["notes://another"]"#,
+                "configuration 2 application [] active", "2 willConnect unattached app active",
+                "2 willEnterForeground unattached app active",
+                "2 didBecomeActive foregroundActive app active",
+                "1 willResignActive foregroundActive app active",
+                "1 didEnterBackground background app active",
+                "2 willResignActive foregroundActive app active",
+                "2 didEnterBackground background app background",
+                "1 didDisconnect unattached app background", #"didDiscard ["1"]"#,
+                "willTerminate",
+            ])
+    }
+
+    @Test func `a second scene is refused where the manifest knows one`() throws {
+        var app = KitApp.scenes()
+        app.application = ["Scenes=yes", "URLSchemes=notes"]
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        try kit.ask(.open(.init(urls: ["notes://another"])))
+        try kit.change(.background)
+        #expect(kit.said.contains { $0.hasPrefix("refused: ") })
+        #expect(try kit.daemon.client().instance(kit.instance).scenes?.count == 1)
+    }
+
+    @Test func `a scene that was discarded while the app did not run is told at its launch`() throws
+    {
+        let kit = try KitDaemon(.scenes())
+        try kit.launch()
+        try kit.change(.kill)
+        _ = try kit.daemon.client().ask(
+            .scene(app: kit.app.identifier, .discard, session: "1"))
+        try kit.launch()
+        #expect(kit.said[3] == #"didDiscard ["1"]"#)
+        #expect(kit.said[4].hasPrefix("configuration 2"))
+    }
+}

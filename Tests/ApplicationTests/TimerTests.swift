@@ -1,0 +1,146 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Calendar timers, and what timers remember longer than the daemon lives.
+@Suite struct `Timers of apps` {
+    private static let app = "org.example.app"
+
+    private func probe(_ timer: String...) -> Probe {
+        var probe = Probe(Self.app)
+        probe.timer = timer
+        return probe
+    }
+
+    /// The instance of the next launch, ended again.
+    private func awaitLaunch(_ watcher: EventWatcher, _ daemon: TestDaemon) throws {
+        let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
+        let instance = try #require(launched.instance)
+        try watcher.awaitState(.background, of: instance)
+        try daemon.client().change(.kill, instance)
+    }
+
+    @Test func `a calendar expression launches an app in the background, again and again`() throws {
+        let probe = probe("OnCalendar=*:*:*")
+        let daemon = try TestDaemon.with(probe)
+        let watcher = try daemon.watch()
+        for _ in 0..<2 { try awaitLaunch(watcher, daemon) }
+        #expect(
+            probe.told(in: daemon).prefix(2) == [
+                "launch timer background unlocked", "didEnterBackground",
+            ])
+    }
+
+    @Test func `a missed time is made up for once, if the timer is persistent`() throws {
+        let now = time(nil)
+        for isPersistent in [true, false] {
+            let probe = probe(
+                "OnCalendar=*-*-* *:00:00", "OnCalendar=*-*-* *:30:00",
+                "Persistent=\(isPersistent ? "yes" : "no")")
+            let daemon = try TestDaemon.with(probe)
+            let stamp = daemon.directory.path + "/state/timers/\(Self.app)"
+            #expect((access(stamp, F_OK) == 0) == isPersistent)
+            try daemon.kill()
+            mkdir(daemon.directory.path + "/state", 0o755)
+            mkdir(daemon.directory.path + "/state/timers", 0o755)
+            try daemon.directory.write("", to: "state/timers/\(Self.app)")
+            // Two days ago: ninety-six of them were missed.
+            let old = timespec(tv_sec: now - 2 * 86_400, tv_nsec: 0)
+            #expect(utimensat(AT_FDCWD, stamp, [old, old], 0) == 0)
+            try daemon.start()
+            if isPersistent {
+                try daemon.await("a launch") { client in
+                    try client.instances().contains { $0.app == Self.app } ? true : nil
+                }
+                var status = stat()
+                stat(stamp, &status)
+                #expect(status.st_mtim.tv_sec >= now)
+            }
+            // Another restart has nothing to make up for.
+            try daemon.kill()
+            try daemon.start()
+            let watcher = try daemon.watch()
+            #expect(throws: (any Error).self) {
+                while true {
+                    if try watcher.next(milliseconds: 700).kind == .launched { break }
+                }
+            }
+            let launches = probe.told(in: daemon).count { $0.hasPrefix("launch") }
+            #expect(launches == (isPersistent ? 1 : 0))
+        }
+    }
+
+    @Test func `a span goes on where it was when the daemon starts again`() throws {
+        let probe = probe("OnActiveSec=2s")
+        let daemon = try TestDaemon.with(probe)
+        var begun = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &begun)
+        try awaitMilliseconds(1200)
+        try daemon.kill()
+        try daemon.start()
+        let watcher = try daemon.watch()
+        try awaitLaunch(watcher, daemon)
+        var ended = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &ended)
+        // Begun anew it would have taken 3.2 s.
+        let elapsed =
+            (ended.tv_sec - begun.tv_sec) * 1000 + (ended.tv_nsec - begun.tv_nsec) / 1_000_000
+        #expect(elapsed < 3000, "\(elapsed) ms")
+        // It has come, and does not come again.
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.watch()
+        #expect(throws: (any Error).self) { try next.next(milliseconds: 2500) }
+        #expect(probe.told(in: daemon).count { $0.hasPrefix("launch") } == 1)
+    }
+
+    @Test(arguments: ["OnCalendar=25:00", "OnCalendar=10:00 Europe/Berlin", "OnCalendar=Mon.."])
+    func `an expression that is none is an error with its place`(line: String) throws {
+        let daemon = try TestDaemon.with(probe())
+        var wrong = probe(line)
+        wrong.lines = []
+        try wrong.install(in: daemon)
+        let report = try daemon.client().reload()
+        let fault = try #require(report.failed.first)
+        #expect(fault.message.hasPrefix("OnCalendar="))
+        #expect(fault.line > 0)
+    }
+}
+
+@Suite struct `Significant changes of the time` {
+    @Test func `another time zone is told to apps that run, and to suspended ones later`() throws {
+        let folder = try TemporaryDirectory()
+        try folder.write("", to: "zone")
+        let probe = Probe("org.example.app")
+        let daemon = try TestDaemon.with(probe, environment: ["TZ=:\(folder.path)/zone"])
+        let client = try daemon.client()
+        let instance = try client.launch("org.example.app").instance
+        try daemon.awaitState(.active, of: instance)
+        // As timedatectl(1) does: another file under the name.
+        try folder.write("", to: "new")
+        rename(folder.path + "/new", folder.path + "/zone")
+        // Whatever comes next is behind it.
+        _ = try client.describe()
+        try client.change(.background, instance)
+        #expect(
+            probe.told(in: daemon).dropFirst() == [
+                "didBecomeActive", "significantTimeChange", "willResignActive",
+                "didEnterBackground",
+            ])
+        try client.change(.suspend, instance)
+        try folder.write("other", to: "zone")
+        _ = try client.describe()
+        try client.change(.foreground, instance)
+        #expect(probe.told(in: daemon).dropFirst(5).contains("significantTimeChange"))
+    }
+}
+
+/// The time itself is what these tests are about.
+func awaitMilliseconds(_ count: Int32) throws {
+    let pipe = try Pipe()
+    var entries = [PollEntry(pipe.readEnd, POLLIN)]
+    _ = try PollEntry.wait(&entries, milliseconds: count)
+}

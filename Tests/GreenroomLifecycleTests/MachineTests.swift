@@ -1,0 +1,75 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `The machine's own life` {
+    let first = InstanceIdentifier(1)
+
+    private static let ofSession = AppDescription.prewarmed {
+        $0.prewarmOccasion = .login
+        $0.foregroundGroup = nil
+        $0.session = "user-1"
+    }
+
+    @Test func `a login counts for apps of every foreground group, and of none`() {
+        var stage = Stage(Self.ofSession)
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        #expect(stage.prewarms == [first])
+    }
+
+    @Test func `at the logout what is paused for the session goes`() {
+        var stage = Stage(Self.ofSession)
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.loggedOut(foregroundGroup: "user-2"))
+        #expect(stage.state(first) == .prewarmed)
+        stage.send(.loggedOut(foregroundGroup: "user-1"))
+        #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
+        stage.die(first, .signaled(9, coreDumped: false))
+        #expect(stage.prewarms.isEmpty)
+    }
+
+    @Test func `each login starts what login starts, also one that followed a logout nobody saw`() {
+        let app = AppDescription.plain {
+            $0.autostart = .some(Autostart(atBoot: false, atLogin: true, session: "user-1"))
+        }
+        var stage = Stage(app)
+        stage.send(.restored)
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        #expect(stage.core.instances.count == 1)
+        stage.send(.spawned(first))
+        stage.die(first, .exited(0))
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        #expect(stage.core.instances.count == 1, "the same login counts once")
+
+        stage.restart(app)
+        stage.send(.loggedIn(foregroundGroup: "user-1"))
+        #expect(stage.core.instances.count == 2)
+    }
+
+    @Test func `before sleep nothing is prewarmed, and afterwards what was wanted`() {
+        var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
+        stage.send(.sleepChanged(isAsleep: true))
+        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.answers.isEmpty, "the client waits")
+        stage.send(.sleepChanged(isAsleep: false))
+        #expect(stage.prewarms == [first])
+    }
+
+    @Test func `a shutdown that is called off starts what a boot starts, and serves launches`() {
+        var stage = Stage(
+            .plain {
+                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))
+            })
+        stage.send(.restored)
+        stage.send(.spawned(first))
+        stage.send(.shutdownRequested)
+        stage.die(first, .signaled(15, coreDumped: false))
+        #expect(stage.core.liveCount == 0)
+        stage.send(.shutdownCancelled)
+        #expect(stage.core.liveCount == 1)
+        _ = stage.launch()
+        #expect(stage.refusals.isEmpty)
+    }
+}

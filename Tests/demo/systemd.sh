@@ -1,0 +1,85 @@
+#!/bin/bash
+# Greenroom as a system service under a real systemd, booted in a namespace of its own: installed,
+# started, its supervisor killed, memory made short, stopped. Nothing of it stays. Needs root.
+# systemd.sh PRODUCT-FOLDER
+set -euo pipefail
+PRODUCT=$(realpath "${1:?usage: systemd.sh PRODUCT-FOLDER}")
+cd "$(dirname "$0")/../.."
+title="demo-systemd"
+
+# --- Help.
+bold='' plain=''
+[ ! -t 1 ] || bold=$'\e[1m' plain=$'\e[0m'
+heading() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+show() { # prints a command as one would type it, then runs it in there
+    echo "# $*"
+    inside "$@"
+}
+processes() { # APP...: its processes, with their states
+    local app
+    for app; do
+        paste -d ' ' <(instance "$app" processId) <(instance "$app" state) | sed "s/^/$app: process /"
+    done | sort
+}
+
+heading "A systemd of its own, with Greenroom installed by make install"
+. Tests/systemd/installed
+echo "systemd is $(sed 's/\([0-9]*\)$/in \1 ms/' "$scratch/boot")"
+for app in clock player notes; do
+    inside sh -c "cat >/etc/greenroom/apps/org.example.$app.app" <<'APP'
+[App]
+Exec=/usr/bin/sleep infinity
+ForegroundGroup=none
+[Prewarm]
+When=boot
+APP
+done
+inside systemctl daemon-reload
+
+heading "Start"
+show systemctl start greenroomd.service
+await is_state org.example.notes prewarmed
+await is_state org.example.clock prewarmed
+show greenroomctl launch org.example.clock
+show greenroomctl launch org.example.player
+show greenroomctl background org.example.player
+show greenroomctl suspend org.example.player
+await has_state org.example.clock prewarmed
+await has_state org.example.player prewarmed
+show systemctl status --no-pager --lines=0 greenroomd.service | sed -n '/Active:\|Status:\|Main PID:/p'
+
+heading "kill -9 of the supervisor: nothing is lost"
+before=$(processes org.example.clock org.example.player org.example.notes)
+echo "$before"
+main=$(property greenroomd MainPID)
+show kill -KILL "$main"
+replaced() { [ "$(property greenroomd MainPID)" != "$main" ] && ctl list; }
+await replaced
+after=$(processes org.example.clock org.example.player org.example.notes)
+echo "greenroomd is process $(property greenroomd MainPID) now; what it knows:"
+echo "$after"
+[ "$before" = "$after" ] || { echo "demo-systemd: something was lost" >&2; exit 1; }
+show greenroomctl resume org.example.player
+
+heading "Memory is short: what is taken back, and why"
+if ctl debug pressure --help >/dev/null 2>&1; then
+    show greenroomctl suspend org.example.player
+    show greenroomctl debug pressure critical
+    gone() { ! has_state org.example.notes prewarmed && ! has_state org.example.player suspended; }
+    await gone
+    inside journalctl --sync
+    inside journalctl -o cat -u greenroomd --grep='reclaim|pressure|warn' --no-pager || true
+    processes org.example.clock org.example.player org.example.notes
+    show greenroomctl debug pressure none
+else
+    echo "(this greenroomctl cannot inject pressure)"
+fi
+
+heading "The journal, by app"
+inside journalctl --sync
+show greenroomctl logs org.example.player --lines 6
+
+heading "Stop: the apps end with their grace"
+show systemctl stop greenroomd.socket greenroom-apps.service
+equal "$(property greenroomd ActiveState)" inactive
+heading "Done; everything of it goes now"
