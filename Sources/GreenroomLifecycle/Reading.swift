@@ -23,6 +23,13 @@ extension Lifecycle {
 
     public func app(_ app: AppIdentifier) -> AppRecord? { directory[app]?.record }
 
+    /// Somebody waits for a launch or a prewarm of it that has no instance yet, or the daemon is about
+    /// to start it.
+    public func isAwaited(_ app: AppIdentifier) -> Bool {
+        guard let entry = directory[app] else { return false }
+        return held[app] != nil || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
+    }
+
     /// Nil for an app that is not installed.
     public func description(of app: AppIdentifier) -> AppDescription? {
         directory[app]?.description

@@ -11,21 +11,22 @@ extension AppManifest {
         var diagnostics: [Diagnostic] = []
         for manifest in manifests {
             guard let dependencies = manifest.dependencies else { continue }
-            func report(_ severity: Diagnostic.Severity, _ message: String) {
+            func report(_ severity: Diagnostic.Severity, _ other: String, _ message: String) {
+                let position = dependencies.positions[other] ?? Position(line: 1, column: 1)
                 diagnostics.append(
                     Diagnostic(
-                        severity: severity, file: manifest.file, position: dependencies.position,
+                        severity: severity, file: manifest.file, position: position,
                         message: message))
             }
             if let circle = search.circles[manifest.identifier] {
                 report(
-                    .error,
+                    .error, circle.count > 1 ? circle[1] : circle[0],
                     "the apps wait for each other in a circle: "
                         + (circle + [circle[0]]).joined(separator: " -> ")
                         + "; take one of these out of After= or Requires=")
             }
             for other in dependencies.all where !search.isKnown(other) {
-                report(.warning, "no app \(other) is installed; ignoring it until it is")
+                report(.warning, other, "no app \(other) is installed; ignoring it until it is")
             }
         }
         return (manifests.filter { search.circles[$0.identifier] == nil }, diagnostics)

@@ -35,8 +35,8 @@ extension AppManifest {
         public var after: [String]
         public var requires: [String]
         public var conflicts: [String]
-        /// Where the first of them stands, for what only all manifests together can tell.
-        public var position: Position
+        /// Where each of them stands, for what only all manifests together can tell.
+        public var positions: [String: Position]
     }
 
     static func readSupervision(_ reader: inout SectionReader) -> SupervisionSettings? {
@@ -88,7 +88,13 @@ extension AppManifest {
     static func readDependencies(_ reader: inout SectionReader) -> DependencySettings? {
         let section = "Dependencies"
         var lists: [[String]] = []
+        var positions: [String: Position] = [:]
         for key in ["After", "Requires", "Conflicts"] {
+            for value in reader.unit.all(section, key) {
+                for word in value.text.split(whereSeparator: \.isWhitespace) {
+                    positions[String(word)] = positions[String(word)] ?? value.position
+                }
+            }
             lists.append(
                 reader.list(section, key, atMost: Limit.dependencies) {
                     word throws(ValueError) in try Names.identifier(word.text)
@@ -96,7 +102,6 @@ extension AppManifest {
         }
         guard lists.contains(where: { !$0.isEmpty }) else { return nil }
         return DependencySettings(
-            after: lists[0], requires: lists[1], conflicts: lists[2],
-            position: reader.position(of: section))
+            after: lists[0], requires: lists[1], conflicts: lists[2], positions: positions)
     }
 }

@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "CTestSupport.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,6 +32,37 @@ int cts_connect_as(const char *path, int user, int group, int extra_group) {
     if (result == 0) return number;
     close(number);
     return result;
+}
+
+int cts_dial(int type, const char *address, int port) {
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct sockaddr *to = (struct sockaddr *)&local;
+    socklen_t size = (socklen_t)(sizeof(sa_family_t) + strlen(address) + (*address == '/'));
+    if (inet_pton(AF_INET, address, &four.sin_addr) == 1) {
+        to = (struct sockaddr *)&four;
+        size = sizeof four;
+    } else if (inet_pton(AF_INET6, address, &six.sin6_addr) == 1) {
+        to = (struct sockaddr *)&six;
+        size = sizeof six;
+    } else {
+        if (strlen(address) >= sizeof local.sun_path) return -ENAMETOOLONG;
+        strcpy(local.sun_path, address);
+        if (*address == '@') local.sun_path[0] = 0;
+    }
+    int number = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
+    if (number < 0) return -errno;
+    struct sockaddr_un own = {.sun_family = AF_UNIX};
+    // A name of its own, or a datagram could not be answered.
+    int failed = to->sa_family == AF_UNIX && type == SOCK_DGRAM
+        && bind(number, (struct sockaddr *)&own, sizeof own.sun_family) < 0;
+    if (failed || connect(number, to, size) < 0) {
+        int error = errno;
+        close(number);
+        return -error;
+    }
+    return number;
 }
 
 int cts_timer(int milliseconds) {

@@ -60,11 +60,11 @@ import UnitFile
         #expect(kept.map(\.identifier) == ["a.d"])
         #expect(
             diagnostics.map(\.description) == [
-                "/a.a.app:3:2: the apps wait for each other in a circle: a.a -> a.b -> a.c -> a.a; "
+                "/a.a.app:4:7: the apps wait for each other in a circle: a.a -> a.b -> a.c -> a.a; "
                     + "take one of these out of After= or Requires=",
-                "/a.b.app:3:2: the apps wait for each other in a circle: a.b -> a.c -> a.a -> a.b; "
+                "/a.b.app:4:10: the apps wait for each other in a circle: a.b -> a.c -> a.a -> a.b; "
                     + "take one of these out of After= or Requires=",
-                "/a.c.app:3:2: the apps wait for each other in a circle: a.c -> a.a -> a.b -> a.c; "
+                "/a.c.app:4:10: the apps wait for each other in a circle: a.c -> a.a -> a.b -> a.c; "
                     + "take one of these out of After= or Requires=",
             ])
     }
@@ -74,7 +74,7 @@ import UnitFile
         #expect(kept.count == 1)
         #expect(
             diagnostics.map(\.description) == [
-                "/a.a.app:3:2: warning: no app x.y is installed; ignoring it until it is"
+                "/a.a.app:4:11: warning: no app x.y is installed; ignoring it until it is"
             ])
     }
 

@@ -112,6 +112,40 @@ import Testing
         #expect(try client.instance(rival.instance).exit?.reason == .conflict)
     }
 
+    @Test func `ending an app drops a launch of it that waits for others`() throws {
+        let daemon = try TestDaemon(
+            try make("wait-forever", ["[Dependencies]", "Requires=org.example.slow"]),
+            TestApp(
+                "org.example.slow", exec: "\(try compileProbe("behave.c")) wait-forever",
+                "ReadyOn=notify"))
+        let waiting = try daemon.client()
+        let watcher = try daemon.watch()
+        try waiting.send(.launch(.init(app: Self.app)))
+        try watcher.next { $0.kind == .launched && $0.app == "org.example.slow" }
+        let client = try daemon.client()
+        #expect(throws: ControlError.self) {
+            try client.call(.transition(.terminate, .app(Self.app)))
+        }
+        #expect {
+            try waiting.reply(to: .launch(.init(app: Self.app)))
+        } throws: {
+            if case ControlError.refused(code: "cancelled", _) = $0 { true } else { false }
+        }
+    }
+
+    @Test func `listening makes it ready without cgroups too`() throws {
+        let directory = try TemporaryDirectory()
+        chmod(directory.path, 0o777)
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app,
+                exec: "\(try compileProbe("accept.c")) listen \(directory.path)/own",
+                "ReadyOn=listening"), options: .asNobody)
+        let watcher = try daemon.watch()
+        let launched = try daemon.client().launch(Self.app)
+        try watcher.awaitState(.active, of: launched.instance)
+    }
+
     @Test func `apps in a circle are refused by name`() throws {
         let daemon = try TestDaemon(
             try make("wait-forever", ["[Dependencies]", "Requires=org.example.b"]),

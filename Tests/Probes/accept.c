@@ -1,5 +1,6 @@
 // What an app with sockets does, by its first argument:
 //   serve        answers each connection with "PID LISTEN_FDS LISTEN_FDNAMES", if LISTEN_PID is its own
+//   answer       the same for each datagram
 //   leave        ends without accepting
 //   listen PATH  listens at the path, once its standard input has ended
 #include <stdio.h>
@@ -9,10 +10,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int serve(void) {
+static int answer(const char *pid, const char *count, const char *names) {
+    struct sockaddr_storage from;
+    char text[256];
+    for (;;) {
+        socklen_t size = sizeof from;
+        if (recvfrom(3, text, sizeof text, 0, (struct sockaddr *)&from, &size) < 0) return 4;
+        int length = snprintf(text, sizeof text, "%s %s %s\n", pid, count, names);
+        sendto(3, text, (size_t)length, 0, (struct sockaddr *)&from, size);
+    }
+}
+
+static int serve(int is_datagram) {
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     const char *names = getenv("LISTEN_FDNAMES");
     if (!pid || !count || !names || atoi(pid) != getpid()) return 3;
+    if (is_datagram) return answer(pid, count, names);
     for (int number; (number = accept(3, NULL, NULL)) >= 0; close(number))
         dprintf(number, "%s %s %s\n", pid, count, names);
     return 4;
@@ -30,7 +43,8 @@ static int listen_at(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve();
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve(0);
+    if (argc > 1 && strcmp(argv[1], "answer") == 0) return serve(1);
     if (argc > 2 && strcmp(argv[1], "listen") == 0) return listen_at(argv[2]);
     return 0;
 }

@@ -95,8 +95,8 @@ final class AppInstaller {
         }
         let now = supervisor.now
         let record = lifecycle.app(app)
+        guard !lifecycle.isAwaited(app) else { return false }
         // Forgetting failures would invite the next one at once.
-        guard record?.startAt == nil else { return false }
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
     }

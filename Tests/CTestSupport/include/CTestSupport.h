@@ -28,6 +28,9 @@ pid_t cts_start(const struct cts_spawn *request, int *pidfd);
 /// 1 when the process has ended (status as of waitpid(2)), 0 after the timeout, or -errno.
 int cts_wait(pid_t pid, int pidfd, int timeout_milliseconds, int *status);
 
+/// socket(2) and connect(2) to a /path, an @name or an internet address: a descriptor or -errno.
+int cts_dial(int type, const char *address, int port);
+
 /// A SOCK_SEQPACKET pair, close-on-exec; 0 or -errno.
 int cts_seqpacket_pair(int pair[2]);
 

@@ -1,0 +1,98 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Every kind of socket that the daemon listens on for apps, and what they outlive.
+@Suite struct SocketKindTests {
+    private static let app = "org.example.app"
+
+    private func make(_ lines: [String], _ words: String = "serve") throws -> TestApp {
+        TestApp(
+            Self.app, exec: "\(try compileProbe("accept.c")) \(words)",
+            prewarmLines: ["[Socket]"] + lines)
+    }
+
+    /// Connects, or sends a datagram, and returns the first line of the answer.
+    private func ask(_ type: __socket_type, _ address: String, port: Int32 = 0) throws -> String {
+        let number = unsafe cts_dial(Int32(type.rawValue), address, port)
+        guard number >= 0 else { throw SystemError(code: -number, call: "connect") }
+        let socket = FileDescriptor(owning: number)
+        // Elsewhere the connection says it all, and what stays unread would break it off.
+        if type == SOCK_DGRAM { send(number, "?", 1, Int32(MSG_NOSIGNAL)) }
+        guard try socket.waitUntilReadable(milliseconds: Processes.deadline) else {
+            throw TestError("nobody answers at \(address)")
+        }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = recv(number, &buffer, buffer.count, 0)
+        return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `connections and datagrams of the internet launch it`(host: String) throws {
+        try requireOrSkip(
+            host != "::1" || access("/proc/net/if_inet6", F_OK) == 0, "no IPv6 on this machine")
+        let port = Int32.random(in: 20_000..<32_000)
+        let written = host == "::1" ? "[::1]:\(port)" : "\(host):\(port)"
+        let streams = try TestDaemon(try make(["ListenStream=\(written)"]))
+        #expect(try ask(SOCK_STREAM, host, port: port).hasSuffix(" 1 \(Self.app)\n"))
+        withExtendedLifetime(streams) {}
+        let datagrams = try TestDaemon(try make(["ListenDatagram=\(written)"], "answer"))
+        #expect(try ask(SOCK_DGRAM, host, port: port).hasSuffix(" 1 \(Self.app)\n"))
+        withExtendedLifetime(datagrams) {}
+    }
+
+    @Test func `abstract names, datagrams and packets launch it`() throws {
+        let directory = try TemporaryDirectory()
+        let name = "@greenroom-test-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+        for (key, type, address, words) in [
+            ("ListenStream", SOCK_STREAM, name, "serve"),
+            ("ListenDatagram", SOCK_DGRAM, directory.path + "/datagrams", "answer"),
+            ("ListenSequentialPacket", SOCK_SEQPACKET, directory.path + "/packets", "serve"),
+        ] {
+            let daemon = try TestDaemon(try make(["\(key)=\(address)"], words))
+            #expect(try ask(type, address).hasSuffix(" 1 \(Self.app)\n"), "\(key)")
+            withExtendedLifetime(daemon) {}
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `socket files have their owner and mode, and go with the manifest if told`(
+        isRemoved: Bool
+    ) throws {
+        try requireOrSkip(getuid() == 0, "only root can give sockets to others")
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(
+            try make([
+                "ListenStream=\(path)", "SocketMode=0620", "SocketUser=65534", "SocketGroup=12345",
+                "RemoveOnStop=\(isRemoved ? "yes" : "no")",
+            ]))
+        var status = stat()
+        #expect(unsafe stat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o620)
+        #expect(status.st_uid == 65_534 && status.st_gid == 12_345)
+        unlink("\(daemon.appDirectory)/\(Self.app).app")
+        #expect(try daemon.client().reload().loaded.isEmpty)
+        #expect((access(path, F_OK) != 0) == isRemoved)
+    }
+
+    @Test(arguments: [SIGKILL, SIGUSR1])
+    func `a spawner that dies or executes itself anew loses no socket`(signal: Int32) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try make(["ListenStream=\(path)"]))
+        let spawner = try daemon.spawnerPid
+        Glibc.kill(spawner, signal)
+        if signal == SIGKILL { try Processes.awaitEnd(of: spawner) }
+        #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
+        #expect((try daemon.spawnerPid == spawner) == (signal == SIGUSR1))
+        // What it keeps now is what the next supervisor gets.
+        try daemon.kill()
+        try daemon.start()
+        #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
+    }
+}
