@@ -72,7 +72,8 @@ static int perform(const char *word, const char *next) {
         for (;;) pause();
     if (is(word, "hold")) {
         size_t size = (size_t)(next ? atoi(next) : 1) << 20;
-        char *memory = malloc(size);
+        static char *memory;  // held to the end
+        memory = malloc(size);
         if (!memory) _exit(1);
         memset(memory, 1, size);
         return 2;

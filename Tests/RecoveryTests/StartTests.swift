@@ -147,9 +147,9 @@ import Testing
                     readlink("\(folder)/\(number)", $0.baseAddress!, 256)
                 }
             }
-            guard count > 0,
-                String(decoding: bytes[..<count], as: UTF8.self).contains("greenroom-state")
-            else { continue }
+            // A file of the runtime directory, or memory where that takes none.
+            let name = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : ""
+            guard name.contains("greenroom-state") || name.hasSuffix("/state") else { continue }
             let file = open("\(folder)/\(number)", O_RDWR | O_CLOEXEC)
             defer { close(file) }
             var generator = SeededGenerator()
