@@ -2,6 +2,7 @@
 # Greenroom as a system service under a real systemd, booted in a namespace of its own: installed,
 # started, its supervisor killed, memory made short, stopped. Nothing of it stays. Needs root.
 # systemd.sh PRODUCT-FOLDER
+# shellcheck disable=SC2034,SC2154  # shared with what is sourced
 set -euo pipefail
 PRODUCT=$(realpath "${1:?usage: systemd.sh PRODUCT-FOLDER}")
 cd "$(dirname "$0")/../.."
