@@ -217,6 +217,10 @@ extension Lifecycle {
     }
 
     mutating func tellOfItsEnd(_ id: InstanceIdentifier) {
+        // A step that this very event decided has not gone out: its end takes the place of it.
+        if table[id]!.record.conversation?.pending != nil {
+            effects.removeAll { if case .tell(id, _) = $0 { true } else { false } }
+        }
         tell(id, .willTerminate, .application)
         // The grace of the ending is its deadline.
         deadlines.remove(.step(id))

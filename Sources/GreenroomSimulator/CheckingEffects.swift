@@ -157,7 +157,8 @@ extension Checker {
         case .prewarmFailed(let app, _, let until):
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
             try require(isBounded, "back-off of \(app) is unbounded")
-            retryAt[app] = until
+            // An app that is gone is new when it comes back.
+            if installed[app] != nil { retryAt[app] = until }
         case .exited(let record):
             tally.note(record)
             try checkMachineEnd(record, now)
