@@ -65,6 +65,12 @@ public enum Processes {
         }
     }
 
+    /// Whether the process has ended, or does before so many milliseconds are over.
+    public static func ends(_ pid: Int32, within milliseconds: Int32) -> Bool {
+        guard isAlive(pid), let process = try? ProcessDescriptor(pid: pid) else { return true }
+        return (try? process.descriptor.waitUntilReadable(milliseconds: milliseconds)) ?? true
+    }
+
     /// For messages.
     public static func description(of pid: Int32) -> String {
         let words = ((try? readFile("/proc/\(pid)/cmdline")) ?? []).split(separator: 0)
