@@ -65,6 +65,9 @@ import Testing
     func `200 launches leave no descriptor and no cgroup behind`(_ runner: Runner) throws {
         let daemon = try Self.daemon(runner)
         let extra = try daemon.client()
+        // What is opened at first use, and kept, is open.
+        _ = try extra.run(Self.app)
+        _ = try daemon.awaitPaused(Self.app, count: 4)
         let before = try Self.descriptorCounts(daemon, extra)
         let pausedPid = try daemon.awaitPaused(Self.app, count: 4).first?.processId ?? 0
         let base = Freezing.cgroup(of: pausedPid).map { path in
