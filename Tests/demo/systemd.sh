@@ -53,8 +53,9 @@ heading "kill -9 of the supervisor: nothing is lost"
 before=$(processes org.example.clock org.example.player org.example.notes)
 echo "$before"
 main=$(property greenroomd MainPID)
+[ "$main" -gt 1 ]
 show kill -KILL "$main"
-replaced() { [ "$(property greenroomd MainPID)" != "$main" ] && ctl list; }
+replaced() { [[ "$(property greenroomd MainPID)" != @(0|"$main") ]] && ctl list; }
 await replaced
 after=$(processes org.example.clock org.example.player org.example.notes)
 echo "greenroomd is process $(property greenroomd MainPID) now; what it knows:"
