@@ -103,12 +103,15 @@ internal import GreenroomAppChannel
 
     /// Reports a step of the launch sequence, the first time it is done.
     func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
-        let bit: UInt32 = 1 << step.rawValue
-        guard reportedSteps & bit == 0 else { return }
-        reportedSteps |= bit
+        guard !hasReached(step) else { return }
+        reportedSteps |= 1 << step.rawValue
         let now = monotonicNanoseconds()
         launchInfo.instants.append((step.rawValue, now))
         report(.launchStep(step, at: now, session: session?.persistentIdentifier))
+    }
+
+    func hasReached(_ step: AppReport.LaunchStep) -> Bool {
+        reportedSteps & (1 << step.rawValue) != 0
     }
 
     func acknowledge(_ cookie: UInt64, handled: Bool = true) {

@@ -34,9 +34,9 @@ struct greenroom_app {
     struct message launch;
     struct greenroom_launch_info info;
     int credentials;
-    bool is_unlocked, is_launched, is_processing, was_after_launch;
+    bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
     bool has_reached[STEP_AFTER_LAUNCH + 1];
-    enum greenroom_application_state state; /* of an app without scenes, or none of them attached yet */
+    enum greenroom_application_state state; /* of an app that has had no scene */
     struct scene scenes[SCENE_LIMIT];
     size_t scene_count;
     uint64_t last_request;
@@ -132,7 +132,7 @@ static bool connect_scene(struct greenroom_app *app, const struct message *messa
     report(app, STEP_SCENE_CONNECTION, session);
     if (!(message->header.flags & CONNECT_FOREGROUND)) {
         scene->state = GREENROOM_SCENE_BACKGROUND;
-        report_first(app, STEP_BACKGROUND, session);
+        app->has_had_scene = true;
     }
     return true;
 }
@@ -150,10 +150,10 @@ static void move_scene(struct greenroom_app *app, const struct message *message)
     struct scene *scene = find_scene(app, message->strings[0]);
     if (!scene || event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_WILL_TERMINATE) return;
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
-    if (tells) scene->state = states[event];
+    if (tells || event == GREENROOM_WILL_TERMINATE) scene->state = states[event];
     CALL(app, scene_event, app, scene->session, (enum greenroom_event)event);
     scene->state = states[event];
-    app->state = GREENROOM_BACKGROUND; /* what it is without any scene, from now on */
+    app->has_had_scene = true;
     if (tells) report_first(app, event == GREENROOM_DID_BECOME_ACTIVE ? STEP_ACTIVE : STEP_BACKGROUND, scene->session);
     if (event == GREENROOM_WILL_TERMINATE) remove_scene(app, scene);
 }
@@ -276,7 +276,9 @@ static void become_foreground_by_hand(struct greenroom_app *app) {
 }
 
 static bool run_after_launch(struct greenroom_app *app) {
-    bool is_over = app->has_reached[STEP_ACTIVE] || app->has_reached[STEP_BACKGROUND];
+    /* The launch is over when the app has been told whether it is in front. */
+    bool is_over = app->launch.header.flags & LAUNCH_SCENES
+        ? app->has_had_scene : app->has_reached[STEP_ACTIVE] || app->has_reached[STEP_BACKGROUND];
     if (app->was_after_launch || !is_over || greenroom_app_state(app) == GREENROOM_INACTIVE) return false;
     app->was_after_launch = true;
     if (!app->delegate.after_launch) return false;
@@ -439,14 +441,14 @@ bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) 
 int greenroom_app_credentials(const struct greenroom_app *app) { return app->credentials; }
 
 enum greenroom_application_state greenroom_app_state(const struct greenroom_app *app) {
-    bool is_attached = false, is_inactive = false;
+    if (!app->has_had_scene) return app->state;
+    bool is_inactive = false;
     for (size_t i = 0; i < app->scene_count; i++) {
         enum greenroom_activation_state state = app->scenes[i].state;
         if (state == GREENROOM_FOREGROUND_ACTIVE) return GREENROOM_ACTIVE;
-        is_attached = is_attached || state != GREENROOM_UNATTACHED;
         is_inactive = is_inactive || state == GREENROOM_FOREGROUND_INACTIVE;
     }
-    return !is_attached ? app->state : is_inactive ? GREENROOM_INACTIVE : GREENROOM_BACKGROUND;
+    return is_inactive ? GREENROOM_INACTIVE : GREENROOM_BACKGROUND;
 }
 
 enum greenroom_activation_state greenroom_app_scene_state(const struct greenroom_app *app, const char *session) {

@@ -355,7 +355,7 @@ class Application:
         self._deferred: list[Callable[[], None]] = []
         self._requests: dict[int, Callable[[str | None], None]] = {}
         self._reached: set[int] = set()
-        self._is_launched = self._is_processing = False
+        self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
         self.launch_info = info
         self.is_protected_data_available = bool(launch.flags & _UNLOCKED)
@@ -369,9 +369,9 @@ class Application:
     @property
     def state(self):
         """With scenes the aggregate of theirs: active, else inactive, else background."""
-        states = {scene.activation_state for scene in self.scenes.values()} - {ActivationState.UNATTACHED}
-        if not states:
-            return self._state
+        if not self._has_had_scene:
+            return self._state  # as the launch said
+        states = {scene.activation_state for scene in self.scenes.values()}
         for activation, state in ((ActivationState.FOREGROUND_ACTIVE, ApplicationState.ACTIVE),
                                   (ActivationState.FOREGROUND_INACTIVE, ApplicationState.INACTIVE)):
             if activation in states:
@@ -547,7 +547,7 @@ class Application:
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
             scene.activation_state = ActivationState.BACKGROUND
-            self._report_first(_BACKGROUND, session)
+            self._has_had_scene = True
 
     def _move(self, message):
         scene = self.scenes.get(message.words[0])
@@ -556,11 +556,11 @@ class Application:
         name = "did_disconnect" if message.status == 5 else _LIFECYCLE_NAMES[message.status]
         # A state is left when the callback that announces it has returned, and entered before the one
         # that tells of it.
-        if message.status in (2, 4):
+        if message.status in (2, 4, 5):
             scene.activation_state = _ACTIVATIONS[message.status]
         self._call(name, scene, of=scene.delegate)
         scene.activation_state = _ACTIVATIONS[message.status]
-        self._state = ApplicationState.BACKGROUND  # what it is without any scene, from now on
+        self._has_had_scene = True
         if message.status == 5:
             del self.scenes[scene.session]
         self._report_first(
@@ -586,8 +586,9 @@ class Application:
         return True
 
     def _run_deferred(self):
-        # The launch is over when the app has been told its first state.
-        if not self._deferred or not self._reached or self.state == ApplicationState.INACTIVE:
+        # The launch is over when the app has been told whether it is in front.
+        has_first_state = self._has_had_scene if self._uses_scenes else bool(self._reached)
+        if not self._deferred or not has_first_state or self.state == ApplicationState.INACTIVE:
             return False
         self._deferred.pop(0)()
         if not self._deferred:

@@ -119,12 +119,26 @@ import Testing
             try client.instance(kit.instance).steps?.contains { $0.step == "afterLaunch" } == true
                 ? true : nil
         }
-        let said = kit.said
+        // A task of the app's says this, on its way over another thread.
+        let said = try kit.daemon.await("what the task says") { _ in
+            kit.said.contains("prewarmed true because user") ? kit.said : nil
+        }
         #expect(said.contains("afterLaunch active"))
-        #expect(said.contains("prewarmed true because user"))
         #expect(said.contains("task prewarm=-"))
         let active = try #require(said.firstIndex(of: "didBecomeActive active"))
         #expect(said.firstIndex(of: "afterLaunch active").map { $0 > active } == true)
+    }
+
+    @Test func `into the background, it waits until the app has been told so`() throws {
+        var app = KitApp(prewarm: 0)
+        app.delegate = "busy"
+        let kit = try KitDaemon(app)
+        try kit.launch(inBackground: true)
+        let said = try kit.daemon.await("what was put off") { _ in
+            kit.said.contains("afterLaunch background") ? kit.said : nil
+        }
+        let told = try #require(said.firstIndex(of: "didEnterBackground background"))
+        #expect(said.firstIndex(of: "afterLaunch background").map { $0 > told } == true)
     }
 
     @Test func `a callback over 250 ms is named in the daemon's log`() throws {

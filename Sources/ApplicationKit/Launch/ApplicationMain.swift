@@ -78,11 +78,16 @@ extension Application {
 
     /// Runs the next thing that was put off until after the launch, if it is time. Events come first.
     private func runDeferred() -> Bool {
-        guard stage == .launched, applicationState != .inactive else { return false }
-        guard !deferred.isEmpty else { return false }
+        guard !deferred.isEmpty, hasFirstState, applicationState != .inactive else { return false }
         let work = deferred.removeFirst()
         call("afterLaunch", work)
         if deferred.isEmpty { reached(.afterLaunch) }
         return true
+    }
+
+    /// The launch sequence is over when the app has been told whether it is in front: an app that is
+    /// launched into the background is there before anybody says so.
+    private var hasFirstState: Bool {
+        usesScenes ? hasHadScene : hasReached(.active) || hasReached(.background)
     }
 }
