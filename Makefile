@@ -9,7 +9,7 @@
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
-#   make torture [KILLS=500] [SECONDS=600] [SEED=]   clients at work while both daemons are killed
+#   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser

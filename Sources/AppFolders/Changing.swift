@@ -49,10 +49,21 @@ public enum AppFolderChange {
     /// rmdir(2) of a folder that may have become empty.
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a new file; never through a link, which others may have put there.
-    public static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+    /// Writes a file; never through a link, which others may have put there.
+    /// - Parameter original: whose owner and mode it gets; without one it is open to everybody.
+    public static func write(
+        _ bytes: [UInt8], to path: String, like original: String? = nil
+    ) throws(SystemError) {
         let file = try FileDescriptor.open(
-            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o644)
+            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        var status = stat()
+        let hasOriginal = original.map { unsafe stat($0, &status) == 0 } ?? false
+        // An ordinary user cannot give it away, and need not.
+        if hasOriginal { _ = fchown(file.rawValue, status.st_uid, status.st_gid) }
+        let mode = hasOriginal ? status.st_mode & 0o777 : 0o644
+        guard fchmod(file.rawValue, mode) == 0 else {
+            throw SystemError(code: errno, call: "fchmod", subject: path)
+        }
         var start = 0
         while start < bytes.count {
             let count = unsafe bytes[start...].withUnsafeBytes {

@@ -190,6 +190,8 @@ static bool deliver(struct greenroom_app *app, const struct message *message) {
     bool handled = true;
     for (size_t i = 0; (value = greenroom_content_value(&content, "url", i)); i++)
         CALL(app, scene_open_url, app, scene->session, value);
+    for (size_t i = 0; (value = greenroom_content_value(&content, "activity", i)); i++)
+        CALL(app, scene_continue_activity, app, scene->session, value);
     if ((value = greenroom_content_value(&content, "action", 0)))
         CALL_FOR(handled, app, scene_perform_action, false, app, scene->session, value);
     return handled;
@@ -356,7 +358,7 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
     environ = go->strings + go->header.argc;
     go->strings = NULL;
     (void)setenv("ActivePrewarm", "1", 1); /* until the launch is over, as Apple has it */
-    if (argc) *argc = (int)go->header.argc;
+    if (argc && argv) *argc = (int)go->header.argc;
     return true;
 }
 

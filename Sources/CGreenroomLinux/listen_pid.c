@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 void gr_tell_listen_pid(char *_Nullable const *environment) {
-    static const char name[] = "LISTEN_PID=";
-    enum { NAME = sizeof name - 1, ROOM = 10 };
+    static const char room[] = "LISTEN_PID=0000000000";
+    enum { ROOM = 10, NAME = sizeof room - 1 - ROOM };
     for (; *environment; environment++) {
         char *text = *environment;
-        if (strncmp(text, name, NAME) != 0) continue;
+        /* Only what we laid out ourselves: a variable of the caller's may have no room. */
+        if (strcmp(text, room) != 0) continue;
         char digits[ROOM];
         int count = 0;
         /* Not libc's getpid: it may be cached, and this memory is our parent's. */

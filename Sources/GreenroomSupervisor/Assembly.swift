@@ -152,6 +152,10 @@ public final class Daemon {
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
         let measurer = supervisor.reclaimer.measurer
+        instances.onOrphanEnd = { [unowned self] identifier, status in
+            spawnerEvents.handle(.exited(instance: identifier.rawValue, status))
+            spawnerEvents.handle(.emptied(instance: identifier.rawValue))
+        }
         instances.onRelease = { [unowned self] instance in
             inspector.forget(instance)
             readiness?.forget(instance)
@@ -323,6 +327,7 @@ public final class Daemon {
             use(link, greeting)
             if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
             recovery.reconnect(with: greeting.instances, repeating: orders)
+            instances.forgetFormerCgroups()
             try link.activate()
             reporter.say(.notice, "the spawner is back")
         } catch {

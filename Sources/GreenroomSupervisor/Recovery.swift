@@ -94,6 +94,9 @@ struct Recovery {
                     record.instance,
                     SpawnFailure(stage: "reaching the spawner", errno: ECANCELED)))
         } else {
+            // One that was told to go may have run, and ended before anybody could be told: said to
+            // have never started, it would be launched again.
+            if record.isUndecidedResume { supervisor.handle(.started(record.instance)) }
             ended(record)
         }
     }
@@ -134,7 +137,7 @@ struct Recovery {
         switch record.state {
         case .prewarming, .prewarmed: supervisor.handle(.channelLost(instance.identifier))
         case .launching where record.isResuming:
-            if instance.hasClosedChannel { supervisor.handle(.started(instance.identifier)) }
+            supervisor.instances.awaitStart(of: instance)
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
             break
         }
@@ -143,11 +146,15 @@ struct Recovery {
     private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {
         let identifier = InstanceIdentifier(entry.instance)
         if let status = entry.status {
-            events.drainChannel(of: identifier)
-            supervisor.handle(.exited(identifier, ExitStatus(status)))
+            events.exited(identifier, ExitStatus(status))
         }
         if entry.isEmptied { supervisor.handle(.emptied(identifier)) }
     }
+}
+
+extension GreenroomLifecycle.InstanceRecord {
+    /// Told to go, and not heard to have started.
+    var isUndecidedResume: Bool { state == .launching && isResuming && launchedAt == nil }
 }
 
 extension SpawnerEvents {

@@ -334,7 +334,7 @@ _ACTIVATIONS = {1: ActivationState.FOREGROUND_INACTIVE, 2: ActivationState.FOREG
                 5: ActivationState.UNATTACHED}
 (_MAIN, _OBJECTS, _EVENT_LOOP, _INTERFACE, _WILL, _RESTORATION, _DID, _NOTIFICATION,
  _SCENE_CONFIGURATION, _SCENE_CONNECTION, _ACTIVE, _BACKGROUND, _AFTER_LAUNCH) = range(13)
-_FOREGROUND, _SCENES, _UNLOCKED, _HAS_CREDENTIALS = 1, 2, 4, 8
+_FOREGROUND, _SCENES, _UNLOCKED = 1, 2, 4
 _SLOW_NANOSECONDS = 250_000_000
 
 
@@ -459,14 +459,8 @@ class Application:
                     content.pop(key, None)
             self._deliver_to_delegate(content)
         if self._channel is None:
-            self._own_events = self._events_by_hand()
+            self._own_events = [_Message(_LIFECYCLE, status=2)]  # by hand: into the foreground
         self._acknowledge(self._launch.cookie, accepted or "remote_notification" in self._content)
-
-    def _events_by_hand(self):
-        if not self._uses_scenes:
-            return [_Message(_LIFECYCLE, status=2)]
-        return [_Message(_CONNECT, flags=1, words=["1", "application"]),
-                _Message(_SCENE, status=1, words=["1"]), _Message(_SCENE, status=2, words=["1"])]
 
     # Events.
 
@@ -509,6 +503,8 @@ class Application:
             content = _content(message.pairs())
             handled = self._deliver_to_scene(scene, content) if scene else self._deliver_to_delegate(content)
         elif message.type == _CREDENTIALS:
+            if self._credentials is not None:
+                os.close(self._credentials)
             self._credentials = message.descriptors.pop() if message.descriptors else None
         elif message.type == _ANSWER:
             completion = self._requests.pop(message.cookie, None)
@@ -543,7 +539,7 @@ class Application:
         scene = self.scenes.setdefault(session, Scene(session, None))
         scene.delegate = self._call("scene_delegate", self, scene)
         self._report_step(_SCENE_CONFIGURATION, session)
-        self._call("will_connect", scene, _content(message.pairs()), of=scene.delegate)
+        self._call_of(scene.delegate, "will_connect", scene, _content(message.pairs()))
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
             scene.activation_state = ActivationState.BACKGROUND
@@ -558,7 +554,7 @@ class Application:
         # that tells of it.
         if message.status in (2, 4, 5):
             scene.activation_state = _ACTIVATIONS[message.status]
-        self._call(name, scene, of=scene.delegate)
+        self._call_of(scene.delegate, name, scene)
         scene.activation_state = _ACTIVATIONS[message.status]
         self._has_had_scene = True
         if message.status == 5:
@@ -578,11 +574,11 @@ class Application:
 
     def _deliver_to_scene(self, scene, content):
         if "urls" in content:
-            self._call("open_urls", scene, content["urls"], of=scene.delegate)
+            self._call_of(scene.delegate, "open_urls", scene, content["urls"])
         for activity in content.get("user_activities", []):
-            self._call("continue_activity", scene, activity, of=scene.delegate)
+            self._call_of(scene.delegate, "continue_activity", scene, activity)
         if "shortcut_item" in content:
-            return bool(self._call("perform_action", scene, content["shortcut_item"], of=scene.delegate))
+            return bool(self._call_of(scene.delegate, "perform_action", scene, content["shortcut_item"]))
         return True
 
     def _run_deferred(self):
@@ -597,9 +593,12 @@ class Application:
 
     # Telling the daemon.
 
-    def _call(self, name, *arguments, of=None):
-        """What the callback returns; None if the delegate has none."""
-        callback = getattr(self.delegate if of is None else of, name, None)
+    def _call(self, name, *arguments):
+        """What the callback of the application's delegate returns; None if it has none."""
+        return self._call_of(self.delegate, name, *arguments)
+
+    def _call_of(self, delegate, name, *arguments):
+        callback = getattr(delegate, name, None)
         if callback is None:
             return None
         began = time.monotonic_ns()
@@ -680,7 +679,11 @@ def _await_launch():
             if not is_prewarmed:
                 break
         elif message.type == _GO and is_prewarmed:
-            _apply(message)
+            try:
+                _apply(message)
+            except OSError as error:
+                channel.send(_ERROR, status=error.errno, cookie=message.cookie)
+                raise SystemExit(1) from None
             break
         else:
             message.close()

@@ -18,7 +18,7 @@ func monotonicNanoseconds() -> UInt64 {
 
     init(_ descriptor: CInt) { self.descriptor = descriptor }
 
-    /// The last moment at which a message is surely the whole truth: its descriptors.
+    /// A message with the descriptors that came with it.
     struct Incoming {
         var message: DaemonMessage
         /// Whoever gets this closes them.

@@ -87,13 +87,14 @@ struct greenroom_delegate {
     void (*scene_will_connect)(struct greenroom_app *, const char *session, const struct greenroom_content *options);
     void (*scene_event)(struct greenroom_app *, const char *session, enum greenroom_event event);
     void (*scene_open_url)(struct greenroom_app *, const char *session, const char *url);
+    void (*scene_continue_activity)(struct greenroom_app *, const char *session, const char *type);
     bool (*scene_perform_action)(struct greenroom_app *, const char *session, const char *type);
     /* What was put off until the launch is over. */
     void (*after_launch)(struct greenroom_app *);
 };
 
 /* Returns when the app is launched: at once if that is cold or by hand; never if it is not. `argc` and
- * `argv` (main's own, or NULL) then are those of the launch, as are the environment, the working
+ * `argv` (main's own, or both NULL) then are those of the launch, as are the environment, the working
  * directory, the umask and the standard descriptors. Reports only failure to get memory, by NULL. */
 GREENROOM_EXPORT struct greenroom_app *greenroom_app_start(
     const struct greenroom_delegate *delegate, void *context, int *argc, char ***argv);

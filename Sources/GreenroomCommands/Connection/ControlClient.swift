@@ -34,6 +34,11 @@ final class ControlClient {
         do throws(SystemError) { return try socket.peerCredentials().user } catch { return nil }
     }
 
+    /// Neither ours nor root's: whoever it is may name any file.
+    var belongsToAnother: Bool {
+        serverUser.map { $0 != 0 && $0 != getuid() } ?? false
+    }
+
     /// True while a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 

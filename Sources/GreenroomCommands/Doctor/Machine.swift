@@ -21,7 +21,13 @@ struct Machine: Patient {
         do throws(Failure) {
             let client = try ControlClient(path: socketPath)
             daemonProcess = client.serverProcess
-            daemon = Self.describe(client, patience)
+            var answer = Self.describe(client, patience)
+            if case .success(var description) = answer, client.belongsToAnother {
+                // It names programs and a library that are run to look at them: not what a stranger says.
+                description.surroundings = nil
+                answer = .success(description)
+            }
+            daemon = answer
         } catch {
             daemonProcess = nil
             daemon = .failure(error)

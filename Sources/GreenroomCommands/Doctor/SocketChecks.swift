@@ -108,7 +108,7 @@ extension Patient {
             ("greenroomd", daemonProcess, "systemctl restart greenroomd; no app notices"),
             (
                 "greenroom-spawner", description.surroundings?.spawnerProcessId,
-                "systemctl kill --kill-whom=main --signal=USR1 greenroom-spawner; it keeps every app"
+                "systemctl reload greenroom-spawner; it keeps every app"
             ),
         ]
         for (name, process, remedy) in processes {
@@ -137,7 +137,7 @@ extension Patient {
             .failure(
                 "version",
                 "greenroom-spawner is not of greenroomd's version \(description.version)",
-                "systemctl kill --kill-whom=main --signal=USR1 greenroom-spawner: it executes itself "
+                "systemctl reload greenroom-spawner: it executes itself "
                     + "anew and keeps every app")
         ]
     }

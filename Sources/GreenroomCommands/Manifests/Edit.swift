@@ -27,11 +27,7 @@ struct Edit: ManifestVerb {
     @OptionGroup var daemon: DaemonOptions
 
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
-        let name: ManifestName
-        do throws(Failure) { name = try manifests.name(app) } catch {
-            guard full, ManifestName.isValid(ManifestName(app).identifier) else { throw error }
-            name = ManifestName(app)
-        }
+        let name = try full ? manifests.possibleName(app) : manifests.name(app)
         let file = manifests.folders.file(of: name)
         if let file, file.isMasked { throw .manifest(.masked(name.identifier, by: file.main.path)) }
         let folder = full ? manifests.own : "\(manifests.own)/\(name.file).d"
@@ -41,7 +37,10 @@ struct Edit: ManifestVerb {
         let start = former ?? initialText(file)
         try InstalledManifests.change { () throws(SystemError) in
             try AppFolderChange.makeFolder(folder)
-            try AppFolderChange.write(stdin ? Self.readInput() : start, to: draft)
+            // Credentials may stand in it: its copy is no more open than the original.
+            try AppFolderChange.write(
+                stdin ? Self.readInput() : start, to: draft,
+                like: former != nil ? destination : full ? file?.main.path : nil)
         }
         if !stdin { try Editor.edit(draft) }
         let text = try InstalledManifests.change { () throws(SystemError) in

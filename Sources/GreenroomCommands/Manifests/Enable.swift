@@ -4,7 +4,7 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-struct Enable: ManifestVerb {
+struct Enable: FileChangingVerb {
     static let configuration = CommandConfiguration(
         abstract: "Have apps start by themselves.",
         discussion: """
@@ -18,17 +18,10 @@ struct Enable: ManifestVerb {
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
-    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
-        var changes = FileChanges()
-        for app in apps { try enable(manifests.name(app), manifests, &changes) }
-        manifests.reload(console)
-        changes.report(console, json: output.json)
-        return 0
-    }
-
-    private func enable(
-        _ name: ManifestName, _ manifests: InstalledManifests, _ changes: inout FileChanges
+    func change(
+        _ app: String, _ manifests: InstalledManifests, _ changes: inout FileChanges
     ) throws(Failure) {
+        let name = try manifests.name(app)
         let file = try manifests.file(name)
         guard !file.isMasked else { throw .manifest(.masked(name.identifier, by: file.main.path)) }
         guard !name.isTemplate else { throw .manifest(.isTemplate(name.identifier)) }
@@ -48,7 +41,7 @@ struct Enable: ManifestVerb {
     }
 }
 
-struct Disable: ManifestVerb {
+struct Disable: FileChangingVerb {
     static let configuration = CommandConfiguration(
         abstract: "Have apps start no longer by themselves.",
         discussion: "Does not end them now.")
@@ -59,24 +52,20 @@ struct Disable: ManifestVerb {
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
-    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
-        var changes = FileChanges()
-        for app in apps {
-            // One whose manifest is gone may have left its links.
-            let name = try manifests.possibleName(app)
-            for occasion in StartOccasion.allCases {
-                let folder = "\(manifests.own)/\(occasion.folder)"
-                let link = "\(folder)/\(name.file)"
-                guard AppFolderChange.target(of: link) != nil else { continue }
-                try InstalledManifests.change { () throws(SystemError) in
-                    try AppFolderChange.remove(link)
-                }
-                AppFolderChange.removeIfEmpty(folder)
-                changes.add(.removed, link)
+    func change(
+        _ app: String, _ manifests: InstalledManifests, _ changes: inout FileChanges
+    ) throws(Failure) {
+        // One whose manifest is gone may have left its links.
+        let name = try manifests.possibleName(app)
+        for occasion in StartOccasion.allCases {
+            let folder = "\(manifests.own)/\(occasion.folder)"
+            let link = "\(folder)/\(name.file)"
+            guard AppFolderChange.target(of: link) != nil else { continue }
+            try InstalledManifests.change { () throws(SystemError) in
+                try AppFolderChange.remove(link)
             }
+            AppFolderChange.removeIfEmpty(folder)
+            changes.add(.removed, link)
         }
-        manifests.reload(console)
-        changes.report(console, json: output.json)
-        return 0
     }
 }

@@ -20,7 +20,7 @@ final class InstalledManifests {
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: options.socket))
             // Its folders are where we write.
-            if let user = client.serverUser, user != 0, user != getuid() {
+            if client.belongsToAnother, let user = client.serverUser {
                 throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
             }
             if case .described(let daemon) = try client.call(.describe),
@@ -71,11 +71,15 @@ final class InstalledManifests {
         }
     }
 
-    /// The manifest that is meant, or the one of that name that there could be.
+    /// The manifest that is meant, or the one of that name that there could be. What can be no app's
+    /// name is a misspelt one.
     func possibleName(_ text: String) throws(Failure) -> ManifestName {
         do throws(Failure) { return try name(text) } catch {
-            guard case .manifest(.noManifest) = error else { throw error }
-            return ManifestName(text)
+            let name = ManifestName(text)
+            guard case .manifest(.noManifest) = error,
+                ManifestName.isValid(name.identifier) || entries[name.identifier] != nil
+            else { throw error }
+            return name
         }
     }
 
@@ -117,6 +121,32 @@ final class InstalledManifests {
 protocol ManifestVerb: ParsableCommand {
     var daemon: DaemonOptions { get }
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32
+}
+
+/// A verb that makes the same change for each of several apps.
+protocol FileChangingVerb: ManifestVerb {
+    var apps: [String] { get }
+    var output: OutputOptions { get }
+    func change(
+        _ app: String, _ manifests: InstalledManifests, _ changes: inout FileChanges
+    ) throws(Failure)
+}
+
+extension FileChangingVerb {
+    /// What was done before one of them failed is done: the daemon and the user hear of it.
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        var changes = FileChanges()
+        var failure: Failure?
+        for app in apps where failure == nil {
+            do throws(Failure) { try change(app, manifests, &changes) } catch { failure = error }
+        }
+        if failure == nil || !changes.changes.isEmpty {
+            manifests.reload(console)
+            changes.report(console, json: output.json)
+        }
+        if let failure { throw failure }
+        return 0
+    }
 }
 
 extension ManifestVerb {

@@ -14,13 +14,16 @@ final class InstanceTable {
     var cgroups: Cgroup? {
         didSet { formerCgroups = oldValue }
     }
-    /// That of the spawner before this one.
+    /// That of the spawner before this one, until what it left behind is known.
     private var formerCgroups: Cgroup?
     /// Called when an instance is forgotten, for whoever watches something of it.
     var onRelease: ((InstanceIdentifier) -> Void)?
+    /// Called when an instance whose spawner died has ended, and no process of it is left.
+    var onOrphanEnd: ((InstanceIdentifier, TerminationStatus) -> Void)?
 
     private var table: [InstanceIdentifier: Instance] = [:]
-    private var freezes: [InstanceIdentifier: FreezeWatch] = [:]
+    private var freezes: [InstanceIdentifier: RepeatedLook] = [:]
+    private var starts: [InstanceIdentifier: RepeatedLook] = [:]
     /// Instances whose spawner died.
     private var orphans: [InstanceIdentifier: Orphan] = [:]
 
@@ -70,6 +73,7 @@ final class InstanceTable {
 
     func release(_ identifier: InstanceIdentifier) {
         freezes[identifier] = nil
+        starts[identifier] = nil
         if orphans.removeValue(forKey: identifier) != nil {
             // Nobody else is left to remove it.
             table[identifier]?.removeCgroup()
@@ -88,8 +92,7 @@ final class InstanceTable {
             let identifier = instance.identifier
             do throws(SystemdError) {
                 orphans[identifier] = try Orphan(instance) { [unowned self] status in
-                    supervisor.handle(.exited(identifier, ExitStatus(status)))
-                    supervisor.handle(.emptied(identifier))
+                    onOrphanEnd?(identifier, status)
                 }
             } catch {
                 supervisor.reporter.failed("watching \(instance.app)", error)
@@ -114,6 +117,20 @@ final class InstanceTable {
             _ = try? parent.removeChild(name)
         }
         return mayHaveRun
+    }
+
+    /// What the spawner before this one left has been seen to.
+    func forgetFormerCgroups() { formerCgroups = nil }
+
+    /// Of an instance that was told to go and has nobody to say STARTED to any more: it shows by
+    /// closing its end. The core's deadline ends the wait.
+    func awaitStart(of instance: Instance) {
+        let identifier = instance.identifier
+        starts[identifier] = RepeatedLook({ instance.hasClosedChannel }) { [unowned self] in
+            starts[identifier] = nil
+            supervisor.handle(.started(identifier))
+        }
+        starts[identifier]?.look()
     }
 
     // MARK: Acts
@@ -160,7 +177,7 @@ final class InstanceTable {
     private func watchFreeze(
         of identifier: InstanceIdentifier, _ isFrozen: @escaping () -> Bool
     ) {
-        freezes[identifier] = FreezeWatch(isFrozen) { [unowned self] in
+        freezes[identifier] = RepeatedLook(isFrozen) { [unowned self] in
             freezes[identifier] = nil
             supervisor.handle(.frozen(identifier))
             supervisor.reclaimer.wasFrozen(identifier)
@@ -184,26 +201,26 @@ final class InstanceTable {
     }
 }
 
-/// Waits until the kernel has frozen a cgroup, or stopped the main process where there is none.
-/// poll(2) on cgroup.events is limited to one wake-up in 10 ms, and of a stop only the parent hears,
-/// so it looks by itself: at once, then at doubling intervals. The core sets the deadline.
+/// Waits for a fact of which nobody tells us in time: that the kernel has frozen a cgroup (poll(2) on
+/// cgroup.events is limited to one wake-up in 10 ms), or stopped a process (only its parent hears).
+/// Looks at once, then at doubling intervals. The core sets the deadline.
 @LoopActor
-private final class FreezeWatch {
-    private let isFrozen: () -> Bool
-    private let onFrozen: () -> Void
+private final class RepeatedLook {
+    private let isTrue: () -> Bool
+    private let onTrue: () -> Void
     private var timer: EventSource?
     private var delay: Duration = .microseconds(100)
     /// Looking less often than this helps nobody.
     private static let slowest: Duration = .milliseconds(50)
 
-    init(_ isFrozen: @escaping () -> Bool, onFrozen: @escaping () -> Void) {
-        self.isFrozen = isFrozen
-        self.onFrozen = onFrozen
+    init(_ isTrue: @escaping () -> Bool, then onTrue: @escaping () -> Void) {
+        self.isTrue = isTrue
+        self.onTrue = onTrue
         timer = try? LoopActor.timer(accuracy: .microseconds(50)) { [unowned self] in look() }
     }
 
     func look() {
-        if isFrozen() { return onFrozen() }
+        if isTrue() { return onTrue() }
         delay = min(delay * 2, Self.slowest)
         try? timer?.setDeadline(after: delay)
     }

@@ -44,14 +44,25 @@ final class SpawnerEvents {
                 InstanceIdentifier(number),
                 SpawnFailure(stage: error.deed, errno: error.code))
         case .exited(let number, let status):
-            let identifier = InstanceIdentifier(number)
-            drainChannel(of: identifier)
-            supervisor.reclaimer.ends.examine(identifier, ExitStatus(status))
-            supervisor.handle(.exited(identifier, ExitStatus(status)))
+            exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
         case .welcome, .instance, .kept, .ending: break
         }
+    }
+
+    func exited(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
+        drainChannel(of: identifier)
+        var status = status
+        let record = supervisor.lifecycle.instance(identifier)
+        if record?.isUndecidedResume == true, supervisor.instances[identifier]?.channel == nil {
+            // Its channel was lost with a spawner and a supervisor: whether it ran cannot be known, and
+            // a pause that finds nobody exits with 0. Launched again, it might run twice.
+            supervisor.handle(.started(identifier))
+            status = .unknown
+        }
+        supervisor.reclaimer.ends.examine(identifier, status)
+        supervisor.handle(.exited(identifier, status))
     }
 
     /// Watches the app channel until the app has started.
