@@ -176,9 +176,15 @@ extension Lifecycle {
 
     mutating func shutdownRequested() {
         isShuttingDown = true
-        for app in directory.keys.sorted() { refusePrewarms(of: app, .shuttingDown) }
+        for app in directory.keys.sorted() {
+            refusePrewarms(of: app, .shuttingDown)
+            // Called off, the shutdown leaves nothing that nobody waits for any more.
+            clearStart(app)
+        }
         for app in held.keys.sorted() { refuseHeld(app, .shuttingDown) }
-        for (app, entry) in directory where entry.isListening { reviewSocket(of: app) }
+        for app in directory.keys.sorted() where directory[app]!.isListening {
+            reviewSocket(of: app)
+        }
         for id in table.keys.sorted() { end(id, .shutdown, gently: true) }
     }
 }

@@ -19,8 +19,8 @@ extension Lifecycle {
 
     /// Users who left while no supervisor saw it.
     mutating func forgetFormerLogins() {
-        for (app, entry) in directory where entry.record.hasSeenLogin {
-            guard let autostart = entry.description?.autostart.value,
+        for app in directory.keys.sorted() where directory[app]!.record.hasSeenLogin {
+            guard let autostart = directory[app]!.description?.autostart.value,
                 !sessions.contains(autostart.session)
             else { continue }
             updateApp(app) { $0.hasSeenLogin = false }

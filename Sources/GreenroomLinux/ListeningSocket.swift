@@ -113,6 +113,18 @@ public struct ListeningSocket: Sendable {
         return ListeningSocket(descriptor: socket)
     }
 
+    /// Gives a socket that is bound at the address already another mode, owner and backlog; connections
+    /// that wait stay.
+    public static func adjust(
+        _ socket: FileDescriptor, _ kind: Kind, at address: SocketAddress, mode: mode_t,
+        user: uid_t, group: gid_t, backlog: CInt = .max
+    ) throws(SystemError) {
+        if case .path(let path) = address { try give(path, mode, user, group) }
+        if kind != .datagram {
+            try systemCall("listen") { listen(socket.rawValue, backlog) }
+        }
+    }
+
     /// One socket for both families, or for IPv4 where the kernel has no IPv6.
     private static func openAnywhere(
         _ port: UInt16, _ kind: Kind

@@ -32,6 +32,7 @@ public final class Daemon {
     private let significantTime: SignificantTime
     private let paths: AppPaths
     private let machine: MachineEvents
+    private var isStopping = false
     private let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
@@ -395,7 +396,9 @@ public final class Daemon {
         Notify.stopping(status: "stopping")
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
         // Asked a second time: now, and who has not ended is killed.
-        guard !supervisor.lifecycle.isShuttingDown else { return endSpawner(graceMilliseconds: 0) }
+        guard !isStopping else { return endSpawner(graceMilliseconds: 0) }
+        isStopping = true
+        machine.leave()
         supervisor.onEmpty = { [unowned self] in endSpawner(graceMilliseconds: 1000) }
         supervisor.handle(.shutdownRequested)
         endLater(after: supervisor.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {

@@ -59,7 +59,9 @@ import Testing
         try app.send(.answer(request: request, .done))
         try app.tell(.didBecomeActive)
         // The answer's task comes back by another thread, in its own time.
-        while !app.steps.contains(.afterLaunch) || !app.hasDrawn { _ = try app.receive() }
+        while !app.steps.contains(.afterLaunch) || !app.hasDrawn {
+            try #require(try app.receive() != nil, "the app ended")
+        }
         let isPrewarmed = start == .prewarmed
         let lines = try app.end()
         #expect(

@@ -187,6 +187,8 @@ import Testing
         _ = try client.ask(.lock(user: nil))
         let next = try client.launch(Self.other).instance
         try daemon.awaitState(.active, of: next)
+        // It was told of the lock before, and has acknowledged this.
+        try daemon.awaitState(.background, of: instance)
         _ = try client.ask(.unlock(user: nil))
         try client.change(.background, next)
         #expect(probe.told(in: daemon).contains("protectedDataWillBecomeUnavailable"))

@@ -72,4 +72,23 @@ import Testing
         _ = stage.launch()
         #expect(stage.refusals.isEmpty)
     }
+
+    @Test
+    func
+        `a restart that was due in a shutdown that was called off is forgotten, and blocks nothing`()
+    {
+        let app = AppDescription.plain {
+            $0.supervision = .some(Supervision(restart: .always, restartDelay: .seconds(5)))
+            $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))
+        }
+        var stage = Stage(app)
+        stage.send(.restored)
+        stage.send(.spawned(first))
+        stage.die(first, .exited(1))
+        stage.send(.shutdownRequested)
+        stage.wait(.seconds(60))
+        #expect(stage.core.instances.filter { $0.state != .notRunning }.isEmpty)
+        stage.send(.shutdownCancelled)
+        #expect(stage.core.instances.count { $0.state != .notRunning } == 1)
+    }
 }

@@ -112,7 +112,7 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1), options: options)
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
-        kill(paused.processId ?? 0, SIGSTOP)
+        kill(try #require(paused.processId), SIGSTOP)
         let client = try daemon.client()
         let (launched, text, exit) = try client.run(Self.app, ["print", "x", "exit", "6"])
         #expect(launched.kind == .cold && launched.coldReason == .resumeFailed)

@@ -47,7 +47,7 @@ import Testing
             TestApp(Self.app, exec: program, prewarm: 1), options: Self.quickBackOff)
         let first = try #require(try daemon.awaitPaused(Self.app).first)
         let watcher = try daemon.watch()
-        kill(first.processId ?? 0, SIGKILL)
+        kill(try #require(first.processId), SIGKILL)
         try watcher.next { $0.kind == .exited && $0.instance == first.instance }
         let client = try daemon.client()
         #expect(try client.run(Self.app, ["print", "x"]).text == "x\n")

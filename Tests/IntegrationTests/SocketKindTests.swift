@@ -80,6 +80,36 @@ import Testing
         #expect((access(path, F_OK) != 0) == isRemoved)
     }
 
+    @Test func `a manifest that changes a socket's mode changes it, and what waits in it stays`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try make(["ListenStream=\(path)", "SocketMode=0666"]))
+        try daemon.install(try make(["ListenStream=\(path)", "SocketMode=0600"]))
+        #expect(try daemon.client().reload().failed.isEmpty)
+        var status = stat()
+        #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        // So does one that comes while no supervisor runs.
+        try daemon.kill()
+        try daemon.install(try make(["ListenStream=\(path)", "SocketMode=0640"]))
+        try daemon.start()
+        #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o640)
+        #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
+    }
+
+    @Test func `a reload tries again to make a socket whose address was taken`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let other = try UnixSocket.listen(at: path, .stream, mode: 0o600)
+        let daemon = try TestDaemon(try make(["ListenStream=\(path)"]))
+        #expect(try daemon.client().reload().failed.count == 1)
+        Glibc.close(other.descriptor.rawValue)
+        unlink(path)
+        #expect(try daemon.client().reload().failed.isEmpty)
+        #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
+    }
+
     @Test(arguments: [SIGKILL, SIGUSR1])
     func `a spawner that dies or executes itself anew loses no socket`(signal: Int32) throws {
         let directory = try TemporaryDirectory()

@@ -55,7 +55,8 @@ struct Running {
     let launched: Control.Launched
     let output: Output
     var instance: UInt64 { launched.instance }
-    var pid: Int32 { launched.processId ?? -1 }
+    /// Its process; 0 and -1, which to kill(2) are many, are none.
+    let pid: Int32
 }
 
 extension TestClient {
@@ -69,7 +70,10 @@ extension TestClient {
             app, words + ["print", "here", "wait-forever"], output: output.number, change)
         output.closeWriting()
         guard try output.line() == "here" else { throw TestError("another first line") }
-        return Running(launched: launched, output: output)
+        guard let pid = launched.processId, pid > 1 else {
+            throw TestError("no process: \(launched)")
+        }
+        return Running(launched: launched, output: output, pid: pid)
     }
 
     /// Launches and returns all that the app writes, and how it ends.

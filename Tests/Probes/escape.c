@@ -134,7 +134,11 @@ static int attempt(const char *act, const char *argument) {
         int result = (int)syscall(SYS_io_uring_setup, 0, NULL);
         return result < 0 && (errno == EINVAL || errno == EFAULT) ? 0 : result;
     }
-    if (strcmp(act, "mount") == 0) return mount("none", "/mnt", "tmpfs", 0, NULL);
+    if (strcmp(act, "mount") == 0) {
+        /* Where it succeeds, it is undone: nothing is to be left on the machine. */
+        int result = mount("none", "/mnt", "tmpfs", 0, NULL);
+        return result < 0 ? result : umount2("/mnt", MNT_DETACH);
+    }
     if (strcmp(act, "umount") == 0) return umount2(argument, MNT_DETACH);
     if (strcmp(act, "chroot") == 0) {
         /* Raw: an analyser wants a chdir after chroot(). */

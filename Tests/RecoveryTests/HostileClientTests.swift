@@ -72,7 +72,10 @@ import Testing
         _ = (try greedy.list(), try other.list())
         let pid = try daemon.pid
         daemon.signal(SIGSTOP)
-        while Processes.state(of: pid) != "T" { sched_yield() }
+        while Processes.state(of: pid) != "T" {
+            try #require(Processes.isAlive(pid))
+            sched_yield()
+        }
         try daemon.install(program("org.example.late", try compileProbe("behave.c")))
         for _ in 1..<200 { try greedy.send(.list) }
         try greedy.send(.reload)

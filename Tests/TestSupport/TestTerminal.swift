@@ -104,7 +104,14 @@ public final class TestTerminal {
 
     /// Every key is somebody's.
     public var isRaw: Bool { cts_is_raw(terminal) == 1 }
-    public var foregroundGroup: Int32 { cts_foreground(controller) }
+    public var foregroundGroup: Int32 {
+        get throws {
+            let group = cts_foreground(controller)
+            // Others are many processes to kill(2).
+            guard group > 1 else { throw TestError("no process group in front: \(tail)") }
+            return group
+        }
+    }
 
     private var tail: String {
         String(decoding: shown.suffix(2000), as: UTF8.self).unicodeScalars

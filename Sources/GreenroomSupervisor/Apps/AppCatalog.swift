@@ -33,14 +33,6 @@ final class AppCatalog {
     /// Sorted.
     var identifiers: [String] { apps.map(\.identifier.rawValue) }
 
-    /// The apps that start by themselves then, and the question about one: `greenroomctl enable`.
-    func enabled(for occasion: StartOccasion) -> [AppIdentifier] {
-        table.values.filter { $0.startOccasions.contains(occasion) }.map(\.identifier).sorted()
-    }
-    func isEnabled(_ app: AppIdentifier, for occasion: StartOccasion) -> Bool {
-        table[app]?.startOccasions.contains(occasion) ?? false
-    }
-
     /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
     /// in the table already.
     func replace(

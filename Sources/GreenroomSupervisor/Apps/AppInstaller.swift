@@ -45,6 +45,9 @@ final class AppInstaller {
         var faults = result.faults
         // Enabling and disabling changes nothing in the manifest itself.
         for app in changed + result.moved { faults += install(app) }
+        for app in result.unchanged where supervisor.sockets.lacks(app) {
+            faults += supervisor.sockets.update(app)
+        }
         onReload?()
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.

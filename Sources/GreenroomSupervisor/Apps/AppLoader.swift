@@ -219,7 +219,7 @@ final class AppLoader {
         reporter.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
         result.faults.append(
             .init(file: manifest.file, line: 0, column: 0, message: failure.message))
-        if let program = manifest.command.first, program.hasPrefix("/") {
+        if failure.isMissingProgram, let program = manifest.command.first, program.hasPrefix("/") {
             result.missingPrograms.append(program)
         }
     }
@@ -373,7 +373,11 @@ final class AppLoader {
     }
 
     /// What is wrong with the world that a manifest names.
-    struct LoadFailure: Error { let message: String }
+    struct LoadFailure: Error {
+        let message: String
+        /// The program is not there (now): an upgrade may be about to bring it back.
+        var isMissingProgram = false
+    }
 
     private var searchPath: String {
         daemonEnvironment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
@@ -387,7 +391,12 @@ final class AppLoader {
             shared.programs[program] = facts
             return facts
         } catch {
-            throw LoadFailure(message: error.description)
+            let isMissing =
+                switch error {
+                case .notFound, .notExecutable: true
+                case .interpreterNotFound, .tooManyInterpreters, .badFirstLine: false
+                }
+            throw LoadFailure(message: error.description, isMissingProgram: isMissing)
         }
     }
 
@@ -478,8 +487,6 @@ final class AppLoader {
                 of: manifest, identifier, account: owner.account, key: environment.pool.key,
                 isEligible: ineligibility == nil, isWanted: isWanted),
             sockets: sockets, poolEnvironment: environment.pool)
-        // A generation is a promise that paused instances are still what they should be, also to
-        // the next supervisor, which knows no former app to count from: hence a digest.
         app.application = manifest.application
         app.timer = manifest.timer
         app.path = manifest.path
@@ -487,6 +494,8 @@ final class AppLoader {
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
+        // A generation is a promise that paused instances are still what they should be, also to
+        // the next supervisor, which knows no former app to count from: hence a digest.
         app.description.generation = app.generation
         return app
     }

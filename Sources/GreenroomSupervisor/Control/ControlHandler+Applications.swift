@@ -68,11 +68,12 @@ extension ControlHandler {
     ) throws(ControlError) {
         let app = try findApplication(name, connection.peer)
         try check(content, app)
+        let (context, key) = try context(of: app, content, reason)
         try connection.user.beginLaunch(byteCount: Self.contentByteCount)
         let identifier = LaunchIdentifier(newLaunchIdentifier())
         let request = register(
             .handling(connection, app.identifier, identifier, requestedAt: supervisor.now))
-        try begin(app, content, reason, inBackground: inBackground, request, identifier)
+        begin(app, context, key, inBackground: inBackground, request, identifier)
     }
 
     private func check(_ content: AppContent, _ app: InstalledApp) throws(ControlError) {
@@ -92,15 +93,21 @@ extension ControlHandler {
         }
     }
 
-    private func begin(
-        _ app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason, inBackground: Bool,
-        _ request: RequestIdentifier, _ identifier: LaunchIdentifier
-    ) throws(ControlError) {
+    private func context(
+        of app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason
+    ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
         var (context, key) = try supervisor.launcher.context(
             for: Control.LaunchCall(app: app.identifier.rawValue), of: app, descriptors: [],
             requestedAt: supervisor.now)
         context.content = content
         context.reason = reason
+        return (context, key)
+    }
+
+    private func begin(
+        _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey, inBackground: Bool,
+        _ request: RequestIdentifier, _ identifier: LaunchIdentifier
+    ) {
         supervisor.launcher.remember(context, for: request)
         supervisor.handle(
             .launchRequested(
@@ -212,10 +219,11 @@ extension ControlHandler {
             content.sourceApplication = source.rawValue
             content.urls = [AppContent.OpenURL(url)]
             try check(content, app)
+            let (context, key) = try context(of: app, content, .url)
             // Nobody waits for the answer.
             let request = supervisor.applications.newRequest()
             let identifier = LaunchIdentifier(newLaunchIdentifier())
-            try begin(app, content, .url, inBackground: false, request, identifier)
+            begin(app, context, key, inBackground: false, request, identifier)
             return nil
         } catch {
             return error.description
@@ -229,10 +237,11 @@ extension ControlHandler {
     /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
     /// is tried again with the next event.
     private func launchForSystem(_ identifier: AppIdentifier, _ reason: AppLaunch.Reason) {
-        guard let app = catalog[identifier] else { return }
-        let request = supervisor.applications.newRequest()
-        try? begin(
-            app, AppContent(), reason, inBackground: true, request,
+        guard let app = catalog[identifier],
+            let (context, key) = try? context(of: app, AppContent(), reason)
+        else { return }
+        begin(
+            app, context, key, inBackground: true, supervisor.applications.newRequest(),
             LaunchIdentifier(newLaunchIdentifier()))
     }
 

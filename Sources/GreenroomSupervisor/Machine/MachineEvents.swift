@@ -13,6 +13,7 @@ final class MachineEvents {
 
     private var logins: Logins?
     private var logind: Logind?
+    private var isLeaving = false
     private var isConnected = false
     private var users: Set<UInt32> = []
     private var surroundings: [UInt32: SessionEnvironment.Surroundings] = [:]
@@ -83,6 +84,8 @@ final class MachineEvents {
                 .info, isAsleep ? "the machine goes to sleep: no prewarming" : "awake again")
             supervisor.handle(.sleepChanged(isAsleep: isAsleep))
         case .shutdownChanged(let isShuttingDown):
+            // A daemon that stops by itself ends the apps for good.
+            guard !isLeaving else { return }
             isShuttingDown ? shutDown() : goOn()
         case .failed(let reason): reporter.sayOnce(reason)
         case .disconnected:
@@ -90,6 +93,9 @@ final class MachineEvents {
             isConnected = false
         }
     }
+
+    /// The daemon stops: from now on it is not the machine's life that decides about the apps.
+    func leave() { isLeaving = true }
 
     /// The apps end in peace: logind waits until they have, as long as it is configured to.
     private func shutDown() {

@@ -39,7 +39,7 @@ final class ListeningSockets {
     /// made is reported and missing; the app can be launched all the same.
     func update(_ app: InstalledApp) -> [Control.ManifestFault] {
         var old = Dictionary(
-            (table[app.identifier] ?? []).map { ($0.name, $0.descriptor) },
+            (table[app.identifier] ?? []).map { ($0.name, $0) },
             uniquingKeysWith: { first, _ in first })
         guard !old.isEmpty || !app.sockets.isEmpty else { return [] }
         let isWatched = sources.removeValue(forKey: app.identifier) != nil
@@ -50,9 +50,11 @@ final class ListeningSockets {
             do throws(SystemError) {
                 let descriptor: FileDescriptor
                 if let own = old.removeValue(forKey: name) {
-                    descriptor = own
+                    descriptor = own.descriptor
+                    if own.socket != socket { try socket.adjust(descriptor) }
                 } else if let kept = inherited.removeValue(forKey: name) {
                     descriptor = kept
+                    try socket.adjust(descriptor)
                 } else {
                     descriptor = try socket.open()
                     spawner?.send(.keep(name: name, descriptor))
@@ -69,6 +71,11 @@ final class ListeningSockets {
         table[app.identifier] = held.isEmpty ? nil : held
         if isWatched { watch(app.identifier) }
         return faults
+    }
+
+    /// Something of what its manifest asks for could not be made: another try may.
+    func lacks(_ app: InstalledApp) -> Bool {
+        (table[app.identifier]?.count ?? 0) < app.sockets.count
     }
 
     func forget(_ app: AppIdentifier) {

@@ -24,6 +24,16 @@ struct SocketSpecification: Hashable, Sendable {
         ).descriptor
     }
 
+    /// Makes a socket that was opened with other settings, here or by an earlier supervisor, what this
+    /// says.
+    func adjust(_ descriptor: FileDescriptor) throws(SystemError) {
+        guard let address = SocketAddress(address) else { return }
+        try ListeningSocket.adjust(
+            descriptor, ListeningSocket.Kind(kind), at: address, mode: mode,
+            user: user ?? geteuid(), group: group ?? getegid(),
+            backlog: backlog.map { CInt(clamping: $0) } ?? .max)
+    }
+
     func remove() {
         if address.hasPrefix("/") { _ = unsafe unlink(address) }
     }
