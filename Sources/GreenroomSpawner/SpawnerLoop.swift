@@ -69,7 +69,6 @@ extension Spawner {
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
-        if strays, supervisor?.saidHello == true { removeStrays() }
         OwnMemory.dropText()
     }
 
