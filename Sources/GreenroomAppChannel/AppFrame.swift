@@ -11,12 +11,15 @@
 /// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
 /// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
+/// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be had | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
 /// | 65 | to the daemon | ``AppReport/launchStep(_:at:session:)`` | time | ``AppReport/LaunchStep`` | session, or none | |
 /// | 66 | to the daemon | ``AppReport/callbackOverran(_:duration:)`` | nanoseconds | | callback | |
 /// | 67 | to the daemon | ``AppReport/didDrawFirstFrame(at:session:)`` | time | | session, or none | |
 /// | 68 | to the daemon | ``AppReport/requestScene(_:cookie:)`` | of the request | kind | session, or none | ``AppContent`` |
 /// | 69 | to the daemon | ``AppReport/openURL(_:cookie:)`` | of the request | | URL | |
+/// | 80 | to the daemon | ``AppReport/state(_:session:cookie:)`` | of the request, or 0: no answer | 0 save, 1 forget, 2 too large | session, or none | ``AppArchive``, or `size` |
+/// | 81, 82 | to the daemon | the same: ``StateReport/extend``, ``StateReport/complete`` | as for 80 | | session, or none | |
 /// | 48–63, 80–95 | | reserved: restoration 48/80, background tasks 51/83, scheduled work 53/85, metrics 56/88, launch screens 59/91 | | | | |
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
@@ -31,6 +34,7 @@ enum AppMessageType: UInt16, CaseIterable {
     case deliver = 37
     case answer = 38
     case credentials = 39
+    case restoreState = 48
 
     case acknowledged = 64
     case launchStep = 65
@@ -38,6 +42,9 @@ enum AppMessageType: UInt16, CaseIterable {
     case didDrawFirstFrame = 67
     case requestScene = 68
     case openURL = 69
+    case saveState = 80
+    case extendRestoration = 81
+    case completeRestoration = 82
 }
 
 /// A message of the table above before its meaning: the header's fields and the strings.

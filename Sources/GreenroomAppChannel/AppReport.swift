@@ -13,6 +13,9 @@ public enum AppReport: Equatable, Sendable {
     case requestScene(SceneRequest, cookie: UInt64)
     /// `Application.open(_:)`: let the app in charge open it. Answered.
     case openURL(String, cookie: UInt64)
+    /// What shall be kept of the app, or of the scene with that session, and how far restoring it is. Comes
+    /// before the acknowledgement of the step into the background. Answered unless the cookie is 0.
+    case state(StateReport, session: String?, cookie: UInt64)
 
     /// In the order of the sequence.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
@@ -71,6 +74,8 @@ extension AppReport {
             return AppFrame(.requestScene, cookie: cookie, status: 2, words: [session])
         case .openURL(let url, let cookie):
             return AppFrame(.openURL, cookie: cookie, words: [url])
+        case .state(let state, let session, let cookie):
+            return state.frame(session: session, cookie: cookie)
         }
     }
 
@@ -95,8 +100,11 @@ extension AppReport {
         case .openURL:
             guard let url = frame.word(0) else { throw .malformedStrings }
             self = .openURL(url, cookie: frame.cookie)
+        case .saveState, .extendRestoration, .completeRestoration:
+            self = .state(
+                try StateReport(frame), session: frame.word(0), cookie: frame.cookie)
         case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
-            .credentials:
+            .credentials, .restoreState:
             throw .unknownType(frame.type.rawValue)
         }
     }

@@ -94,6 +94,9 @@ import GreenroomLinux
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
         case .credentials: word = "credentials\(token)"
+        case .restoreState(let state, let session, _):
+            word =
+                "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         }

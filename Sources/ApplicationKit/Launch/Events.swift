@@ -24,6 +24,7 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
+        case .restoreState(_, _, let cookie): acknowledge(cookie)
         case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
         }
         for descriptor in descriptors { close(descriptor) }
