@@ -13,6 +13,8 @@ public enum AppReport: Equatable, Sendable {
     case requestScene(SceneRequest, cookie: UInt64)
     /// `Application.open(_:)`: let the app in charge open it. Answered.
     case openURL(String, cookie: UInt64)
+    /// Background time and scheduled work.
+    case background(Background)
 
     /// In the order of the sequence.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
@@ -71,6 +73,7 @@ extension AppReport {
             return AppFrame(.requestScene, cookie: cookie, status: 2, words: [session])
         case .openURL(let url, let cookie):
             return AppFrame(.openURL, cookie: cookie, words: [url])
+        case .background(let report): return report.frame
         }
     }
 
@@ -96,8 +99,17 @@ extension AppReport {
             guard let url = frame.word(0) else { throw .malformedStrings }
             self = .openURL(url, cookie: frame.cookie)
         case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
-            .credentials:
+            .credentials, .backgroundTime, .backgroundTimeExpires, .runTask, .pendingTasks,
+            .expireTask:
             throw .unknownType(frame.type.rawValue)
+        case .beginBackgroundTask:
+            self = .background(.begin(identifier: frame.cookie, name: frame.word(0)))
+        case .endBackgroundTask: self = .background(.end(identifier: frame.cookie))
+        case .submitTask:
+            self = .background(.submit(try TaskRequest(frame), cookie: frame.cookie))
+        case .taskRequests:
+            self = .background(.query(try TaskQuery(frame), cookie: frame.cookie))
+        case .completedTask: self = .background(try Background(completion: frame))
         }
     }
 }

@@ -96,6 +96,7 @@ import GreenroomLinux
         case .credentials: word = "credentials\(token)"
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
+        case .background: word = "background time"
         }
         note(word)
         if variable("PROBE_SCENE") == word {

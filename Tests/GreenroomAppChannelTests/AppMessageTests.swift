@@ -58,6 +58,7 @@ import Testing
             .answer(request: 6, .done),
             .answer(request: 7, .refused(code: 1, reason: "Scenes= is not set")),
         ]
+        + backgroundEvents.map { .background($0) }
         + AppEvent.Lifecycle.allCases.map { .lifecycle($0, cookie: 8) }
         + AppEvent.SceneTransition.allCases.map { .scene($0, session: "s", cookie: 9) }
 
@@ -72,6 +73,7 @@ import Testing
             .requestScene(.destroy(session: "s"), cookie: 9),
             .openURL("https://example.org", cookie: 10),
         ]
+        + backgroundReports.map { .background($0) }
         + AppReport.LaunchStep.allCases.map { .launchStep($0, at: .max, session: "s") }
 
     @discardableResult

@@ -25,6 +25,7 @@ extension Application {
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
         case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
+        case .background: break
         }
         for descriptor in descriptors { close(descriptor) }
     }

@@ -287,6 +287,7 @@ final class ApplicationChannels {
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
         case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
         case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
+        case .background: break
         }
     }
 
@@ -389,7 +390,8 @@ extension AppEvent {
         switch self {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
-        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer: false
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .background:
+            false
         }
     }
 }
