@@ -99,6 +99,7 @@ import GreenroomLinux
                 "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
+        case .background: word = "background time"
         }
         note(word)
         if variable("PROBE_SCENE") == word {

@@ -26,6 +26,7 @@ extension Application {
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
         case .restoreState(_, _, let cookie): acknowledge(cookie)
         case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
+        case .background: break
         }
         for descriptor in descriptors { close(descriptor) }
     }

@@ -288,6 +288,7 @@ final class ApplicationChannels {
         case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
         case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
         case .state: break
+        case .background: break
         }
     }
 
@@ -390,7 +391,8 @@ extension AppEvent {
         switch self {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
-        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState:
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
+            .background:
             false
         }
     }
