@@ -17,11 +17,14 @@ show() { # prints a command as one would type it, then runs it in there
     inside "$@"
 }
 processes() { # APP...: its processes, with their states
-    local app
-    for app; do
-        [ -n "$(instance "$app" state)" ] || { echo "$app: no process"; continue; }
-        paste -d ' ' <(instance "$app" processId) <(instance "$app" state) | sed "s/^/$app: process /"
-    done | sort
+    ctl status --json | python3 -c '
+import json, sys
+instances = json.load(sys.stdin)["instances"]
+for app in sys.argv[1:]:
+    own = sorted((i["processId"], i["state"]) for i in instances if i["app"] == app)
+    for process, state in own: print(f"{app}: process {process} {state}")
+    if not own: print(f"{app}: no process")
+' "$@"
 }
 apps=(org.example.clock org.example.player org.example.notes)
 kill_9() { # PID
