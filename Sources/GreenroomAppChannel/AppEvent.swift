@@ -19,6 +19,9 @@ public enum AppEvent: Equatable, Sendable {
     case credentials(cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
     case answer(request: UInt64, Answer)
+    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
+    /// waits. Who does asks again, with ``AppReport/againBit``.
+    public static let askAgain = AppEvent.answer(request: 0, .done)
 
     /// UIKit's events of the app delegate.
     public enum Lifecycle: Int32, CaseIterable, Sendable {

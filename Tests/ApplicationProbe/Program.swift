@@ -94,6 +94,8 @@ import GreenroomLinux
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
         case .credentials: word = "credentials\(token)"
+        // Of a daemon that has just started: nothing is asked twice here.
+        case .askAgain: return
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         }
