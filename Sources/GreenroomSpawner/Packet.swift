@@ -87,6 +87,13 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Nothing goes out any more; what the other end has sent can still be received, then `closed`.
+    func end() {
+        unsent.removeAll()
+        firstUnsent = 0
+        shutdown(socket.descriptor.rawValue, CInt(SHUT_RDWR))
+    }
+
     /// - Returns: false where it would wait.
     private func sendNow(_ packet: Packet) throws(ConnectionError) -> Bool {
         do {

@@ -47,6 +47,8 @@ public final class Spawner {
     struct Supervisor {
         let stream: PacketStream
         var saidHello = false
+        /// Nothing we could send has failed yet.
+        var listens = true
     }
 
     struct Litter {

@@ -20,6 +20,7 @@ extension Spawner {
         case .shutDown(let graceMilliseconds): end(graceMilliseconds: graceMilliseconds)
         case .keep(let name, let descriptor): keep(descriptor, as: name)
         case .drop(let name): kept[name] = nil
+        case .reconciled: if strays { removeStrays() }
         }
     }
 

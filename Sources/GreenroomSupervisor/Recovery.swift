@@ -24,6 +24,7 @@ struct Recovery {
     ) {
         let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
         compare(records, with: table)
+        spawner.send(.reconciled)
     }
 
     /// After the connection to the spawner broke: it may have executed itself anew, with every
@@ -41,6 +42,7 @@ struct Recovery {
         compare(records, with: table, awaiting: awaited)
         let wanted = Set(records.filter { $0.state != .notRunning }.map(\.instance.rawValue))
         for order in missing where wanted.contains(order.instance) { spawner.send(.spawn(order)) }
+        spawner.send(.reconciled)
     }
 
     /// There is no spawner: what had been ordered and not been heard of will not come.

@@ -29,6 +29,8 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
+        case .restoreState(_, _, let cookie): acknowledge(cookie)
+        case .background: break
         case .askAgain: askAgain()
         case .answer(let request, let answer):
             requests.removeValue(forKey: request)?.answered(answer)

@@ -287,6 +287,8 @@ final class ApplicationChannels {
         case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
         case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
+        case .state: break
+        case .background: break
         case .requestScene(let wish, let cookie):
             let standing = repeated.standing(
                 of: cookie, from: identifier, canRepeat: wish.canRepeat)
@@ -424,7 +426,9 @@ extension AppEvent {
         switch self {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
-        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer: false
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
+            .background:
+            false
         }
     }
 }

@@ -99,6 +99,8 @@ final class SpawnerLink {
     private static func start(
         _ spawnerPath: String, in runtimeDirectory: String, _ patience: Int32
     ) throws {
+        // Nobody waits for it: what it was tells its socket. (We have no other children.)
+        signal(SIGCHLD, SIG_IGN)
         let address = runtimeDirectory + "/spawner-ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
         defer { unsafe unlink(address) }
@@ -141,7 +143,7 @@ final class SpawnerLink {
     private func greet(grace: Duration, _ patience: Int32) throws -> Greeting {
         try connection.send(
             .hello(
-                stateByteCount: UInt32(RuntimeState.byteCount),
+                stateByteCount: UInt32(RuntimeState.byteCount + EventRing.byteCount),
                 graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
         var greeting: Greeting?
         var kept: [String: FileDescriptor] = [:]
