@@ -44,6 +44,8 @@ internal import GreenroomAppChannel
     var deferred: [@MainActor () -> Void] = []
     var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
+    /// The last step that was done, by its cookie.
+    var lastStep: UInt64 = 0
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
     /// False after a callback that turned out to be the protocol's default.

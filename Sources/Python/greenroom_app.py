@@ -393,7 +393,7 @@ class Application:
         self._own_events = []
         self._deferred: list[Callable[[], None]] = []
         self._requests: dict[int, tuple[Callable[[str | None], None], dict]] = {}
-        self._request_count = 0
+        self._request_count = self._last_step = 0
         self._reached: set[int] = set()
         self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
@@ -534,6 +534,11 @@ class Application:
 
     def _handle(self, message):
         handled = True
+        if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
+            # Steps count up from 1. A daemon that was restarted does not know that one was done.
+            if message.cookie <= self._last_step:
+                return self._acknowledge(message.cookie)
+            self._last_step = message.cookie
         if message.type == _LIFECYCLE:
             self._lifecycle(message)
         elif message.type == _CONNECT:

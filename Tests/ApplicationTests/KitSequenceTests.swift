@@ -172,7 +172,7 @@ import Testing
         let said = try kit.end()
         #expect(
             said.suffix(from: try #require(said.firstIndex { $0.hasPrefix("scene opens") })) == [
-                #"scene opens ["notes://another"]"#,
+                #"scene opens ["notes://another"]"#, "asked",
                 "configuration 2 application [] active", "2 willConnect unattached app active",
                 "2 willEnterForeground unattached app active",
                 "2 didBecomeActive foregroundActive app active",
