@@ -98,16 +98,28 @@ func monotonicNanoseconds() -> UInt64 {
 
     /// What cannot be said is dropped: a daemon that is gone shows when we listen, and one that does not
     /// read for long must not stop the app.
-    func send(_ message: AppMessage) {
+    /// - Parameter waiting: for a moment, for what must not be dropped only because the daemon is busy.
+    func send(_ message: AppMessage, waiting: Bool = false) {
         guard let bytes = try? message.encoded() else { return }
         var sent: Int
+        var mayWait = waiting
         repeat {
             sent = unsafe bytes.withUnsafeBytes {
                 unsafe Glibc.send(
                     descriptor, $0.baseAddress, $0.count,
                     CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
             }
-        } while sent < 0 && errno == EINTR
+        } while sent < 0 && (errno == EINTR || errno == EAGAIN && waitForRoom(&mayWait))
+    }
+
+    private static let patienceMilliseconds: CInt = 2000
+
+    /// Once.
+    private func waitForRoom(_ mayWait: inout Bool) -> Bool {
+        guard mayWait else { return false }
+        mayWait = false
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&entry, 1, Self.patienceMilliseconds) == 1
     }
 
     func close() {

@@ -24,7 +24,8 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
-        case .restoreState(_, _, let cookie): acknowledge(cookie)
+        case .restoreState(let saved, let session, let cookie):
+            restoreLate(saved, session: session, cookie: cookie)
         case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
         }
         for descriptor in descriptors { close(descriptor) }
@@ -36,6 +37,7 @@ extension Application {
             // Scenes hear of their own.
             if !usesScenes { move(event) }
         case .willTerminate:
+            saveBeforeEnd()
             call("applicationWillTerminate") { delegate.applicationWillTerminate(self) }
             post(Self.willTerminateNotification)
             acknowledge(cookie)
@@ -80,9 +82,11 @@ extension Application {
             post(Self.willResignActiveNotification)
             ownState = .inactive
         case .didEnterBackground:
+            let wasInFront = ownState != .background
             ownState = .background
             call("applicationDidEnterBackground") { delegate.applicationDidEnterBackground(self) }
             post(Self.didEnterBackgroundNotification)
+            if wasInFront { saveState() }
             reached(.background)
         case .willEnterForeground:
             call("applicationWillEnterForeground") { delegate.applicationWillEnterForeground(self) }

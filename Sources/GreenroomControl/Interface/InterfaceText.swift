@@ -243,7 +243,10 @@ extension Control {
           slow_step,
           missed_step,
           launch_step,
-          pressure_changed
+          pressure_changed,
+          state_kept,
+          state_refused,
+          state_deleted
         )
 
         type Event (
@@ -269,7 +272,7 @@ extension Control {
           retryAfterUSec: ?int,
           # For people.
           text: string,
-          # scene_changed, slow_step, missed_step
+          # scene_changed, slow_step, missed_step; state_kept, state_refused, state_deleted (0 is the app's own)
           session: ?string,
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step

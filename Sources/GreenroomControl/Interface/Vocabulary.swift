@@ -75,6 +75,9 @@ extension Control {
         case missedStep = "missed_step"
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
+        case stateKept = "state_kept"
+        case stateRefused = "state_refused"
+        case stateDeleted = "state_deleted"
     }
 
     /// Where a scene stands (UIScene.ActivationState).
