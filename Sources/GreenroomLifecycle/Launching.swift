@@ -103,6 +103,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         table[id]!.launch = pending
+        announceState(to: id)
         launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
         for name in pending.joined {
@@ -138,6 +139,8 @@ extension Lifecycle {
         }
         let record = table[id]!.record
         settle(id)
+        handOverAnnounced(to: id)
+        handOverWithheld(to: id)
         wantRefill(of: record.app)
         let description = directory[record.app]!.description
         if let supervision = description?.supervision.value, !record.isAttached,

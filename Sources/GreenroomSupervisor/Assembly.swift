@@ -128,6 +128,14 @@ public final class Daemon {
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
+        supervisor.states = KeptStates(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory)
+        supervisor.states.send = { [unowned self] in
+            supervisor.applications.send($0, to: $1)
+        }
+        supervisor.states.answer = { [unowned self] in
+            supervisor.applications.answer($0, $1, $2)
+        }
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)

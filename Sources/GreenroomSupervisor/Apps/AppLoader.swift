@@ -491,6 +491,9 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.setup = manifest.setup
+        app.description.version = VersionDigest.of(app.version)
+        app.description.stateVersion = VersionDigest.of(app.stateVersion)
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
