@@ -17,8 +17,18 @@ public enum AppEvent: Equatable, Sendable {
     /// The directory with the app's credentials, after a launch that was without because protected data
     /// was unavailable: it is the message's only descriptor.
     case credentials(cookie: UInt64)
+    /// What was saved of the app, or of the scene with that session; nil: it cannot be had after all. It
+    /// follows a launch that announced it (``AppLaunch/Flags/archive``); otherwise it was withheld, as
+    /// protected data, and can be read now.
+    case restoreState(SavedState?, session: String?, cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
     case answer(request: UInt64, Answer)
+    /// Background time and scheduled work. Not acknowledged.
+    case background(Background)
+
+    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
+    /// waits. Who does asks again, with ``AppReport/againBit``.
+    public static let askAgain = AppEvent.answer(request: 0, .done)
 
     /// UIKit's events of the app delegate.
     public enum Lifecycle: Int32, CaseIterable, Sendable {
@@ -95,11 +105,14 @@ extension AppEvent {
         case .launch(let launch): launch.cookie
         case .connectScene(let connection): connection.cookie
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
-            .deliver(_, _, let cookie), .credentials(let cookie):
+            .deliver(_, _, let cookie), .credentials(let cookie), .restoreState(_, _, let cookie):
             cookie
-        case .answer: nil
+        case .answer, .background: nil
         }
     }
+
+    /// ENOENT of errno(3).
+    private static let notThere: Int32 = 2
 
     private var frame: AppFrame {
         switch self {
@@ -120,9 +133,15 @@ extension AppEvent {
             var frame = AppFrame(.credentials, cookie: cookie)
             frame.roles = [WireFormat.credentialsRole]
             return frame
+        case .restoreState(let state?, let session, let cookie):
+            return state.frame(session: session, cookie: cookie)
+        case .restoreState(nil, let session, let cookie):
+            return AppFrame(
+                .restoreState, cookie: cookie, status: Self.notThere, words: [session ?? ""])
         case .answer(let request, .done): return AppFrame(.answer, cookie: request)
         case .answer(let request, .refused(let code, let reason)):
             return AppFrame(.answer, cookie: request, status: code, words: [reason])
+        case .background(let event): return event.frame
         }
     }
 
@@ -150,20 +169,29 @@ extension AppEvent {
                 throw .wrongDescriptorCount(announced: 1, received: 0)
             }
             self = .credentials(cookie: frame.cookie)
+        case .restoreState:
+            self = .restoreState(
+                frame.status == 0 ? try SavedState(frame) : nil, session: frame.word(0),
+                cookie: frame.cookie)
         case .answer:
             let answer: Answer =
                 frame.status == 0
                 ? .done : .refused(code: frame.status, reason: frame.word(0) ?? "")
             self = .answer(request: frame.cookie, answer)
         case .acknowledged, .launchStep, .callbackOverran, .didDrawFirstFrame, .requestScene,
-            .openURL:
+            .openURL, .saveState, .extendRestoration, .completeRestoration, .beginBackgroundTask,
+            .endBackgroundTask, .submitTask, .taskRequests, .completedTask:
             throw .unknownType(frame.type.rawValue)
+        case .backgroundTime: self = .background(Background(time: frame))
+        case .backgroundTimeExpires: self = .background(.timeExpires(at: frame.cookie))
+        case .runTask: self = .background(.run(try TaskRun(frame)))
+        case .expireTask: self = .background(.expire(try TaskRun(frame)))
+        case .pendingTasks: self = .background(Background(list: frame))
         }
     }
 }
 
 extension SceneConnection {
-    private static let restorationName = "restored"
     private static let foregroundFlag: UInt32 = 1
 
     fileprivate var frame: AppFrame {
@@ -172,7 +200,7 @@ extension SceneConnection {
             words: [session, role, configuration ?? "", delegate ?? ""])
         frame.flags = isForForeground ? Self.foregroundFlag : 0
         content.add(to: &frame.fields)
-        restoration?.add(to: &frame.fields, as: Self.restorationName)
+        frame.fields.entries += restoration.map { AppArchive($0).entries } ?? []
         return frame
     }
 
@@ -180,17 +208,9 @@ extension SceneConnection {
         guard let session = frame.word(0), let role = frame.word(1) else {
             throw .malformedStrings
         }
-        var restoration: AppContent.Activity?
-        for (name, value) in frame.fields.pairs {
-            if name == Self.restorationName {
-                restoration = AppContent.Activity(value)
-            } else if let detail = name.without(prefix: Self.restorationName + ".") {
-                restoration?.take(detail, value)
-            }
-        }
         self.init(
             session: session, role: role, configuration: frame.word(2), delegate: frame.word(3),
-            content: AppContent(frame.fields), restoration: restoration,
+            content: AppContent(frame.fields), restoration: AppArchive(frame.fields).activity,
             isForForeground: frame.flags & Self.foregroundFlag != 0, cookie: frame.cookie)
     }
 }

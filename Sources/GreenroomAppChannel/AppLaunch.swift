@@ -12,6 +12,10 @@ public struct AppLaunch: Equatable, Sendable {
     /// The launch options. An app with scenes finds them in its scene's connection instead, and they
     /// are empty here.
     public var content: AppContent
+    /// Where the app may write; nil if its manifest wants none.
+    public var container: AppContainer?
+    /// `Version=` of the manifest.
+    public var version: String?
 
     public init(
         cookie: UInt64, reason: Reason = .user, flags: Flags = [.foreground],
@@ -38,6 +42,13 @@ public struct AppLaunch: Equatable, Sendable {
         /// A directory with credentials, one file each as in systemd's `CREDENTIALS_DIRECTORY`, is the
         /// message's only descriptor.
         public static let credentials = Flags(rawValue: 8)
+        /// ``AppEvent/restoreState(_:session:cookie:)`` of the app follows, whatever comes before it: the
+        /// launch sequence waits for it where state is restored.
+        public static let archive = Flags(rawValue: 16)
+        /// The app has never finished launching here: time for its one-time setup.
+        public static let firstLaunch = Flags(rawValue: 32)
+        /// The same of this version of it (`Version=`).
+        public static let firstLaunchOfVersion = Flags(rawValue: 64)
     }
 
     /// Who or what wanted the app to run.
@@ -55,6 +66,8 @@ public struct AppLaunch: Equatable, Sendable {
         case path = 8
         /// Something else that the system does in the background.
         case system = 9
+        /// Work that it had scheduled: the run follows (``AppEvent/Background/run(_:)``).
+        case scheduledTask = 10
     }
 }
 
@@ -64,6 +77,8 @@ extension AppLaunch {
             .launch, cookie: cookie, status: reason.rawValue, words: [interface ?? ""])
         frame.flags = flags.rawValue
         frame.fields.add("requested", String(requestInstant))
+        container?.add(to: &frame.fields)
+        frame.fields.add("version", version)
         content.add(to: &frame.fields)
         if flags.contains(.credentials) { frame.roles = [WireFormat.credentialsRole] }
         return frame
@@ -83,5 +98,41 @@ extension AppLaunch {
             cookie: frame.cookie, reason: reason, flags: flags,
             requestInstant: requested.flatMap { UInt64($0) } ?? 0, interface: frame.word(0),
             content: AppContent(frame.fields))
+        container = AppContainer(frame.fields)
+        version = frame.fields.pairs.first { $0.name == "version" }?.value
+    }
+}
+
+/// Folders that an app may write to, each as long-lived as its name says: systemd's `StateDirectory=`,
+/// `CacheDirectory=` and a `TMPDIR`. Absolute paths.
+public struct AppContainer: Hashable, Sendable {
+    /// Kept until the app is removed.
+    public var state: String
+    /// Kept, but the user or the system may empty it at any time while the app does not run.
+    public var cache: String
+    /// Emptied when the app ends.
+    public var temporary: String
+
+    public init(state: String, cache: String, temporary: String) {
+        self.state = state
+        self.cache = cache
+        self.temporary = temporary
+    }
+}
+
+extension AppContainer {
+    private static let names = ["state-directory", "cache-directory", "temporary-directory"]
+
+    func add(to fields: inout AppFields) {
+        for (name, path) in zip(Self.names, [state, cache, temporary]) { fields.add(name, path) }
+    }
+
+    /// Nil unless all of them are given.
+    init?(_ fields: AppFields) {
+        let paths = Self.names.compactMap { name in
+            fields.pairs.first { $0.name == name }?.value
+        }
+        guard paths.count == Self.names.count else { return nil }
+        self.init(state: paths[0], cache: paths[1], temporary: paths[2])
     }
 }

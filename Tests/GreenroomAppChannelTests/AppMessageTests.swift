@@ -37,6 +37,13 @@ import Testing
         return content
     }()
 
+    static let archive: AppArchive = {
+        var archive = AppArchive()
+        archive.add("note", "7=b")
+        archive.add("", "")
+        return archive
+    }()
+
     static let events: [AppEvent] =
         [
             .launch(AppLaunch(cookie: .max)),
@@ -53,11 +60,26 @@ import Testing
                     isForForeground: false,
                     cookie: 2)),
             .credentials(cookie: 12),
+            .launch(
+                {
+                    var launch = AppLaunch(
+                        cookie: 3, flags: [.archive, .firstLaunch, .firstLaunchOfVersion])
+                    launch.container = AppContainer(state: "/s", cache: "/c", temporary: "/t")
+                    launch.version = "1.2"
+                    return launch
+                }()),
+            .restoreState(nil, session: nil, cookie: 13),
+            .restoreState(
+                SavedState(
+                    archive, appVersion: "1.2", stateVersion: "2", savedAt: .max, user: .max),
+                session: "s", cookie: 14),
+            .restoreState(SavedState(AppArchive()), session: nil, cookie: 15),
             .discardScenes(["a", "b"], cookie: 3), .discardScenes([], cookie: 3),
             .deliver(content, session: nil, cookie: 4), .deliver(content, session: "s", cookie: 5),
             .answer(request: 6, .done),
             .answer(request: 7, .refused(code: 1, reason: "Scenes= is not set")),
         ]
+        + backgroundEvents.map { .background($0) }
         + AppEvent.Lifecycle.allCases.map { .lifecycle($0, cookie: 8) }
         + AppEvent.SceneTransition.allCases.map { .scene($0, session: "s", cookie: 9) }
 
@@ -71,7 +93,13 @@ import Testing
             .requestScene(.refresh(session: "s"), cookie: 8),
             .requestScene(.destroy(session: "s"), cookie: 9),
             .openURL("https://example.org", cookie: 10),
+            .state(.save(archive), session: nil, cookie: 0),
+            .state(.save(AppArchive(content.userActivities[0])), session: "s", cookie: 11),
+            .state(.forget, session: "s", cookie: 0),
+            .state(.tooLarge(byteCount: .max), session: nil, cookie: 0),
+            .state(.extend, session: nil, cookie: 12), .state(.complete, session: "s", cookie: 13),
         ]
+        + backgroundReports.map { .background($0) }
         + AppReport.LaunchStep.allCases.map { .launchStep($0, at: .max, session: "s") }
 
     @discardableResult

@@ -40,6 +40,7 @@ static const char *activation(const struct greenroom_app *app, const char *sessi
 
 static const char *names_of(const struct greenroom_content *options) {
     if (!options) return "None";
+    if (greenroom_content_value(options, "requested", 0)) return "requested";
     return greenroom_content_value(options, "url", 0) ? "['urls']" : "[]";
 }
 
@@ -70,6 +71,8 @@ static void event(struct greenroom_app *app, enum greenroom_event which) {
         "did_enter_background", "will_terminate", "did_receive_memory_warning", "significant_time_change",
         "protected_data_will_become_unavailable", "protected_data_did_become_available"};
     note("%s %s", names[which], state(app));
+    bool is_flooding = which == GREENROOM_DID_BECOME_ACTIVE && getenv("PROBE_FLOOD");
+    for (int i = 0; is_flooding && i < 20000; i++) greenroom_app_did_draw_first_frame(app);
 }
 
 static void scene_event(struct greenroom_app *app, const char *session, enum greenroom_event which) {

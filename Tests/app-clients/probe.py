@@ -47,6 +47,11 @@ class Delegate(app.ApplicationDelegate):
     def did_discard_scene_sessions(self, application, sessions):
         note("discarded", len(sessions))
 
+    def did_become_active(self, application):
+        note("did_become_active", application.state.name)
+        for _ in range(20_000 if "PROBE_FLOOD" in os.environ else 0):
+            application.did_draw_first_frame()
+
     def __getattr__(self, name):
         if name.startswith(("did_", "will_", "protected_")) and not name.startswith("__"):
             return lambda application: note(name, application.state.name)

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import GreenroomAppChannel
+
+@Suite struct `What an app wants to find again` {
+    @Test func `gives back the first value of a name, whatever is in it`() {
+        var archive = AppArchive()
+        #expect(archive.isEmpty)
+        archive.add("note", "a=b=c")
+        archive.add("note", "second")
+        #expect(archive["note"] == "a=b=c")
+        #expect(archive["not"] == nil)
+        #expect(archive.byteCount == "note=a=b=c".utf8.count + "note=second".utf8.count + 2)
+    }
+
+    @Test func `holds a scene's activity with everything in it`() {
+        let activity = AppMessageTests.content.userActivities[0]
+        #expect(AppArchive(activity).activity == activity)
+        #expect(AppArchive().activity == nil)
+    }
+
+    /// What a scene is connected for and what it had before travel in one message.
+    @Test func `of the largest size fits a message of its own`() throws {
+        var archive = AppArchive()
+        archive.add("k", String(repeating: "x", count: AppArchive.byteLimit - 3))
+        #expect(archive.byteCount == AppArchive.byteLimit)
+        let state = SavedState(archive, appVersion: String(repeating: "1", count: 255))
+        let message = DaemonMessage.event(.restoreState(state, session: "1", cookie: .max))
+        #expect(try message.encoded().datagram.count < WireFormat.datagramLimit)
+        _ = try AppMessage.report(.state(.save(archive), session: "1", cookie: 0)).encoded()
+    }
+
+    @Test func `is refused with words missing, and with a kind that is not known`() throws {
+        var frame = SavedState(AppArchive()).frame(session: nil, cookie: 1)
+        frame.words.removeLast()
+        let short = try frame.encoded()
+        #expect(throws: WireError.malformedStrings) {
+            try DaemonMessage(decoding: short.span.bytes)
+        }
+        var report = StateReport.forget.frame(session: nil, cookie: 0)
+        report.status = 3
+        let unknown = try report.encoded()
+        #expect(throws: WireError.unknownValue(3, type: 80)) { try AppMessage(decoding: unknown) }
+    }
+}
