@@ -177,7 +177,7 @@ public final class Daemon {
             }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApps = { [unowned self] in installer.reload() }
+        staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
@@ -198,7 +198,7 @@ public final class Daemon {
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
-        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
         machine.begin()
         supervisor.handle(.restored)
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
@@ -394,8 +394,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reload()
-                Notify.ready(status: statusText)
+                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },
