@@ -96,7 +96,7 @@ class Daemon:
     def add(self, identifier, text):
         (self.apps / f"{identifier}.app").write_text(text)
 
-    def start(self):
+    def start(self, look_every=0.005):
         self.process = subprocess.Popen(
             self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env={**os.environ, "STATE_DIRECTORY": str(self.folder / "state")},
@@ -107,7 +107,7 @@ class Daemon:
                 return
             if self.process.poll() is not None or time.monotonic() > end:
                 sys.exit(f"bench: greenroomd did not start:\n{self.said()}")
-            time.sleep(0.005)
+            time.sleep(look_every)
 
     def stop(self):
         if self.process and self.process.poll() is None:

@@ -21,6 +21,8 @@ from bench import (COLD, PREWARMED, Contender, Daemon, describe, launch_request,
 
 KNOWN = (10, 100, 1000, 5000)
 RUNNING, PAUSED, BURST = 1000, 200, 1000
+# What a supervisor takes over from the one before it: running and paused.
+ADOPTED = ((500, 0), (300, 200))
 # Below the limit of one user's connections; the rest of the calls waits behind the first of each.
 BURST_CONNECTIONS = 100
 
@@ -129,6 +131,53 @@ def running(product, programs, rounds):
             os.close(descriptor)
 
 
+def adopted(product, _, rounds):
+    """From the start of another supervisor to its answer about an instance of the one before it."""
+    for count, paused in ADOPTED:
+        with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
+            daemon = Daemon(product, folder)
+            daemon.add("bench.many", manifest("/usr/bin/sleep", arguments=["infinity"]).replace(
+                "[Prewarm]", "Instances=multiple\nForegroundGroup=none\n[Prewarm]"))
+            for number in range(paused):
+                daemon.add(name(number), manifest("/usr/bin/sleep", arguments=["infinity"]))
+            try:
+                daemon.start()
+                for _ in range(count):
+                    daemon.call({"method": "io.greenroom.Control.Launch",
+                                 "parameters": {"app": "bench.many", "background": True}})
+                for number in range(paused):
+                    daemon.call(prewarm_request(name(number)))
+                times = [take_over(daemon, count + paused) for _ in range(max(5, rounds))]
+            finally:
+                daemon.stop()
+        what = f"{count} running" + (f", {paused} paused" if paused else "")
+        line(f"start to answer, {what}, p50", percentile(times, 50), "ms", "limit", 50, 1)
+        line(f"start to answer, {what}, worst", max(times), "ms")
+
+
+def take_over(daemon, count):
+    """Kills the supervisor and starts another: milliseconds to its first answer."""
+    status = {"method": "io.greenroom.Control.Status"}
+
+    def living():
+        return sorted(i["instance"] for i in daemon.call(status)[0]["instances"]
+                      if "processId" in i)
+
+    before = living()
+    if len(before) != count:
+        sys.exit(f"bench: {len(before)} instances instead of {count}")
+    daemon.process.kill()
+    daemon.process.wait()
+    one = {**status, "parameters": {"instance": before[-1]} if before else {}}
+    start = time.monotonic()
+    daemon.start(0.0002)
+    daemon.call(one)
+    elapsed = (time.monotonic() - start) * 1000
+    if living() != before:
+        sys.exit("bench: not every instance was adopted")
+    return elapsed
+
+
 def at_once(product, programs, rounds):
     def requests(app):
         return "\n".join(
@@ -160,7 +209,8 @@ def at_once(product, programs, rounds):
                  "C vfork+exec of them", percentile(alone, 50) / 1e6, bound)
 
 
-SECTIONS = {"known": known, "prewarmed": prewarmed, "running": running, "at-once": at_once}
+SECTIONS = {"known": known, "prewarmed": prewarmed, "running": running, "adopted": adopted,
+            "at-once": at_once}
 
 
 def main():
