@@ -71,7 +71,8 @@ extension Lifecycle {
         else { return }
         let record = instance.record
         let isFallingBack = instance.isUndecided && record.isResuming
-        let reason = record.endReason ?? exitReason(instance, status)
+        let reason =
+            memoryEndOfPaused(instance, status) ?? record.endReason ?? exitReason(instance, status)
         if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }
         answerFreeze(of: id, .refused(.ended(id, reason)))
         update(id) { [now] in
@@ -101,6 +102,14 @@ extension Lifecycle {
         case .signaled: return .crashed
         case .unknown: return .unknown
         }
+    }
+
+    /// A paused one's channel closes as it is killed: that it was lost is known before why.
+    private func memoryEndOfPaused(_ instance: Instance, _ status: ExitStatus) -> ExitReason? {
+        guard case .signaled(9, _) = status, instance.memoryEnd == .outOfMemory,
+            instance.record.endReason == .prewarmFailed
+        else { return nil }
+        return .outOfMemory
     }
 
     mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool) {

@@ -20,8 +20,10 @@ final class MemoryEnds {
 
     /// Before the core hears of an exit.
     func examine(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
+        let ordered = supervisor.lifecycle.instance(identifier)?.endReason
+        // A paused one's channel closes as it is killed, and shows as a failed prewarm before.
         guard case .signaled(UInt8(SIGKILL), _) = status,
-            supervisor.lifecycle.instance(identifier)?.endReason == nil
+            ordered == nil || ordered == .prewarmFailed
         else { return }
         if let cgroup = supervisor.instances[identifier]?.cgroup,
             let count = OutOfMemoryKills.count(in: cgroup)
@@ -29,6 +31,7 @@ final class MemoryEnds {
             if count > 0 { supervisor.handle(.outOfMemory(identifier, isCertain: true)) }
             return
         }
+        guard ordered == nil else { return }
         let count = machineCount
         defer { known = count }
         guard let known, let count, count > known else { return }
