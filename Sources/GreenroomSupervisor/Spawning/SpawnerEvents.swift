@@ -192,8 +192,11 @@ final class SpawnerEvents {
 
     private func paused(_ instance: Instance) {
         let isUsable = inspector.inspect(instance, app: catalog[instance.app])
+        // What the supervisor before us measured holds: it has done nothing since.
+        let known = supervisor.lifecycle.instance(instance.identifier)
+            .flatMap { $0.state == .prewarmed && $0.byteCount > 0 ? $0.byteCount : nil }
         supervisor.handle(
-            .paused(instance.identifier, byteCount: inspector.byteCount(of: instance)))
+            .paused(instance.identifier, byteCount: known ?? inspector.byteCount(of: instance)))
         if !isUsable { supervisor.handle(.becameStale(instance.identifier)) }
     }
 
