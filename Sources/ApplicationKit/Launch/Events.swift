@@ -180,11 +180,9 @@ extension AppEvent {
     /// Steps count up from 1 in the life of an app, and are told again with the same cookie. Others have
     /// cookies with the highest bit, and come once.
     fileprivate var stepCookie: UInt64? {
-        switch self {
-        case .lifecycle(_, let cookie), .scene(_, _, let cookie):
-            cookie & AppReport.againBit == 0 ? cookie : nil
-        case .connectScene(let connection): connection.cookie
-        case .launch, .discardScenes, .deliver, .credentials, .answer: nil
-        }
+        if case .connectScene(let connection) = self { return connection.cookie }
+        if case .scene(_, _, let cookie) = self { return cookie }
+        if case .lifecycle(_, let cookie) = self, cookie & AppReport.againBit == 0 { return cookie }
+        return nil
     }
 }
