@@ -56,6 +56,8 @@ struct Instance: Hashable, Sendable {
     var lockedSince: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
+    /// The user has seen it.
+    var hasDrawn = false
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }

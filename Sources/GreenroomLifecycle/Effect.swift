@@ -101,6 +101,9 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// Its launch screen is to be shown, for what this request brought; is to go.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.

@@ -134,4 +134,7 @@ public enum Event: Hashable, Sendable {
     case locksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool)
+    // Launch screens
+    /// The user sees the app: it says so itself.
+    case drewFirstFrame(InstanceIdentifier)
 }

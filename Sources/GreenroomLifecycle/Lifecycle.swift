@@ -137,6 +137,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .prepareRequested(let request, let app): prepareRequested(request, app)
         case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
         case .outOfMemory(let id, let isCertain): outOfMemory(id, isCertain: isCertain)
+        case .drewFirstFrame(let id): drewFirstFrame(id)
         }
     }
 
@@ -183,7 +184,7 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory:
+            .outOfMemory, .drewFirstFrame:
             .full
         }
     }

@@ -75,6 +75,7 @@ public struct AppDescription: Hashable, Sendable {
     public var user: UInt32 = 0
     /// The foreground group of its user's session, where its own is another or none.
     public var session: String?
+    public var launchScreen = LaunchScreenUse.none
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,

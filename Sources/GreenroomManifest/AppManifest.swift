@@ -71,6 +71,8 @@ public struct AppManifest: Hashable, Sendable {
     public var path: PathTriggers?
     /// `LoadCredential=`, `SetCredential=`
     public var credentials: [Credential] = []
+    /// `[LaunchScreen]`
+    public var launchScreens: LaunchScreens?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

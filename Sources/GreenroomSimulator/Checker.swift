@@ -65,6 +65,8 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    /// Whose launch screen is on the display.
+    var screens: Set<InstanceIdentifier> = []
 
     init(policy: Policy) { self.policy = policy }
 
@@ -100,6 +102,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
+        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
     }
 
@@ -124,6 +127,7 @@ struct Checker: Sendable {
         machine.hints = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
+        screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.
         for record in saved.values {

@@ -128,6 +128,14 @@ public final class Daemon {
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
+        supervisor.screens = ShownScreens(supervisor: supervisor, catalog: catalog)
+        supervisor.screens.lastInherited = InstanceIdentifier(lifecycle.nextInstance.rawValue - 1)
+        let metrics = Metrics(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
+            interval: configuration.metricsInterval)
+        supervisor.metrics = metrics
+        metrics.deliveries.lastInherited = supervisor.screens.lastInherited
+        metrics.deliveries.send = { applications.send($0, to: $1) }
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
@@ -163,6 +171,8 @@ public final class Daemon {
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            supervisor.screens.forget(instance)
+            metrics.deliveries.forget(instance)
             measurer.forget(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)
@@ -182,6 +192,7 @@ public final class Daemon {
         supervisor.sockets.inherit(greeting.kept)
         installer.reload()
         supervisor.sockets.dropUnclaimed()
+        metrics.adopt(contents.instances)
         recovery.reconcile(contents.instances, with: greeting.instances)
         applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
@@ -193,6 +204,7 @@ public final class Daemon {
         machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
         machine.begin()
         supervisor.handle(.restored)
+        metrics.deliveries.reviewAll()
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
             reporter.sayOnce(
                 "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
@@ -213,7 +225,10 @@ public final class Daemon {
         machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
-        defer { events.flush() }
+        defer {
+            supervisor.metrics.write()
+            events.flush()
+        }
         return LoopActor.shared.loop.run()
     }
 
@@ -398,6 +413,7 @@ public final class Daemon {
     /// to end, and the spawner with them.
     private func stop() {
         Notify.stopping(status: "stopping")
+        supervisor.metrics.write()
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
         // Asked a second time: now, and who has not ended is killed.
         guard !isStopping else { return endSpawner(graceMilliseconds: 0) }

@@ -24,6 +24,10 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
+        case .metrics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
+        case .diagnostics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
         case .restoreState(_, _, let cookie): acknowledge(cookie)
         case .background: break
         case .askAgain: askAgain()

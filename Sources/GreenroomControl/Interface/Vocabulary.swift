@@ -76,6 +76,8 @@ extension Control {
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
         case eventsLost = "events_lost"
+        case launchScreenShown = "launch_screen_shown"
+        case launchScreenDropped = "launch_screen_dropped"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

@@ -195,6 +195,8 @@ final class AppLoader {
         }
         var context = shared.world.context
         context.hasDesktopEntry = { shared.entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
@@ -491,6 +493,7 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.launchScreens = manifest.launchScreens
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
@@ -607,6 +610,7 @@ final class AppLoader {
             hasSockets: manifest.socket != nil)
         description.user = account.user
         description.session = Self.group(ofUser: account.user)
+        description.launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

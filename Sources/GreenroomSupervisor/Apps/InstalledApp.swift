@@ -99,6 +99,11 @@ final class InstalledApp {
     }
     private var rarePath = Rare<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
+    var launchScreens: AppManifest.LaunchScreens? {
+        get { rareLaunchScreens.value }
+        set { rareLaunchScreens = Rare(newValue) }
+    }
+    private var rareLaunchScreens = Rare<AppManifest.LaunchScreens>.none
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }

@@ -83,6 +83,7 @@ extension ControlHandler {
         if !steps.isEmpty {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }
+        status.launchScreen = supervisor.screens.current(of: record)
         return status
     }
 
