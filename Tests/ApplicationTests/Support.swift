@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 
 /// A manifest for the probe, and what it wrote down.
@@ -50,6 +51,18 @@ struct Probe {
     func told(in daemon: TestDaemon) -> [String] {
         let bytes = (try? readFile(log(in: daemon))) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
+
+/// Returns when it holds; it is looked at now and after each change in the folder.
+func awaitChange(in folder: String, _ what: String, _ holds: () -> Bool) throws {
+    let inotify = try Inotify()
+    _ = try inotify.watch(folder, for: UInt32(IN_DELETE | IN_MODIFY | IN_CREATE))
+    while !holds() {
+        var entries = [PollEntry(inotify.descriptor.rawValue, POLLIN)]
+        let count = try PollEntry.wait(&entries, milliseconds: Processes.deadline)
+        guard count > 0 else { throw TestError("waiting for \(what)") }
+        _ = try inotify.read()
     }
 }
 
