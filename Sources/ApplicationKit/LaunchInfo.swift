@@ -53,6 +53,8 @@ public struct LaunchInfo: Sendable {
         case socket = 7
         case path = 8
         case system = 9
+        /// Work that it had scheduled (``TaskScheduler``).
+        case scheduledTask = 10
     }
 
     /// The steps of the launch sequence, in order.

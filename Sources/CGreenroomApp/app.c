@@ -2,6 +2,8 @@
 #include "greenroom-app.h"
 #include "channel.h"
 
+#include "../CGreenroomLinux/keeper.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +32,7 @@ struct scene {
 struct greenroom_app {
     struct greenroom_delegate delegate;
     void *context;
-    int channel;
+    int channel, watch;
     struct message launch;
     struct greenroom_launch_info info;
     int credentials;
@@ -39,7 +41,7 @@ struct greenroom_app {
     enum greenroom_application_state state; /* of an app that has had no scene */
     struct scene scenes[SCENE_LIMIT];
     size_t scene_count;
-    uint64_t last_request;
+    uint64_t last_request, last_step;
 };
 
 static uint64_t now(void) {
@@ -222,6 +224,12 @@ static void finish_launching(struct greenroom_app *app) {
     acknowledge(app, app->launch.header.cookie, (will && did) || is_notification);
 }
 
+/* When what it had to say is said. */
+static _Noreturn void end(struct greenroom_app *app) {
+    if (app->channel >= 0) channel_drain(app->channel);
+    exit(0);
+}
+
 static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) {
     bool is_state = event <= GREENROOM_DID_ENTER_BACKGROUND, has_scenes = app->launch.header.flags & LAUNCH_SCENES;
     static const enum greenroom_application_state states[] = {
@@ -239,15 +247,26 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     if (event == GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE) app->is_unlocked = false;
     if (event == GREENROOM_WILL_TERMINATE) {
         acknowledge(app, cookie, true);
-        exit(0);
+        end(app);
     }
+}
+
+/* Steps count up from 1 in the life of an app, and are told again with the same cookie. */
+static bool is_step(const struct gr_header *header) {
+    return (header->type == MESSAGE_LIFECYCLE || header->type == MESSAGE_CONNECT_SCENE
+            || header->type == MESSAGE_SCENE) && header->cookie != 0 && header->cookie >> 63 == 0;
 }
 
 static void handle(struct greenroom_app *app, struct message *message) {
     bool handled = true;
     uint64_t cookie = message->header.cookie;
+    if (is_step(&message->header)) {
+        /* A daemon that was restarted does not know that it was done. */
+        if (cookie <= app->last_step) return acknowledge(app, cookie, true);
+        app->last_step = cookie;
+    }
     switch (message->header.type) {
-    case GR_QUIT: exit(0);
+    case GR_QUIT: end(app);
     case GR_PING: channel_send(app->channel, GR_PONG, 0, cookie, 0, NULL); return;
     case GR_GO: /* there is one launch in the life of a process */
     case MESSAGE_LAUNCH: channel_send(app->channel, GR_ERROR, EPROTO, cookie, 0, NULL); return;
@@ -296,6 +315,7 @@ void greenroom_app_process(struct greenroom_app *app) {
         finish_launching(app);
         if (app->channel < 0) become_foreground_by_hand(app);
     }
+    if (app->channel >= 0) channel_flush(app->channel);
     do {
         struct message message;
         enum reception reception = NOTHING;
@@ -314,7 +334,7 @@ void greenroom_app_process(struct greenroom_app *app) {
 void greenroom_app_run(struct greenroom_app *app) {
     for (;;) {
         greenroom_app_process(app);
-        struct pollfd entry = {.fd = app->channel, .events = POLLIN};
+        struct pollfd entry = {.fd = greenroom_app_descriptor(app), .events = POLLIN};
         (void)poll(&entry, 1, -1);
     }
 }
@@ -346,7 +366,10 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
     if (!place_descriptors(go, channel)) return false;
     if (go->header.flags & GR_NEW_SESSION) (void)setsid();
     for (int fd = 0; (go->header.flags & GR_CONTROLLING_TERMINAL) && fd < 3; fd++)
-        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) break;
+        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) {
+            keep_job_control(); /* so that ^Z works */
+            break;
+        }
     if (go->header.umask != GR_UMASK_UNCHANGED) (void)umask((mode_t)go->header.umask);
     /* The strings stay for good, as the kernel's do: the message gives them up. */
     if (argv) {
@@ -402,6 +425,20 @@ static void await_launch(struct greenroom_app *app, bool is_prewarmed, int *argc
     }
 }
 
+/* When the client asked travels among the options, and is none of them. */
+static const char *take_request_time(struct message *launch) {
+    struct greenroom_content content = content_of(launch);
+    const char *value = greenroom_content_value(&content, "requested", 0);
+    if (!value) return NULL;
+    char **entries = launch->strings + launch->header.argc;
+    size_t kept = 0;
+    for (size_t i = 0; i < content.count; i++)
+        if (strncmp(entries[i], "requested=", strlen("requested=")) != 0) entries[kept++] = entries[i];
+    entries[kept] = NULL;
+    launch->header.envc = (uint32_t)kept;
+    return value;
+}
+
 struct greenroom_app *greenroom_app_start(
     const struct greenroom_delegate *delegate, void *context, int *argc, char ***argv
 ) {
@@ -419,8 +456,8 @@ struct greenroom_app *greenroom_app_start(
     else channel_send(app->channel, GR_PAUSED, PAUSED_AT_APPLICATION_MAIN, reached, thread_count(), NULL);
     if (app->channel >= 0) await_launch(app, is_prewarmed, argc, argv);
 
-    struct greenroom_content content = content_of(&app->launch);
-    const char *requested = greenroom_content_value(&content, "requested", 0);
+    app->watch = app->channel >= 0 ? channel_watch(app->channel) : -1;
+    const char *requested = take_request_time(&app->launch);
     app->info = (struct greenroom_launch_info){
         .reason = (enum greenroom_reason)app->launch.header.status,
         .is_foreground = app->launch.header.flags & LAUNCH_FOREGROUND, .was_prewarmed = is_prewarmed,
@@ -436,7 +473,7 @@ struct greenroom_app *greenroom_app_start(
 
 /* --- What apps look at. */
 
-int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel; }
+int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel >= 0 ? app->watch : -1; }
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
 struct greenroom_launch_info greenroom_app_launch_info(const struct greenroom_app *app) { return app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +36,75 @@ const char *message_word(const struct message *message, size_t n) {
     return word && *word ? word : NULL;
 }
 
+/* --- What the daemon has no room for now waits here, in its order: an app that says much at once would
+ * otherwise lose an acknowledgement among its notes. A process has one channel. */
+
+enum {
+    OUTBOX_LIMIT = 256,   /* of what may be lost; acknowledgements answer the daemon's own messages */
+    DRAIN_MILLISECONDS = 5000,
+};
+struct packet {
+    struct packet *next;
+    size_t size;
+    char bytes[];
+};
+static struct packet *outbox_first, **outbox_end = &outbox_first;
+static size_t outbox_count;
+static int watch = -1;
+
+/* False where there is no room now. What cannot be sent at all has been. */
+static bool try_send(int channel, const struct msghdr *packet) {
+    ssize_t sent;
+    do sent = sendmsg(channel, packet, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS);
+}
+
+static void watch_room(int channel, bool is_watched) {
+    struct epoll_event event = {.events = EPOLLIN | (is_watched ? EPOLLOUT : 0)};
+    if (watch >= 0) (void)epoll_ctl(watch, EPOLL_CTL_MOD, channel, &event);
+}
+
+static void keep(const struct iovec *parts, int channel) {
+    size_t size = parts[0].iov_len + parts[1].iov_len;
+    struct packet *packet = malloc(sizeof *packet + size);
+    if (!packet) return;
+    packet->next = NULL;
+    packet->size = size;
+    memcpy(packet->bytes, parts[0].iov_base, parts[0].iov_len);
+    if (parts[1].iov_len) memcpy(packet->bytes + parts[0].iov_len, parts[1].iov_base, parts[1].iov_len);
+    *outbox_end = packet;
+    outbox_end = &packet->next;
+    if (outbox_count++ == 0) watch_room(channel, true);
+}
+
+void channel_flush(int channel) {
+    if (!outbox_first) return;
+    while (outbox_first) {
+        struct packet *packet = outbox_first;
+        struct iovec part = {packet->bytes, packet->size};
+        if (!try_send(channel, &(struct msghdr){.msg_iov = &part, .msg_iovlen = 1})) return;
+        outbox_first = packet->next;
+        outbox_count--;
+        free(packet);
+    }
+    outbox_end = &outbox_first;
+    watch_room(channel, false);
+}
+
+void channel_drain(int channel) {
+    channel_flush(channel);
+    struct pollfd entry = {.fd = channel, .events = POLLOUT};
+    while (outbox_first && poll(&entry, 1, DRAIN_MILLISECONDS) > 0 && (entry.revents & POLLOUT)) channel_flush(channel);
+}
+
+int channel_watch(int channel) {
+    struct epoll_event event = {.events = EPOLLIN | (outbox_first ? EPOLLOUT : 0)};
+    watch = epoll_create1(EPOLL_CLOEXEC);
+    if (watch >= 0) (void)epoll_ctl(watch, EPOLL_CTL_ADD, channel, &event);
+    return watch;
+}
+
 void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word) {
     if (channel < 0) return;
     struct gr_header header = {
@@ -43,7 +114,10 @@ void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, u
     };
     struct iovec parts[] = {{&header, sizeof header}, {(void *)(uintptr_t)word, header.string_byte_count}};
     struct msghdr packet = {.msg_iov = parts, .msg_iovlen = word ? 2 : 1};
-    while (sendmsg(channel, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {}
+    if (!outbox_first && try_send(channel, &packet)) return;
+    bool may_be_lost = type != MESSAGE_ACKNOWLEDGED && type != GR_PONG && type != GR_ERROR;
+    if (may_be_lost && outbox_count >= OUTBOX_LIMIT) return;
+    keep(parts, channel);
 }
 
 static void take_descriptors(struct msghdr *packet, struct message *message) {

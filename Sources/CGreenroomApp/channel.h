@@ -29,9 +29,15 @@ enum reception { RECEIVED, NOTHING, ENDED };
 int channel_find(void);
 /* What is not understood is answered and passed over. */
 enum reception channel_receive(int channel, struct message *message, bool wait);
-/* Of the strings at most two are not NULL. What cannot be sent is dropped: a daemon that is gone shows when
- * we listen, and one that does not read must not stop the app. */
+/* Never waits: what the socket has no room for goes out in its order when there is some. Notes that nobody
+ * waits for are lost where too many wait already. (A daemon that is gone shows when we listen.) */
 void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word);
+/* Sends what waits, as far as there is room. */
+void channel_flush(int channel);
+/* Before the process ends: the same, waiting a moment for a daemon that is slow to read. */
+void channel_drain(int channel);
+/* An epoll(7) set that is readable when there is something to receive, or room for what waits. */
+int channel_watch(int channel);
 /* Closes the descriptors that are left and frees the strings. */
 void message_release(struct message *message);
 /* The nth word, NULL if it is missing or empty. */

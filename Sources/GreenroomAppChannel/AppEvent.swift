@@ -23,6 +23,12 @@ public enum AppEvent: Equatable, Sendable {
     case restoreState(SavedState?, session: String?, cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
     case answer(request: UInt64, Answer)
+    /// Background time and scheduled work. Not acknowledged.
+    case background(Background)
+
+    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
+    /// waits. Who does asks again, with ``AppReport/againBit``.
+    public static let askAgain = AppEvent.answer(request: 0, .done)
 
     /// UIKit's events of the app delegate.
     public enum Lifecycle: Int32, CaseIterable, Sendable {
@@ -101,7 +107,7 @@ extension AppEvent {
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
             .deliver(_, _, let cookie), .credentials(let cookie), .restoreState(_, _, let cookie):
             cookie
-        case .answer: nil
+        case .answer, .background: nil
         }
     }
 
@@ -135,6 +141,7 @@ extension AppEvent {
         case .answer(let request, .done): return AppFrame(.answer, cookie: request)
         case .answer(let request, .refused(let code, let reason)):
             return AppFrame(.answer, cookie: request, status: code, words: [reason])
+        case .background(let event): return event.frame
         }
     }
 
@@ -172,8 +179,14 @@ extension AppEvent {
                 ? .done : .refused(code: frame.status, reason: frame.word(0) ?? "")
             self = .answer(request: frame.cookie, answer)
         case .acknowledged, .launchStep, .callbackOverran, .didDrawFirstFrame, .requestScene,
-            .openURL, .saveState, .extendRestoration, .completeRestoration:
+            .openURL, .saveState, .extendRestoration, .completeRestoration, .beginBackgroundTask,
+            .endBackgroundTask, .submitTask, .taskRequests, .completedTask:
             throw .unknownType(frame.type.rawValue)
+        case .backgroundTime: self = .background(Background(time: frame))
+        case .backgroundTimeExpires: self = .background(.timeExpires(at: frame.cookie))
+        case .runTask: self = .background(.run(try TaskRun(frame)))
+        case .expireTask: self = .background(.expire(try TaskRun(frame)))
+        case .pendingTasks: self = .background(Background(list: frame))
         }
     }
 }

@@ -9,7 +9,7 @@
 /// | 35 | to the app | ``AppEvent/scene(_:session:cookie:)`` | of the event | ``AppEvent/SceneTransition`` | session | |
 /// | 36 | to the app | ``AppEvent/discardScenes(_:cookie:)`` | of the event | | sessions | |
 /// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
-/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
+/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request; 0: ask again | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be had | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
@@ -20,7 +20,21 @@
 /// | 69 | to the daemon | ``AppReport/openURL(_:cookie:)`` | of the request | | URL | |
 /// | 80 | to the daemon | ``AppReport/state(_:session:cookie:)`` | of the request, or 0: no answer | 0 save, 1 forget, 2 too large | session, or none | ``AppArchive``, or `size` |
 /// | 81, 82 | to the daemon | the same: ``StateReport/extend``, ``StateReport/complete`` | as for 80 | | session, or none | |
-/// | 48–63, 80–95 | | reserved: restoration 48/80, background tasks 51/83, scheduled work 53/85, metrics 56/88, launch screens 59/91 | | | | |
+/// | 51 | to the app | ``AppEvent/Background/time(until:)`` | time, all ones: no limit | | | |
+/// | 52 | to the app | ``AppEvent/Background/timeExpires(at:)`` | time | | | |
+/// | 53 | to the app | ``AppEvent/Background/run(_:)`` | of the run | ``TaskRequest/Kind`` | identifier | `deadline` (a time) |
+/// | 54 | to the app | ``AppEvent/Background/pendingRequests(_:request:)`` | of the app's request | | | for each `task`, `task.kind`, `task.earliest`, `task.power`, `task.network` |
+/// | 55 | to the app | ``AppEvent/Background/expire(_:)`` | of the run | ``TaskRequest/Kind`` | identifier | `deadline` |
+/// | 83 | to the daemon | ``AppReport/Background/begin(identifier:name:)`` | of the task | | name, or none | |
+/// | 84 | to the daemon | ``AppReport/Background/end(identifier:)`` | of the task | | | |
+/// | 85 | to the daemon | ``AppReport/Background/submit(_:cookie:)`` | of the request | ``TaskRequest/Kind`` | identifier | `earliest`; flag 1: external power, 2: network |
+/// | 86 | to the daemon | ``AppReport/Background/query(_:cookie:)`` | of the request | 0 list, 1 cancel, 2 cancel all | identifiers to cancel | |
+/// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
+/// | 56–63, 88–95 | | reserved: metrics 56/88, launch screens 59/91 | | | | |
+///
+/// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
+/// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
+/// requests count up from 1.
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
 /// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an
@@ -35,6 +49,11 @@ enum AppMessageType: UInt16, CaseIterable {
     case answer = 38
     case credentials = 39
     case restoreState = 48
+    case backgroundTime = 51
+    case backgroundTimeExpires = 52
+    case runTask = 53
+    case pendingTasks = 54
+    case expireTask = 55
 
     case acknowledged = 64
     case launchStep = 65
@@ -45,6 +64,11 @@ enum AppMessageType: UInt16, CaseIterable {
     case saveState = 80
     case extendRestoration = 81
     case completeRestoration = 82
+    case beginBackgroundTask = 83
+    case endBackgroundTask = 84
+    case submitTask = 85
+    case taskRequests = 86
+    case completedTask = 87
 }
 
 /// A message of the table above before its meaning: the header's fields and the strings.

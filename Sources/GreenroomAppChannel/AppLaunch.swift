@@ -66,6 +66,8 @@ public struct AppLaunch: Equatable, Sendable {
         case path = 8
         /// Something else that the system does in the background.
         case system = 9
+        /// Work that it had scheduled: the run follows (``AppEvent/Background/run(_:)``).
+        case scheduledTask = 10
     }
 }
 

@@ -16,6 +16,12 @@ public enum AppReport: Equatable, Sendable {
     /// What shall be kept of the app, or of the scene with that session, and how far restoring it is. Comes
     /// before the acknowledgement of the step into the background. Answered unless the cookie is 0.
     case state(StateReport, session: String?, cookie: UInt64)
+    /// Background time and scheduled work.
+    case background(Background)
+
+    /// Added to the cookie of a request that is asked again because the daemon is another
+    /// (``AppEvent/askAgain``). The answer has the plain cookie.
+    public static let againBit: UInt64 = 1 << 63
 
     /// In the order of the sequence.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
@@ -76,6 +82,7 @@ extension AppReport {
             return AppFrame(.openURL, cookie: cookie, words: [url])
         case .state(let state, let session, let cookie):
             return state.frame(session: session, cookie: cookie)
+        case .background(let report): return report.frame
         }
     }
 
@@ -104,8 +111,18 @@ extension AppReport {
             self = .state(
                 try StateReport(frame), session: frame.word(0), cookie: frame.cookie)
         case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
-            .credentials, .restoreState:
+            .credentials, .restoreState, .backgroundTime, .backgroundTimeExpires, .runTask,
+            .pendingTasks,
+            .expireTask:
             throw .unknownType(frame.type.rawValue)
+        case .beginBackgroundTask:
+            self = .background(.begin(identifier: frame.cookie, name: frame.word(0)))
+        case .endBackgroundTask: self = .background(.end(identifier: frame.cookie))
+        case .submitTask:
+            self = .background(.submit(try TaskRequest(frame), cookie: frame.cookie))
+        case .taskRequests:
+            self = .background(.query(try TaskQuery(frame), cookie: frame.cookie))
+        case .completedTask: self = .background(try Background(completion: frame))
         }
     }
 }

@@ -45,6 +45,7 @@ extension Spawner {
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
+        for name in reserve.empty() { discard(cgroup: name) }
         removeLitter()
         if strays { removeStrays() }
         subtree.remove()
@@ -69,7 +70,6 @@ extension Spawner {
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
-        if strays, supervisor?.saidHello == true { removeStrays() }
         OwnMemory.dropText()
     }
 
@@ -134,7 +134,10 @@ extension Spawner {
                 return
             }
             guard (try? socket.peerCredentials())?.user == geteuid() else { continue }
-            if let current = supervisor, current.saidHello, !isGone(current) { continue }
+            if let current = supervisor, current.saidHello {
+                guard isGone(current) else { continue }
+                hearOut()
+            }
             supervisor = Supervisor(stream: PacketStream(socket))
         }
     }
@@ -144,14 +147,23 @@ extension Spawner {
         return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
     }
 
+    /// What one that has gone had sent before: there is an end to it.
+    private func hearOut() {
+        var turns = 0
+        while supervisor != nil, turns < SpawnerLimits.queuedPacketCount {
+            serve()
+            turns += 1
+        }
+    }
+
     /// Reads and answers what has come. Any error ends the connection, never us: the supervisor
     /// comes back and reads the table.
     private func serve() {
+        flush()
         do throws(ConnectionError) {
-            try supervisor?.stream.flush()
             // A bound on one turn, so that exits are not kept waiting.
             for _ in 0..<64 {
-                guard let packet = try supervisor?.stream.receive() else { return }
+                guard let packet = try supervisor?.stream.receive() else { return refillReserve() }
                 try handle(packet)
             }
         } catch {
@@ -166,11 +178,23 @@ extension Spawner {
 
     /// Says it to the supervisor, if there is one that has said hello.
     func tell(_ message: SpawnerMessage) {
-        guard let supervisor, supervisor.saidHello else { return }
+        guard let supervisor, supervisor.saidHello, supervisor.listens else { return }
         do {
             try supervisor.stream.send(message.packet())
         } catch {
-            disconnect()
+            stopTelling()
         }
+    }
+
+    private func flush() {
+        guard let supervisor, supervisor.listens else { return }
+        do { try supervisor.stream.flush() } catch { stopTelling() }
+    }
+
+    /// A supervisor that hears nothing any more is heard to its end: were what it released lost, the
+    /// next one would be told of it again.
+    private func stopTelling() {
+        supervisor?.listens = false
+        supervisor?.stream.end()
     }
 }

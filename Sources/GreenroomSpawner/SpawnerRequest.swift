@@ -22,12 +22,14 @@ public enum SpawnerRequest: Sendable {
     /// Keeps a duplicate under this name, for the supervisors to come: they get it with the welcome.
     case keep(name: String, FileDescriptor)
     case drop(name: String)
+    /// Every record has been held against the table: what a former spawner left beside that may go.
+    case reconciled
 }
 
 extension SpawnerRequest {
     private enum Kind: UInt16 {
         case hello = 1
-        case spawn, kill, freeze, thaw, release, shutDown, keep, drop
+        case spawn, kill, freeze, thaw, release, shutDown, keep, drop, reconciled
     }
 
     func packet() -> Packet {
@@ -65,6 +67,7 @@ extension SpawnerRequest {
         case .drop(let name):
             kind = .drop
             writer.put(name)
+        case .reconciled: kind = .reconciled
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -86,6 +89,7 @@ extension SpawnerRequest {
             guard packet.descriptors.count == 1 else { throw .badDescriptors }
             self = .keep(name: try reader.takeString(), packet.descriptors[0])
         case .drop: self = .drop(name: try reader.takeString())
+        case .reconciled: self = .reconciled
         }
         try reader.finish()
     }

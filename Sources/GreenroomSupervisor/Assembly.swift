@@ -71,6 +71,8 @@ public final class Daemon {
         if contents.damagedCount > 0 {
             reporter.say(.error, "\(contents.damagedCount) damaged records were dropped")
         }
+        events.owner = { [catalog] in catalog.owner(of: AppIdentifier($0))?.user }
+        try events.keep(in: memory, at: RuntimeState.byteCount)
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
             restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
@@ -185,7 +187,7 @@ public final class Daemon {
             if !isStopping { emptyTemporaryFiles(of: app) }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApps = { [unowned self] in installer.reload() }
+        staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
@@ -206,7 +208,7 @@ public final class Daemon {
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
-        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
         machine.begin()
         supervisor.handle(.restored)
         for app in catalog.unsortedApps { emptyTemporaryFiles(of: app.identifier) }
@@ -230,6 +232,7 @@ public final class Daemon {
         machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
+        defer { events.flush() }
         return LoopActor.shared.loop.run()
     }
 
@@ -354,6 +357,7 @@ public final class Daemon {
             supervisor.use(
                 unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
                 memory: memory)
+            try events.keep(in: memory, at: RuntimeState.byteCount)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
             if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
@@ -412,8 +416,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reload()
-                Notify.ready(status: statusText)
+                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },

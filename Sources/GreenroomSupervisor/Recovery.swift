@@ -24,6 +24,7 @@ struct Recovery {
     ) {
         let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
         compare(records, with: table)
+        spawner.send(.reconciled)
     }
 
     /// After the connection to the spawner broke: it may have executed itself anew, with every
@@ -41,6 +42,7 @@ struct Recovery {
         compare(records, with: table, awaiting: awaited)
         let wanted = Set(records.filter { $0.state != .notRunning }.map(\.instance.rawValue))
         for order in missing where wanted.contains(order.instance) { spawner.send(.spawn(order)) }
+        spawner.send(.reconciled)
     }
 
     /// There is no spawner: what had been ordered and not been heard of will not come.
@@ -120,6 +122,9 @@ struct Recovery {
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
             if isApplication { events.listen(to: instance) } else { instance.closeChannel() }
+            if isApplication, record?.launchedAt != nil {
+                supervisor.applications.askAgain(identifier)
+            }
         }
         let now = supervisor.lifecycle.instance(identifier)
         if now?.state == .launching, now?.launchedAt != nil, !isApplication {

@@ -33,16 +33,19 @@ and whenever the descriptor is readable:
 from __future__ import annotations
 
 import array
+import collections
 import enum
 import errno
 import fcntl
 import os
 import select
+import signal
 import socket
 import struct
 import sys
 import termios
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -66,6 +69,10 @@ _PAUSED_AT_APPLICATION_MAIN = 2
 _PAUSED, _STARTED, _PONG, _ERROR, _GO, _PING, _QUIT = 1, 2, 3, 4, 16, 17, 18
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
+_NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
+_OUTBOX_LIMIT = 256  # of notes; acknowledgements answer the daemon's own messages
+_REQUEST_LIMIT = 256
+_ASKED_AGAIN = 1 << 63
 
 
 @dataclass
@@ -101,16 +108,48 @@ class _Channel:
     def __init__(self, descriptor):
         self.socket = socket.socket(fileno=descriptor)
         self.socket.set_inheritable(False)
+        self._outbox = collections.deque()
+        # Readable when there is something to receive, or room for what waits.
+        self.watch = select.epoll()
+        self.watch.register(self.socket, select.EPOLLIN)
+
+    def close(self):
+        self.watch.close()
+        self.socket.close()
 
     def send(self, type, *, status=0, cookie=0, words=(), fields=(), threads=0):
         strings = b"".join(os.fsencode(text) + b"\0" for text in (*words, *fields))
         header = _HEADER.pack(
             _MAGIC, _VERSION, type, 0, len(words), len(fields), len(strings), 0, 0, cookie, status,
             threads, *([0] * 28))
-        try:
-            self.socket.send(header + strings, socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
-        except OSError:
-            pass  # A daemon that is gone shows when we listen; one that does not read must not stop us.
+        self._outbox.append(header + strings)
+        if len(self._outbox) == 1:
+            self.flush()
+            if self._outbox:
+                self.watch.modify(self.socket, select.EPOLLIN | select.EPOLLOUT)
+        elif type in _NOTES and len(self._outbox) > _OUTBOX_LIMIT:
+            self._outbox.pop()
+
+    def flush(self):
+        """Sends what waits, in its order, as far as there is room: an app that says much at once would
+        otherwise lose an acknowledgement among its notes."""
+        was_waiting = len(self._outbox) > 1
+        while self._outbox:
+            try:
+                self.socket.send(self._outbox[0], socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                pass  # A daemon that is gone shows when we listen.
+            self._outbox.popleft()
+        if was_waiting:
+            self.watch.modify(self.socket, select.EPOLLIN)
+
+    def drain(self):
+        """Before the process ends: waits a moment for a daemon that is slow to read."""
+        self.flush()
+        while self._outbox and select.select([], [self.socket], [], 5)[1]:
+            self.flush()
 
     def receive(self, waiting):
         """The next message; None if there is none now. Raises EOFError at the end."""
@@ -353,7 +392,8 @@ class Application:
         self._uses_scenes = bool(launch.flags & _SCENES)
         self._own_events = []
         self._deferred: list[Callable[[], None]] = []
-        self._requests: dict[int, Callable[[str | None], None]] = {}
+        self._requests: dict[int, tuple[Callable[[str | None], None], dict]] = {}
+        self._request_count = self._last_step = 0
         self._reached: set[int] = set()
         self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
@@ -380,7 +420,7 @@ class Application:
 
     def fileno(self):
         """Readable when `process_events` has something to do; -1 without Greenroom."""
-        return self._channel.socket.fileno() if self._channel else -1
+        return self._channel.watch.fileno() if self._channel else -1
 
     def after_launch(self, work):
         """Puts `work` off until the launch is over."""
@@ -425,6 +465,8 @@ class Application:
         try:
             if not self._is_launched:
                 self._finish_launching()
+            if self._channel:
+                self._channel.flush()
             while True:
                 message = self._next()
                 if message:
@@ -470,14 +512,18 @@ class Application:
                 message = self._channel.receive(waiting=False)
             except EOFError:
                 # The daemon is gone for good: the app goes on by itself.
-                self._channel.socket.close()
+                self._channel.close()
                 self._channel = None
+                waiting, self._requests = self._requests, {}
+                for completion, _ in waiting.values():
+                    completion("greenroomd is gone")
                 break
             if message is None:
                 return None
             if message.type == _PING:
                 self._channel.send(_PONG, cookie=message.cookie)
             elif message.type == _QUIT:
+                self._channel.drain()
                 raise SystemExit(0)
             elif message.type in (_GO, _LAUNCH):
                 message.close()
@@ -488,6 +534,11 @@ class Application:
 
     def _handle(self, message):
         handled = True
+        if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
+            # Steps count up from 1. A daemon that was restarted does not know that one was done.
+            if message.cookie <= self._last_step:
+                return self._acknowledge(message.cookie)
+            self._last_step = message.cookie
         if message.type == _LIFECYCLE:
             self._lifecycle(message)
         elif message.type == _CONNECT:
@@ -507,7 +558,10 @@ class Application:
                 os.close(self._credentials)
             self._credentials = message.descriptors.pop() if message.descriptors else None
         elif message.type == _ANSWER:
-            completion = self._requests.pop(message.cookie, None)
+            if message.cookie == 0:  # another greenroomd, which does not know who waits
+                for cookie, (_, kept) in self._requests.items():
+                    self._channel.send(cookie=cookie | _ASKED_AGAIN, **kept)
+            completion, _ = self._requests.pop(message.cookie, (None, None))
             if completion:
                 completion((message.words or [os.strerror(message.status)])[0] if message.status else None)
         message.close()
@@ -532,6 +586,8 @@ class Application:
         elif message.status == 5:
             self._acknowledge(message.cookie)
             sys.stdout.flush()
+            if self._channel:
+                self._channel.drain()
             raise SystemExit(0)
 
     def _connect(self, message):
@@ -626,9 +682,13 @@ class Application:
             if completion:
                 completion("Greenroom did not launch this app")
             return
-        cookie = max(self._requests, default=0) + 1
-        self._requests[cookie] = completion or (lambda reason: None)
-        self._channel.send(type, cookie=cookie, **message)
+        completion = completion or (lambda reason: None)
+        if len(self._requests) >= _REQUEST_LIMIT:
+            return completion("too many requests wait for their answers")
+        self._request_count += 1
+        message["type"] = type
+        self._requests[self._request_count] = completion, message
+        self._channel.send(cookie=self._request_count, **message)
 
 
 # --- The pause.
@@ -712,6 +772,36 @@ def _find_channel():
     return _Channel(descriptor)
 
 
+def _keep_job_control():
+    """Why ^Z works in an app: the kernel stops a process group only where one of its members has a parent in
+    another group of the same session (setpgid(2)), and the parent of an app is elsewhere. So a keeper, in a
+    group of its own, has a child in the app's group; both do nothing, hear no signal, and end with the app.
+    The keeper is nobody's child that waits."""
+    app = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of modules: these two run no code of theirs
+        middle = os.fork()
+        if middle:
+            os.waitpid(middle, 0)
+            return
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+            end = os.pidfd_open(app)
+            ready, told = os.pipe()
+            if os.fork():
+                os.close(told)
+                os.read(ready, 1)  # until the keeper has left the group
+                os._exit(0)
+            if os.fork():
+                os.setpgid(0, 0)
+            os.dup2(end, 3)
+            os.closerange(0, 3)
+            os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+            select.select([3], [], [])
+        finally:
+            os._exit(0)
+
+
 def _apply(go):
     """Makes this process the launch: descriptors, directory, umask, environment, arguments."""
     places = [role for role in go.roles if role >= 0]
@@ -733,6 +823,7 @@ def _apply(go):
         terminal = next((number for number in range(3) if os.isatty(number)), None)
         if terminal is not None:
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            _keep_job_control()
     if go.umask != _UMASK_UNCHANGED:
         os.umask(go.umask)
     os.environ.clear()

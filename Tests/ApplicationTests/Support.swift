@@ -111,3 +111,16 @@ extension TestClient {
         }
     }
 }
+
+/// Waits until what processes write into files of a folder shows a fact.
+func awaitFiles(in folder: String, _ what: String, _ look: () throws -> Bool) throws {
+    let inotify = try Inotify()
+    _ = try inotify.watch(folder, for: UInt32(IN_CREATE | IN_MODIFY | IN_MOVED_TO))
+    while try !look() {
+        let milliseconds = Processes.deadline
+        guard try inotify.descriptor.waitUntilReadable(milliseconds: milliseconds) else {
+            throw TestError("never: \(what)")
+        }
+        _ = try inotify.read()
+    }
+}

@@ -79,6 +79,7 @@ import Testing
             .answer(request: 6, .done),
             .answer(request: 7, .refused(code: 1, reason: "Scenes= is not set")),
         ]
+        + backgroundEvents.map { .background($0) }
         + AppEvent.Lifecycle.allCases.map { .lifecycle($0, cookie: 8) }
         + AppEvent.SceneTransition.allCases.map { .scene($0, session: "s", cookie: 9) }
 
@@ -98,6 +99,7 @@ import Testing
             .state(.tooLarge(byteCount: .max), session: nil, cookie: 0),
             .state(.extend, session: nil, cookie: 12), .state(.complete, session: "s", cookie: 13),
         ]
+        + backgroundReports.map { .background($0) }
         + AppReport.LaunchStep.allCases.map { .launchStep($0, at: .max, session: "s") }
 
     @discardableResult

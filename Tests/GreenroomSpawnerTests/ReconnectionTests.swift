@@ -38,6 +38,27 @@ import Testing
                 == 0)
     }
 
+    @Test func `what was released before a connection dropped stays released`() throws {
+        let spawner = try SpawnerProcess()
+        do {
+            let first = try TestSupervisor(spawner)
+            _ = try first.hello()
+            _ = try first.spawn(.shell(1, "exit 5"))
+            try first.emptied(1)
+            let other = try first.spawn(.shell(2, "exec sleep 1000"))
+            // All of it has happened when the spawner looks: the first it does is tell of 2.
+            try spawner.freeze()
+            try first.connection.send(.release(instance: 1))
+            try other.process.send(signal: SIGKILL)
+            _ = try other.process.descriptor.waitUntilReadable(milliseconds: deadline)
+            first.leave()
+            try spawner.thaw()
+        }
+        let (_, table) = try TestSupervisor(spawner).hello()
+        #expect(table.map(\.instance) == [2])
+        #expect(table.first?.status == .signaled(SIGKILL, coreDumped: false))
+    }
+
     @Test func `the state mapping passes from one supervisor to the next`() throws {
         let spawner = try SpawnerProcess()
         do {

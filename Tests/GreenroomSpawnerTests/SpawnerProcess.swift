@@ -46,6 +46,15 @@ final class SpawnerProcess {
         for name in ["notify", "spawner", ""] { remove(directory + "/" + name) }
     }
 
+    /// Returns when it has stopped.
+    func freeze() throws {
+        try #require(try process.send(signal: SIGSTOP))
+        var stopped = siginfo_t()
+        try #require(waitid(P_PID, id_t(pid), &stopped, WSTOPPED) == 0)
+    }
+
+    func thaw() throws { try #require(try process.send(signal: SIGCONT)) }
+
     func wait() throws -> TerminationStatus {
         try #require(try process.descriptor.waitUntilReadable(milliseconds: deadline))
         hasEnded = true

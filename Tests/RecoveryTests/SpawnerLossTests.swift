@@ -32,6 +32,7 @@ import Testing
             }
         }
         #expect(try daemon.spawnerPid != old)
+        #expect(access("/proc/\(old)", F_OK) != 0, "a zombie of the daemon's")
     }
 
     private func survives(_ options: TestDaemon.Options) throws {

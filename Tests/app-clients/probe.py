@@ -2,6 +2,7 @@
 """An app that writes down every callback, for Tests/python/suite. PROBE_LOG names the file."""
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../Sources/Python")
 import greenroom_app as app  # noqa: E402
@@ -23,11 +24,26 @@ class Delegate(app.ApplicationDelegate):
         return "refuse" not in sys.argv
 
     def did_finish_launching(self, application, options):
+        time.sleep(0.26 if "PROBE_SLOW" in os.environ else 0)
         info = application.launch_info
         note("did", info.reason.name, "prewarmed" if info.was_prewarmed else "cold", sys.argv[1:],
              os.environ.get("PROBE_WORD"), os.environ.get("ActivePrewarm"), "before", *BEFORE)
         application.after_launch(lambda: note("after launch", application.state.name))
         return True
+
+    def protected_data_did_become_available(self, application):
+        note("protected_data_did_become_available", application.state.name, self.secret(application))
+
+    def protected_data_will_become_unavailable(self, application):
+        note("protected_data_will_become_unavailable", application.state.name, self.secret(application))
+
+    @staticmethod
+    def secret(application):
+        try:
+            value = application.credential("token")
+            return value.decode() if value is not None else None
+        except app.ProtectedDataUnavailable:
+            return "unavailable"
 
     def open_url(self, application, context):
         note("open", context.url)
@@ -46,6 +62,11 @@ class Delegate(app.ApplicationDelegate):
 
     def did_discard_scene_sessions(self, application, sessions):
         note("discarded", len(sessions))
+
+    def did_become_active(self, application):
+        note("did_become_active", application.state.name)
+        for _ in range(20_000 if "PROBE_FLOOD" in os.environ else 0):
+            application.did_draw_first_frame()
 
     def __getattr__(self, name):
         if name.startswith(("did_", "will_", "protected_")) and not name.startswith("__"):

@@ -69,7 +69,7 @@ extension Application {
     }
 
     private func report(_ report: StateReport, of session: String?) {
-        channel?.send(.report(.state(report, session: session, cookie: 0)), waiting: true)
+        channel?.send(.report(.state(report, session: session, cookie: 0)))
     }
 
     // MARK: Restoring

@@ -1,3 +1,4 @@
+import AppFolders
 import GreenroomControl
 import GreenroomManifest
 import UnitFile
@@ -69,13 +70,11 @@ extension Patient {
         }
     }
 
-    /// As greenroomd(8) finds them.
-    private var userDirectory: String? {
-        variable("XDG_CONFIG_HOME") ?? variable("HOME").map { $0 + "/.config" }
-    }
-
+    /// As greenroomd(8) finds it.
     private var configurationPath: String {
-        isSystem || userDirectory == nil
-            ? "/etc/greenroom/greenroom.conf" : userDirectory! + "/greenroom/greenroom.conf"
+        var environment: [String: String] = [:]
+        for name in ["XDG_CONFIG_HOME", "HOME"] { environment[name] = variable(name) }
+        let folder = isSystem ? "/etc" : SearchPath.configurationHome(environment) ?? "/etc"
+        return folder + "/greenroom/greenroom.conf"
     }
 }

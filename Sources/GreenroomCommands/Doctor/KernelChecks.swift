@@ -48,7 +48,7 @@ extension Patient {
                     : .warning(
                         "descriptors",
                         "greenroomd may open only \(soft) files: some three an instance, one a client",
-                        "set LimitNOFILE=65536 in greenroomd.service (systemctl edit greenroomd), "
+                        "set LimitNOFILE=65536 in greenroomd.service (\(systemctl) edit greenroomd), "
                             + "or \"ulimit -n\" before starting it"))
         }
         let watches = "/proc/sys/fs/inotify/max_user_watches"

@@ -25,7 +25,7 @@ extension Patient {
                 .failure(
                     "daemon", "greenroomd\(process) accepts connections and does not answer",
                     isBooted
-                        ? "its watchdog ends it in half a minute; or systemctl restart greenroomd: "
+                        ? "its watchdog ends it in half a minute; or \(systemctl) restart greenroomd: "
                             + "no app notices"
                         : "end it and start it again: no app notices"))
         case .failure(let failure):
@@ -43,7 +43,6 @@ extension Patient {
     }
 
     private var startRemedy: String {
-        let systemctl = isSystem ? "systemctl" : "systemctl --user"
         guard isBooted else { return "run greenroomd; its first lines say what is wrong" }
         return
             "\(systemctl) start greenroomd; \"\(systemctl) status greenroomd\" says why it is not"
@@ -81,7 +80,7 @@ extension Patient {
                 .failure(
                     "spawner", "greenroomd has no spawner, so nothing can be started",
                     isBooted
-                        ? "systemctl restart greenroom-spawner; greenroomd connects by itself"
+                        ? "\(systemctl) restart greenroom-spawner; greenroomd connects by itself"
                         : "\(surroundings.spawnerFile) must be executable; restart greenroomd")
             ]
         }
@@ -100,15 +99,15 @@ extension Patient {
                 .failure(
                     "version",
                     "greenroomctl is of version \(own), greenroomd of \(description.version)",
-                    "install both from one build, then systemctl restart greenroomd"))
+                    "install both from one build, then \(systemctl) restart greenroomd"))
         }
         findings += spawnerVersion(description)
         findings += shimVersion(description.version)
         let processes = [
-            ("greenroomd", daemonProcess, "systemctl restart greenroomd; no app notices"),
+            ("greenroomd", daemonProcess, "\(systemctl) restart greenroomd; no app notices"),
             (
                 "greenroom-spawner", description.surroundings?.spawnerProcessId,
-                "systemctl reload greenroom-spawner; it keeps every app"
+                "\(systemctl) reload greenroom-spawner; it keeps every app"
             ),
         ]
         for (name, process, remedy) in processes {
@@ -137,7 +136,7 @@ extension Patient {
             .failure(
                 "version",
                 "greenroom-spawner is not of greenroomd's version \(description.version)",
-                "systemctl reload greenroom-spawner: it executes itself "
+                "\(systemctl) reload greenroom-spawner: it executes itself "
                     + "anew and keeps every app")
         ]
     }
@@ -150,7 +149,7 @@ extension Patient {
         return [
             .failure(
                 "version", "\(file) is not of version \(wanted)",
-                "install all parts from one build (make install), then systemctl restart greenroomd"
+                "install all parts from one build (make install), then \(systemctl) restart greenroomd"
             )
         ]
     }

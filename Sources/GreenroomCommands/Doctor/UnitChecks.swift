@@ -18,7 +18,8 @@ extension Patient {
         ].map(unitFinding)
     }
 
-    private var systemctl: String { isSystem ? "systemctl" : "systemctl --user" }
+    /// As it is called for that daemon.
+    var systemctl: String { isSystem ? "systemctl" : "systemctl --user" }
 
     private func unitFinding(_ unit: String) -> Finding {
         let words =

@@ -75,6 +75,7 @@ extension Control {
         case missedStep = "missed_step"
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
+        case eventsLost = "events_lost"
         case stateKept = "state_kept"
         case stateRefused = "state_refused"
         case stateDeleted = "state_deleted"

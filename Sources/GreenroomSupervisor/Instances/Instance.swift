@@ -89,11 +89,19 @@ final class Instance {
     /// It is told to go: an answer that is still on its way says nothing any more.
     func forgetPong() { pongCookie = nil }
 
-    /// The process goes on and has closed its end of a channel, which the spawner puts at this
-    /// number. One that is ending has no descriptor at all any more.
-    var hasClosedChannel: Bool {
-        !hasOpen(SpawnSpecification.channelNumber) && (0...2).contains(where: hasOpen)
-    }
+    /// The process goes on and has closed its end of its channel. One that is ending has no descriptor
+    /// at all any more.
+    var hasClosedChannel: Bool { !hasOpen(channelNumber) && (0...2).contains(where: hasOpen) }
+
+    /// Where the spawner put the app's end, by what it told the app: lower where the app may not have
+    /// so many descriptors.
+    private lazy var channelNumber: CInt = {
+        let name = "GREENROOM_CHANNEL="
+        let value = (try? SmallFile.text(of: "/proc/\(pid)/environ"))?.split(separator: "\0")
+            .last { $0.hasPrefix(name) }?.dropFirst(name.count)
+        return value?.split(separator: ":").first.flatMap { CInt($0) }
+            ?? SpawnSpecification.channelNumber
+    }()
 
     private func hasOpen(_ number: CInt) -> Bool {
         unsafe access("/proc/\(pid)/fd/\(number)", F_OK) == 0
@@ -141,6 +149,13 @@ final class Instance {
         case .background: 500
         case .suspended: 900
         case .prewarmed: 950
+        }
+    }
+
+    /// It began with this score, which need not be written again.
+    func wasSpawned(scored score: Int?) {
+        priority = [Priority.foreground, .background, .prewarmed].first {
+            Self.oomScoreAdjustment(for: $0) == score
         }
     }
 
