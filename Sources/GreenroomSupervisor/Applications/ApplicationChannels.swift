@@ -31,7 +31,13 @@ final class ApplicationChannels {
     private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
-    init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
+    let containers: Containers
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String,
+        containers: Containers
+    ) {
+        self.containers = containers
         self.supervisor = supervisor
         self.catalog = catalog
         contents = WaitingContents(runtimeDirectory: runtimeDirectory)
@@ -80,9 +86,11 @@ final class ApplicationChannels {
         flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
-        return AppLaunch(
+        var launch = AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
+        addSetup(of: app, to: &launch)
+        return launch
     }
 
     /// Of a paused app: just before its GO.

@@ -19,6 +19,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    let containers: Containers
     private let variables: [String: String]
     /// What programs were found to be, by the name that was inspected.
     private var programs: [String: ExecutableFacts] = [:]
@@ -26,12 +27,13 @@ final class AppLoader {
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String]
+        daemonEnvironment: [String], containers: Containers
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
         variables = SearchPath.variables(of: daemonEnvironment)
     }
 
@@ -490,7 +492,8 @@ final class AppLoader {
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
-        let additions = manifest.environment.map(\.description)
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        let additions = own + manifest.environment.map(\.description)
         let extraKeys = manifest.prewarm.environmentKeys
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = shared.environments[key] { return known }
