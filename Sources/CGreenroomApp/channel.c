@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,6 +47,38 @@ void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, u
     while (sendmsg(channel, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {}
 }
 
+static bool send_patiently(int channel, const char *bytes, size_t size) {
+    enum { PATIENCE_MILLISECONDS = 2000 };
+    for (bool has_waited = false;;) {
+        if (send(channel, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
+        if (errno == EINTR) continue;
+        if ((errno != EAGAIN && errno != EWOULDBLOCK) || has_waited) return false;
+        has_waited = true;
+        struct pollfd entry = {.fd = channel, .events = POLLOUT};
+        (void)poll(&entry, 1, PATIENCE_MILLISECONDS);
+    }
+}
+
+bool channel_send_strings(
+    int channel, struct gr_header header, const char *const *strings, size_t count, size_t words
+) {
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) size += strlen(strings[i]) + 1;
+    char *bytes = channel < 0 || size > GR_WIRE_INLINE_STRING_LIMIT ? NULL : malloc(sizeof header + size);
+    if (!bytes) return false;
+    header.magic = GR_WIRE_MAGIC;
+    header.version = GR_WIRE_VERSION;
+    header.argc = (uint32_t)words;
+    header.envc = (uint32_t)(count - words);
+    header.string_byte_count = (uint32_t)size;
+    memcpy(bytes, &header, sizeof header);
+    char *end = bytes + sizeof header;
+    for (size_t i = 0; i < count; i++) end = stpcpy(end, strings[i]) + 1;
+    bool was_sent = send_patiently(channel, bytes, sizeof header + size);
+    free(bytes);
+    return was_sent;
+}
+
 static void take_descriptors(struct msghdr *packet, struct message *message) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(packet); part; part = CMSG_NXTHDR(packet, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -79,7 +112,31 @@ static char **lay_out(const char *bytes, size_t size, size_t count) {
 
 static bool is_known(uint16_t type) {
     return type == GR_GO || type == GR_PING || type == GR_QUIT
-        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS);
+        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS) || type == MESSAGE_RESTORE_STATE
+        || (type >= MESSAGE_BACKGROUND_TIME && type <= MESSAGE_EXPIRE_TASK);
+}
+
+/* What travels beside the content of a launch or a connection. */
+static bool is_content(const char *entry) {
+    static const char *const others[] = {
+        "requested=", "version=", "state-directory=", "cache-directory=", "temporary-directory=", "restored=",
+        "restored.",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(entry, others[i], strlen(others[i])) == 0) return false;
+    return true;
+}
+
+/* Moves the content to the front, in its order. How much it is. */
+static size_t content_first(char **fields, size_t count) {
+    size_t contents = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *entry = fields[i];
+        if (!is_content(entry)) continue;
+        memmove(fields + contents + 1, fields + contents, (i - contents) * sizeof *fields);
+        fields[contents++] = entry;
+    }
+    return contents;
 }
 
 /* The strings of a launch that are too many for a datagram lie in the last descriptor. */
@@ -114,8 +171,12 @@ static int decode(const char *bytes, size_t size, struct message *message) {
     message->strings =
         lay_out(bytes + sizeof *header, header->string_byte_count, (size_t)header->argc + header->envc);
     if (!message->strings) return errno;
-    bool needs_session = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE;
-    return needs_session && !message_word(message, 0) ? EPROTO : 0;
+    bool has_content = header->type == MESSAGE_LAUNCH || header->type == MESSAGE_CONNECT_SCENE;
+    message->content_count =
+        has_content ? content_first(message->strings + header->argc, header->envc) : header->envc;
+    bool needs_word = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE
+        || header->type == MESSAGE_RUN_TASK;
+    return needs_word && !message_word(message, 0) ? EPROTO : 0;
 }
 
 enum reception channel_receive(int channel, struct message *message, bool wait) {
