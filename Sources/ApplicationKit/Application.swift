@@ -1,4 +1,5 @@
 internal import CApplicationKit
+internal import Glibc
 internal import GreenroomAppChannel
 
 /// The app: its state, its scenes, why it runs; UIKit's `UIApplication`. There is one, from
@@ -41,7 +42,7 @@ internal import GreenroomAppChannel
     var hasHadScene = false
     var credentials: Credentials
     var deferred: [@MainActor () -> Void] = []
-    var requests: [UInt64: @MainActor (AppEvent.Answer) -> Void] = [:]
+    var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
@@ -80,7 +81,7 @@ internal import GreenroomAppChannel
         let result = body()
         let duration = monotonicNanoseconds() &- start
         if duration > Self.callbackNanosecondLimit {
-            report(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
+            note(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
         }
         return result
     }
@@ -101,13 +102,24 @@ internal import GreenroomAppChannel
 
     func report(_ report: @autoclosure () -> AppReport) { channel?.send(.report(report())) }
 
+    /// What nobody waits for.
+    func note(_ report: @autoclosure () -> AppReport) {
+        channel?.send(.report(report()), mayBeLost: true)
+    }
+
+    /// Ends the process, when what it had to say is said.
+    func end() -> Never {
+        channel?.drain()
+        exit(0)
+    }
+
     /// Reports a step of the launch sequence, the first time it is done.
     func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
         guard !hasReached(step) else { return }
         reportedSteps |= 1 << step.rawValue
         let now = monotonicNanoseconds()
         launchInfo.instants.append((step.rawValue, now))
-        report(.launchStep(step, at: now, session: session?.persistentIdentifier))
+        note(.launchStep(step, at: now, session: session?.persistentIdentifier))
     }
 
     func hasReached(_ step: AppReport.LaunchStep) -> Bool {
@@ -120,7 +132,7 @@ internal import GreenroomAppChannel
 
     /// The user sees the app now. Without this call, the first activation counts.
     public func didDrawFirstFrame() {
-        report(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
+        note(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
     }
 
     /// Runs `work` on the main thread when the launch sequence is over and the app is active, or in the
@@ -133,6 +145,8 @@ internal import GreenroomAppChannel
         channel = nil
         let pending = requests.values
         requests = [:]
-        for answer in pending { answer(.refused(code: 104, reason: "greenroomd is gone")) }
+        for request in pending {
+            request.answered(.refused(code: ECONNRESET, reason: "greenroomd is gone"))
+        }
     }
 }

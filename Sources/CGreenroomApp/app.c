@@ -2,6 +2,8 @@
 #include "greenroom-app.h"
 #include "app.h"
 
+#include "../CGreenroomLinux/keeper.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -188,6 +190,12 @@ static void finish_launching(struct greenroom_app *app) {
     acknowledge(app, app->launch.header.cookie, (will && did) || is_notification);
 }
 
+/* When what it had to say is said. */
+static _Noreturn void end(struct greenroom_app *app) {
+    if (app->channel >= 0) channel_drain(app->channel);
+    exit(0);
+}
+
 static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) {
     bool is_state = event <= GREENROOM_DID_ENTER_BACKGROUND, has_scenes = app->launch.header.flags & LAUNCH_SCENES;
     static const enum greenroom_application_state states[] = {
@@ -209,7 +217,7 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     if (event == GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE) app->is_unlocked = false;
     if (event == GREENROOM_WILL_TERMINATE) {
         acknowledge(app, cookie, true);
-        exit(0);
+        end(app);
     }
 }
 
@@ -217,7 +225,7 @@ static void handle(struct greenroom_app *app, struct message *message) {
     bool handled = true;
     uint64_t cookie = message->header.cookie;
     switch (message->header.type) {
-    case GR_QUIT: exit(0);
+    case GR_QUIT: end(app);
     case GR_PING: channel_send(app->channel, GR_PONG, 0, cookie, 0, NULL); return;
     case GR_GO: /* there is one launch in the life of a process */
     case MESSAGE_LAUNCH: channel_send(app->channel, GR_ERROR, EPROTO, cookie, 0, NULL); return;
@@ -286,6 +294,7 @@ void greenroom_app_process(struct greenroom_app *app) {
         finish_launching(app);
         if (app->channel < 0) become_foreground_by_hand(app);
     }
+    if (app->channel >= 0) channel_flush(app->channel);
     do {
         struct message message;
         enum reception reception = NOTHING;
@@ -302,7 +311,7 @@ void greenroom_app_process(struct greenroom_app *app) {
 void greenroom_app_run(struct greenroom_app *app) {
     for (;;) {
         greenroom_app_process(app);
-        struct pollfd entry = {.fd = app->channel, .events = POLLIN};
+        struct pollfd entry = {.fd = greenroom_app_descriptor(app), .events = POLLIN};
         (void)poll(&entry, 1, -1);
     }
 }
@@ -334,7 +343,10 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
     if (!place_descriptors(go, channel)) return false;
     if (go->header.flags & GR_NEW_SESSION) (void)setsid();
     for (int fd = 0; (go->header.flags & GR_CONTROLLING_TERMINAL) && fd < 3; fd++)
-        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) break;
+        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) {
+            keep_job_control(); /* so that ^Z works */
+            break;
+        }
     if (go->header.umask != GR_UMASK_UNCHANGED) (void)umask((mode_t)go->header.umask);
     /* The strings stay for good, as the kernel's do: the message gives them up. */
     if (argv) {
@@ -431,6 +443,7 @@ struct greenroom_app *greenroom_app_start_sized(
     else channel_send(app->channel, GR_PAUSED, PAUSED_AT_APPLICATION_MAIN, reached, thread_count(), NULL);
     if (app->channel >= 0) await_launch(app, is_prewarmed, argc, argv);
 
+    app->watch = app->channel >= 0 ? channel_watch(app->channel) : -1;
     app->info = info_of(&app->launch, is_prewarmed, reached);
     app->state = app->info.is_foreground ? GREENROOM_INACTIVE : GREENROOM_BACKGROUND;
     app->is_unlocked = app->launch.header.flags & LAUNCH_UNLOCKED;
@@ -441,7 +454,7 @@ struct greenroom_app *greenroom_app_start_sized(
 
 /* --- What apps look at. */
 
-int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel; }
+int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel >= 0 ? app->watch : -1; }
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
 const struct greenroom_launch_info *greenroom_app_launch_info(const struct greenroom_app *app) { return &app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }
@@ -467,10 +480,10 @@ void greenroom_app_did_draw_first_frame(struct greenroom_app *app) {
     channel_send(app->channel, MESSAGE_FIRST_FRAME, 0, now(), 0, NULL);
 }
 
-void greenroom_app_activate_scene(struct greenroom_app *app, const char *session) {
-    channel_send(app->channel, MESSAGE_REQUEST_SCENE, 0, ++app->last_request, 0, session);
+static void request_scene(struct greenroom_app *app, int32_t kind, const char *session) {
+    struct gr_header header = {.type = MESSAGE_REQUEST_SCENE, .status = kind};
+    ask(app, (struct request){0}, header, &session, session != NULL, session != NULL);
 }
 
-void greenroom_app_destroy_scene(struct greenroom_app *app, const char *session) {
-    channel_send(app->channel, MESSAGE_REQUEST_SCENE, 2, ++app->last_request, 0, session);
-}
+void greenroom_app_activate_scene(struct greenroom_app *app, const char *session) { request_scene(app, 0, session); }
+void greenroom_app_destroy_scene(struct greenroom_app *app, const char *session) { request_scene(app, 2, session); }

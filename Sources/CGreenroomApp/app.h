@@ -75,9 +75,11 @@ struct scheduled {
     size_t known_next;
 };
 
-/* A question that is not answered yet. One of the two callbacks is not NULL. */
+/* A question that is not answered yet. One of the two callbacks may be there. */
 struct request {
     uint64_t cookie;
+    char *packet;
+    size_t size;
     greenroom_answered *answered;
     greenroom_tasks_listed *listed;
     void *context;
@@ -86,7 +88,7 @@ struct request {
 struct greenroom_app {
     struct greenroom_delegate delegate;
     void *context;
-    int channel;
+    int channel, watch;
     struct message launch;
     struct greenroom_launch_info info;
     int credentials;
@@ -105,7 +107,7 @@ struct greenroom_app {
     struct scheduled scheduled;
     struct request *requests;
     size_t request_count;
-    uint64_t last_request;
+    uint64_t last_request, last_step;
 };
 
 /* --- app.c */
@@ -178,9 +180,10 @@ void background_time_expires(struct greenroom_app *app, uint64_t instant);
 void background_time_without_limit(struct greenroom_app *app);
 void run_task(struct greenroom_app *app, const struct message *message);
 void expire_task(struct greenroom_app *app, uint64_t number);
-/* The cookie of a new question; 0 without memory. */
-uint64_t add_request(
-    struct greenroom_app *app, greenroom_answered *answered, greenroom_tasks_listed *listed, void *context);
+/* `request` says who is told, at once if nobody can be asked. `header` and the rest as for channel_packet(). */
+void ask(
+    struct greenroom_app *app, struct request request, struct gr_header header, const char *const *strings,
+    size_t count, size_t words);
 void answer_request(struct greenroom_app *app, const struct message *message);
 void list_request(struct greenroom_app *app, const struct message *message);
 /* Nobody will answer them any more. */

@@ -5,7 +5,7 @@
 
 static void tell(struct greenroom_app *app, uint16_t type, uint64_t identifier, const char *name) {
     struct gr_header header = {.type = type, .cookie = identifier};
-    (void)channel_send_strings(app->channel, header, &name, name != NULL, name != NULL);
+    channel_send_strings(app->channel, header, &name, name != NULL, name != NULL);
 }
 
 uint64_t greenroom_app_begin_background_task(

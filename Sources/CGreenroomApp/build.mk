@@ -2,7 +2,8 @@
 APP_FOLDER := .build/app
 APP_LIBRARY := $(APP_FOLDER)/libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.a
 APP_SOURCES := $(wildcard Sources/CGreenroomApp/*.c)
-APP_HEADERS := $(wildcard Sources/CGreenroomApp/*.h Sources/CGreenroomApp/include/*.h) Sources/CPrewarm/wire.h
+APP_HEADERS := $(wildcard Sources/CGreenroomApp/*.h Sources/CGreenroomApp/include/*.h) Sources/CPrewarm/wire.h \
+    Sources/CGreenroomLinux/keeper.h
 APP_CFLAGS := -std=c17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wconversion \
     -Wno-sign-conversion -Werror -ISources/CGreenroomApp/include
 

@@ -1,4 +1,4 @@
-/* Questions to the daemon, and lists. */
+/* Questions to the daemon, each kept until it is answered; and lists. */
 #include "app.h"
 
 #include <errno.h>
@@ -16,24 +16,16 @@ void list_remove(void *list, size_t *count, size_t size, size_t index) {
     memmove(place, place + size, (--*count - index) * size);
 }
 
-uint64_t add_request(
-    struct greenroom_app *app, greenroom_answered *answered, greenroom_tasks_listed *listed, void *context
-) {
-    struct request *requests = list_grow(app->requests, &app->request_count, sizeof *requests);
-    if (!requests) return 0;
-    app->requests = requests;
-    requests[app->request_count - 1] = (struct request){++app->last_request, answered, listed, context};
-    return app->last_request;
+enum { REQUEST_LIMIT = 256 }; /* the daemon's too, for what is asked again */
+static const uint64_t asked_again = (uint64_t)1 << 63;
+
+static int refusal(const struct greenroom_app *app) {
+    return app->channel < 0 ? ENOTCONN : app->request_count == REQUEST_LIMIT ? EAGAIN : ENOMEM;
 }
 
-static bool take_request(struct greenroom_app *app, uint64_t cookie, struct request *request) {
-    for (size_t i = 0; i < app->request_count; i++) {
-        if (app->requests[i].cookie != cookie) continue;
-        *request = app->requests[i];
-        list_remove(app->requests, &app->request_count, sizeof *request, i);
-        return true;
-    }
-    return false;
+static const char *explanation(int error) {
+    return error == ENOTCONN ? "Greenroom does not run this app"
+        : error == EAGAIN ? "too many requests wait for their answers" : strerror(error);
 }
 
 static void tell(struct greenroom_app *app, const struct request *request, int error, const char *reason) {
@@ -41,18 +33,59 @@ static void tell(struct greenroom_app *app, const struct request *request, int e
     CALL_OTHER(app, "listed", request->listed, app, error, NULL, 0, request->context);
 }
 
+void ask(
+    struct greenroom_app *app, struct request request, struct gr_header header, const char *const *strings,
+    size_t count, size_t words
+) {
+    request.cookie = header.cookie = app->last_request + 1;
+    if (app->channel >= 0 && app->request_count < REQUEST_LIMIT)
+        request.packet = channel_packet(header, strings, count, words, &request.size);
+    struct request *requests =
+        request.packet ? list_grow(app->requests, &app->request_count, sizeof *requests) : NULL;
+    if (!requests) {
+        free(request.packet);
+        return tell(app, &request, refusal(app), explanation(refusal(app)));
+    }
+    app->requests = requests;
+    requests[app->request_count - 1] = request;
+    app->last_request++;
+    channel_send_packet(app->channel, request.packet, request.size);
+}
+
+/* The daemon died with what it had read. It is told which answers are still owed. */
+static void ask_again(struct greenroom_app *app) {
+    for (size_t i = 0; i < app->request_count; i++) {
+        struct request *request = &app->requests[i];
+        uint64_t cookie = request->cookie | asked_again;
+        memcpy(request->packet + offsetof(struct gr_header, cookie), &cookie, sizeof cookie);
+        channel_send_packet(app->channel, request->packet, request->size);
+    }
+}
+
+static bool take_request(struct greenroom_app *app, uint64_t cookie, struct request *request) {
+    for (size_t i = 0; i < app->request_count; i++) {
+        if (app->requests[i].cookie != cookie) continue;
+        *request = app->requests[i];
+        free(request->packet);
+        list_remove(app->requests, &app->request_count, sizeof *request, i);
+        return true;
+    }
+    return false;
+}
+
 void answer_request(struct greenroom_app *app, const struct message *message) {
     struct request request;
+    if (message->header.cookie == 0) return ask_again(app);
     if (!take_request(app, message->header.cookie, &request)) return;
     int error = message->header.status;
     const char *reason = message_word(message, 0);
-    tell(app, &request, error, error == 0 ? "" : reason ? reason : strerror(error));
+    tell(app, &request, error, error == 0 ? "" : reason ? reason : explanation(error));
 }
 
 void abandon_requests(struct greenroom_app *app) {
     struct request request;
     while (app->request_count > 0 && take_request(app, app->requests[0].cookie, &request))
-        tell(app, &request, ENOTCONN, "Greenroom does not run any more");
+        tell(app, &request, ENOTCONN, explanation(ENOTCONN));
 }
 
 /* --- The list of pending requests: for each "task=identifier", then what is set of it. */

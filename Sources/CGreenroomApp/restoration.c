@@ -56,7 +56,7 @@ static struct extension *find_extension(struct greenroom_app *app, const char *s
 }
 
 static void send_report(struct greenroom_app *app, uint16_t type, const char *session) {
-    (void)channel_send_strings(app->channel, (struct gr_header){.type = type}, &session, session != NULL, session != NULL);
+    channel_send_strings(app->channel, (struct gr_header){.type = type}, &session, session != NULL, session != NULL);
 }
 
 void greenroom_app_extend_state_restoration(struct greenroom_app *app, const char *session) {
@@ -83,7 +83,7 @@ void greenroom_app_complete_state_restoration(struct greenroom_app *app, const c
 
 static void forget(struct greenroom_app *app, const char *session) {
     struct gr_header header = {.type = MESSAGE_SAVE_STATE, .status = FORGET};
-    (void)channel_send_strings(app->channel, header, &session, session != NULL, session != NULL);
+    channel_send_strings(app->channel, header, &session, session != NULL, session != NULL);
 }
 
 static void tell_too_large(struct greenroom_app *app, const char *session, size_t size) {
@@ -91,7 +91,7 @@ static void tell_too_large(struct greenroom_app *app, const char *session, size_
     snprintf(field, sizeof field, "size=%zu", size);
     const char *strings[] = {session ? session : field, field};
     struct gr_header header = {.type = MESSAGE_SAVE_STATE, .status = TOO_LARGE};
-    (void)channel_send_strings(app->channel, header, strings, session ? 2 : 1, session != NULL);
+    channel_send_strings(app->channel, header, strings, session ? 2 : 1, session != NULL);
 }
 
 static void send_state(struct greenroom_app *app, const struct greenroom_state *state, const char *session) {
@@ -106,7 +106,7 @@ static void send_state(struct greenroom_app *app, const struct greenroom_state *
         strings[0] = session;
         for (size_t i = 0; i < count; i++) strings[words + i] = fields[i];
         struct gr_header header = {.type = MESSAGE_SAVE_STATE, .status = SAVED};
-        (void)channel_send_strings(app->channel, header, strings, words + count, words);
+        channel_send_strings(app->channel, header, strings, words + count, words);
     }
     free(strings);
     free(fields);

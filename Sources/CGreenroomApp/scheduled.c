@@ -49,7 +49,7 @@ static bool is_known(struct scheduled *scheduled, uint64_t number) {
 
 static void tell_completed(struct greenroom_app *app, uint64_t number, int32_t status) {
     struct gr_header header = {.type = MESSAGE_COMPLETED_TASK, .cookie = number, .status = status};
-    (void)channel_send_strings(app->channel, header, NULL, 0, 0);
+    channel_send_strings(app->channel, header, NULL, 0, 0);
 }
 
 static struct run *add_run(struct greenroom_app *app, const struct message *message) {
@@ -113,37 +113,26 @@ void expire_task(struct greenroom_app *app, uint64_t number) {
 
 /* --- Requests. */
 
-static const char not_connected[] = "Greenroom did not launch this app";
-
 void greenroom_app_submit_task(
     struct greenroom_app *app, const struct greenroom_task_request *request, greenroom_answered *answered, void *context
 ) {
-    uint64_t cookie = app->channel < 0 ? 0 : add_request(app, answered, NULL, context);
-    if (cookie == 0) {
-        if (answered) answered(app, app->channel < 0 ? ENOTCONN : ENOMEM, app->channel < 0 ? not_connected : "", context);
-        return;
-    }
     char earliest[32];
     snprintf(earliest, sizeof earliest, "earliest=%llu", (unsigned long long)request->earliest_begin);
     const char *strings[] = {request->identifier, earliest};
     struct gr_header header = {
-        .type = MESSAGE_SUBMIT_TASK, .cookie = cookie, .status = (int32_t)request->kind,
+        .type = MESSAGE_SUBMIT_TASK, .status = (int32_t)request->kind,
         .flags = (request->requires_external_power ? NEEDS_POWER : 0u) | (request->requires_network ? NEEDS_NETWORK : 0u),
     };
-    (void)channel_send_strings(app->channel, header, strings, request->earliest_begin ? 2 : 1, 1);
+    ask(app, (struct request){.answered = answered, .context = context}, header, strings,
+        request->earliest_begin ? 2 : 1, 1);
 }
 
 void greenroom_app_list_tasks(struct greenroom_app *app, greenroom_tasks_listed *listed, void *context) {
-    uint64_t cookie = app->channel < 0 ? 0 : add_request(app, NULL, listed, context);
-    if (cookie == 0) {
-        if (listed) listed(app, app->channel < 0 ? ENOTCONN : ENOMEM, NULL, 0, context);
-        return;
-    }
-    struct gr_header header = {.type = MESSAGE_TASK_REQUESTS, .cookie = cookie, .status = LIST};
-    (void)channel_send_strings(app->channel, header, NULL, 0, 0);
+    struct gr_header header = {.type = MESSAGE_TASK_REQUESTS, .status = LIST};
+    ask(app, (struct request){.listed = listed, .context = context}, header, NULL, 0, 0);
 }
 
 void greenroom_app_cancel_task(struct greenroom_app *app, const char *identifier) {
     struct gr_header header = {.type = MESSAGE_TASK_REQUESTS, .status = identifier ? CANCEL : CANCEL_ALL};
-    (void)channel_send_strings(app->channel, header, &identifier, identifier != NULL, identifier != NULL);
+    channel_send_strings(app->channel, header, &identifier, identifier != NULL, identifier != NULL);
 }

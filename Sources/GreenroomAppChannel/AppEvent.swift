@@ -26,6 +26,10 @@ public enum AppEvent: Equatable, Sendable {
     /// Background time and scheduled work. Not acknowledged.
     case background(Background)
 
+    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
+    /// waits. Who does asks again, with ``AppReport/againBit``.
+    public static let askAgain = AppEvent.answer(request: 0, .done)
+
     /// UIKit's events of the app delegate.
     public enum Lifecycle: Int32, CaseIterable, Sendable {
         case willEnterForeground = 1

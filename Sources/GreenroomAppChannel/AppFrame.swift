@@ -9,7 +9,7 @@
 /// | 35 | to the app | ``AppEvent/scene(_:session:cookie:)`` | of the event | ``AppEvent/SceneTransition`` | session | |
 /// | 36 | to the app | ``AppEvent/discardScenes(_:cookie:)`` | of the event | | sessions | |
 /// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
-/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
+/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request; 0: ask again | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be had | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
@@ -31,6 +31,10 @@
 /// | 86 | to the daemon | ``AppReport/Background/query(_:cookie:)`` | of the request | 0 list, 1 cancel, 2 cancel all | identifiers to cancel | |
 /// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
 /// | 56–63, 88–95 | | reserved: metrics 56/88, launch screens 59/91 | | | | |
+///
+/// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
+/// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
+/// requests count up from 1.
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
 /// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an

@@ -19,6 +19,10 @@ public enum AppReport: Equatable, Sendable {
     /// Background time and scheduled work.
     case background(Background)
 
+    /// Added to the cookie of a request that is asked again because the daemon is another
+    /// (``AppEvent/askAgain``). The answer has the plain cookie.
+    public static let againBit: UInt64 = 1 << 63
+
     /// In the order of the sequence.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
         /// `ApplicationMain` goes on: of a prewarmed app, after its pause.

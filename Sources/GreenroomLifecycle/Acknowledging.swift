@@ -132,7 +132,9 @@ extension Lifecycle {
             let before = scenes[index].activation
             scenes[index].apply(pending.step)
             let after = scenes[index].activation
-            if before != after { note(.sceneChanged(id, record.app, pending.scene, after)) }
+            if before != after, pending.scene != .application {
+                note(.sceneChanged(id, record.app, pending.scene, after))
+            }
             let isGone = pending.step == .disconnect && scenes[index].goal == .disconnected
             if isGone { scenes.remove(at: index) }
         }
@@ -161,9 +163,8 @@ extension Lifecycle {
 
     /// At half the time a warning, at the end the watchdog, unless a debugger holds the app.
     mutating func stepDeadlineReached(_ id: InstanceIdentifier) {
-        guard let record = table[id]?.record, let pending = record.conversation?.pending else {
-            return
-        }
+        guard let record = table[id]?.record else { return }
+        guard let pending = record.conversation?.pending else { return ownEndIsOverdue(id) }
         if pending.isWarned { return becameOverdue(id) }
         note(.slowStep(id, record.app, pending.step, pending.scene))
         let rest = policy.limit(of: pending.step) / 2
@@ -226,9 +227,30 @@ extension Lifecycle {
         deadlines.remove(.step(id))
     }
 
+    /// It ends by itself now; sent at once, a SIGTERM would often be the faster.
     private mutating func agreedToEnd(_ id: InstanceIdentifier) {
         update(id) { $0.conversation!.pending = nil }
-        if table[id]!.record.exitStatus == nil { effects.append(.terminate(id)) }
+        awaitOwnEnd(id)
+    }
+
+    private mutating func awaitOwnEnd(_ id: InstanceIdentifier) {
+        guard table[id]!.record.exitStatus == nil else { return }
+        deadlines.set(.step(id), at: now.advanced(by: policy.exitGrace))
+    }
+
+    /// It has agreed to its end and is still there.
+    private mutating func ownEndIsOverdue(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard record.state == .terminating, record.exitStatus == nil else { return }
+        effects.append(.terminate(id))
+    }
+
+    /// After a restart: what it was told is told again, what it agreed to has time again.
+    mutating func reapplyOwnEnd(_ id: InstanceIdentifier) {
+        guard let pending = table[id]!.record.conversation?.pending,
+            pending.step == .willTerminate
+        else { return awaitOwnEnd(id) }
+        effects.append(.tell(id, pending))
     }
 
     mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
@@ -243,7 +265,7 @@ extension Lifecycle {
     /// Tells again what a former supervisor told: the cookie says whether it was heard already.
     mutating func retell(_ id: InstanceIdentifier) {
         guard let pending = table[id]!.record.conversation?.pending else { return proceed(id) }
-        // One that is being ended gets its SIGTERM.
+        // (One that is being ended: reapplyOwnEnd.)
         guard table[id]!.record.state.isRunning else { return }
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }

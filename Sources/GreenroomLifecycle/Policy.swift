@@ -127,6 +127,8 @@ public struct Policy: Hashable, Sendable {
     public var backgroundGrace: Duration = .seconds(10)
     /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
+    /// From an app's acknowledgement of willTerminate to SIGTERM: it ends by itself meanwhile.
+    public var exitGrace: Duration = .milliseconds(500)
     /// From ordering a freeze to believing it, where the freezer says neither yes nor no: a task
     /// in an uninterruptible sleep is stopped the moment that it leaves it.
     public var freezeDeadline: Duration = .seconds(2)

@@ -92,6 +92,9 @@ extension Lifecycle {
             deadline > now
         else { return effects.append(.kill(record.instance)) }
         effects.append(.thaw(record.instance))
-        effects.append(.terminate(record.instance))
+        guard record.conversation != nil, record.lastState?.isRunning == true else {
+            return effects.append(.terminate(record.instance))
+        }
+        reapplyOwnEnd(record.instance)
     }
 }

@@ -45,6 +45,8 @@ struct Checker: Sendable {
     var frontsMayDiffer = false
     /// Sent to the background by the event being handled.
     var displaced: Set<InstanceIdentifier> = []
+    /// When they acknowledged willTerminate.
+    var agreedAt: [InstanceIdentifier: Instant] = [:]
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []

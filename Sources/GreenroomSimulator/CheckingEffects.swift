@@ -38,6 +38,7 @@ extension Checker {
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
+            if case .terminate = effect { try checkOwnEnd(id, now) }
             signalled.insert(id)
             let isEnding = saved[id].map { $0.state == .terminating || $0.state == .notRunning }
             try require(isEnding ?? true, "ended \(id) in \(saved[id]!.state)")

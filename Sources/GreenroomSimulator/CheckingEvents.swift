@@ -39,7 +39,8 @@ extension Checker {
         case .sceneRequested(let request?, _, _): owed[request] = event
         case .lockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
-        case .acknowledged, .tracerInspected, .sceneRequested(nil, _, _),
+        case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
+        case .tracerInspected, .sceneRequested(nil, _, _),
             .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
             .locksInspected, .outOfMemory:
             break

@@ -42,6 +42,20 @@ extension Checker {
         told[id] = step.cookie
     }
 
+    /// An app that has acknowledged its end leaves by itself.
+    mutating func noteAgreement(_ id: InstanceIdentifier, _ cookie: UInt64, _ now: Instant) {
+        guard let record = saved[id], record.state == .terminating,
+            record.conversation?.pending?.cookie == cookie
+        else { return }
+        agreedAt[id] = now
+    }
+
+    func checkOwnEnd(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
+        guard saved[id]?.exitStatus == nil, let agreed = agreedAt[id] else { return }
+        try require(
+            agreed.advanced(by: policy.exitGrace) <= now, "\(id) agreed to end and had no time")
+    }
+
     mutating func checkScene(
         _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ to: ActivationState
     ) throws(Violation) {

@@ -79,7 +79,10 @@ struct World: Sendable {
         else { return }
         let then = now.advanced(by: delay)
         agenda.add(.acknowledged(id, cookie: step.cookie), at: then)
-        if step.step == .willTerminate { agenda.add(.exited(id, .exited(0)), at: then) }
+        // Some leave at once, some take their time, some wait for the signal.
+        if step.step == .willTerminate, process.fate.dieDelay < .milliseconds(250) {
+            agenda.add(.exited(id, .exited(0)), at: then.advanced(by: process.fate.dieDelay * 3))
+        }
     }
 
     mutating func inspectTracer(_ id: InstanceIdentifier, at now: Instant) {

@@ -69,6 +69,8 @@ public final class Daemon {
         if contents.damagedCount > 0 {
             reporter.say(.error, "\(contents.damagedCount) damaged records were dropped")
         }
+        events.owner = { [catalog] in catalog.owner(of: AppIdentifier($0))?.user }
+        try events.keep(in: memory, at: RuntimeState.byteCount)
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
             restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
@@ -211,6 +213,7 @@ public final class Daemon {
         machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
+        defer { events.flush() }
         return LoopActor.shared.loop.run()
     }
 
@@ -324,6 +327,7 @@ public final class Daemon {
             supervisor.use(
                 unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
                 memory: memory)
+            try events.keep(in: memory, at: RuntimeState.byteCount)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
             if greeting.kept.isEmpty { supervisor.sockets.keepAll() }

@@ -55,6 +55,7 @@ final class Supervisor {
         queue.append(event)
         guard !isHandling else { return }
         isHandling = true
+        reporter.events.beganTurn()
         var next = 0
         while next < queue.count {
             let event = queue[next]
@@ -64,6 +65,7 @@ final class Supervisor {
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
+        reporter.events.endedTurn()
         armTimer()
         if lifecycle.isShuttingDown, lifecycle.liveCount == 0, let onEmpty {
             self.onEmpty = nil

@@ -37,6 +37,7 @@ and whenever the descriptor is readable:
 from __future__ import annotations
 
 import array
+import collections
 import enum
 import errno
 import fcntl
@@ -44,11 +45,13 @@ import math
 import os
 import re
 import select
+import signal
 import socket
 import struct
 import sys
 import termios
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -76,6 +79,10 @@ _RESTORE, _TIME, _TIME_EXPIRES, _RUN, _PENDING, _EXPIRE = 48, *range(51, 56)
 _SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED = range(80, 88)
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
+_NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
+_OUTBOX_LIMIT = 256  # of notes; acknowledgements answer the daemon's own messages
+_REQUEST_LIMIT = 256
+_ASKED_AGAIN = 1 << 63
 
 _KNOWN = {_GO, _PING, _QUIT, *range(_LAUNCH, _CREDENTIALS + 1), _RESTORE, *range(_TIME, _EXPIRE + 1)}
 
@@ -117,9 +124,17 @@ class _Channel:
     def __init__(self, descriptor):
         self.socket = socket.socket(fileno=descriptor)
         self.socket.set_inheritable(False)
+        self._outbox = collections.deque()
+        self._watches_room = False
+        # Readable when there is something to receive, or room for what waits.
+        self.watch = select.epoll()
+        self.watch.register(self.socket, select.EPOLLIN)
 
-    def send(self, type, *, status=0, cookie=0, flags=0, words=(), fields=(), threads=0, patience=0):
-        """`patience`: seconds to wait for a daemon that is busy, for what must not be lost."""
+    def close(self):
+        self.watch.close()
+        self.socket.close()
+
+    def send(self, type, *, status=0, cookie=0, flags=0, words=(), fields=(), threads=0):
         texts = [os.fsencode(text) for text in (*words, *fields)]
         if any(b"\0" in text for text in texts):
             raise ValueError("a text with a NUL character cannot be sent")
@@ -127,18 +142,37 @@ class _Channel:
         header = _HEADER.pack(
             _MAGIC, _VERSION, type, flags, len(words), len(fields), len(strings), 0, 0, cookie, status,
             threads, *([0] * 28))
-        try:
-            self._send(header + strings, patience)
-        except OSError:
-            pass  # A daemon that is gone shows when we listen; one that does not read must not stop us.
+        self._outbox.append(header + strings)
+        if len(self._outbox) == 1:
+            self.flush()
+            if self._outbox:
+                self._watch_room(True)
+        elif type in _NOTES and len(self._outbox) > _OUTBOX_LIMIT:
+            self._outbox.pop()
 
-    def _send(self, datagram, patience):
-        flags = socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT
-        try:
-            self.socket.send(datagram, flags)
-        except BlockingIOError:
-            if patience and select.select([], [self.socket], [], patience)[1]:
-                self.socket.send(datagram, flags)
+    def flush(self):
+        """Sends what waits, in its order, as far as there is room: an app that says much at once would
+        otherwise lose an acknowledgement among its notes."""
+        while self._outbox:
+            try:
+                self.socket.send(self._outbox[0], socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                pass  # A daemon that is gone shows when we listen.
+            self._outbox.popleft()
+        if self._watches_room:
+            self._watch_room(False)
+
+    def _watch_room(self, is_watched):
+        self._watches_room = is_watched
+        self.watch.modify(self.socket, select.EPOLLIN | (select.EPOLLOUT if is_watched else 0))
+
+    def drain(self):
+        """Before the process ends: waits a moment for a daemon that is slow to read."""
+        self.flush()
+        while self._outbox and select.select([], [self.socket], [], 5)[1]:
+            self.flush()
 
     def receive(self, waiting):
         """The next message; None if there is none now. Raises EOFError at the end."""
@@ -354,8 +388,8 @@ class StateCoder:
         return [f"{_escape(owner)}/{_escape(key)}={text}" for (owner, key), text in self._values.items()]
 
     def _take(self, fields):
-        for field in fields:
-            name, _, text = field.partition("=")
+        for entry in fields:
+            name, _, text = entry.partition("=")
             owner, slash, key = name.partition("/")
             if slash and text:
                 self._values[_unescape(owner), _unescape(key)] = text
@@ -493,7 +527,7 @@ class TaskScheduler:
             _SUBMIT, completion, status=int(is_processing), words=[request.identifier],
             flags=is_processing and request.requires_external_power
             | (2 if request.requires_network_connectivity else 0),
-            fields=[] if earliest is None else [f"earliest={int(earliest * 1_000_000)}"], patience=_PATIENCE)
+            fields=[] if earliest is None else [f"earliest={int(earliest * 1_000_000)}"])
 
     def cancel(self, identifier):
         """What has begun goes on."""
@@ -504,7 +538,7 @@ class TaskScheduler:
 
     def get_pending_task_requests(self, completion):
         """`completion` gets the list of requests, or None without a daemon."""
-        self._application._request(_QUERY, completion, patience=_PATIENCE)
+        self._application._request(_QUERY, completion)
 
     @staticmethod
     def _requests(pairs):
@@ -551,7 +585,6 @@ class TaskScheduler:
             self._application._tell(_COMPLETED, cookie=number, status=0 if success else 1)
 
 
-_PATIENCE = 2  # seconds
 _NO_LIMIT = (1 << 64) - 1
 _BACKGROUND_TASK_LIMIT = 64
 
@@ -669,8 +702,8 @@ class Application:
         self._uses_scenes = bool(launch.flags & _SCENES)
         self._own_events = []
         self._deferred: list[Callable[[], None]] = []
-        self._requests: dict[int, Callable] = {}
-        self._last_request = 0
+        self._requests: dict[int, tuple[Callable, dict]] = {}
+        self._request_count = self._last_step = 0
         self._held: list[_Message] = []  # what came while the launch sequence waited for something else
         self._restorables: dict[str, object] = {}
         self._extensions: dict[str | None, int] = {}
@@ -705,7 +738,7 @@ class Application:
 
     def fileno(self):
         """Readable when `process_events` has something to do; -1 without Greenroom."""
-        return self._channel.socket.fileno() if self._channel else -1
+        return self._channel.watch.fileno() if self._channel else -1
 
     def after_launch(self, work):
         """Puts `work` off until the launch is over."""
@@ -793,6 +826,8 @@ class Application:
         try:
             if not self._is_launched:
                 self._finish_launching()
+            if self._channel:
+                self._channel.flush()
             while True:
                 message = self._next()
                 if message:
@@ -835,11 +870,11 @@ class Application:
 
     def _end_channel(self):
         """The daemon is gone for good: the app goes on by itself."""
-        self._channel.socket.close()
+        self._channel.close()
         self._channel = None
-        for completion in list(self._requests.values()):
-            completion(None, _GONE)
-        self._requests.clear()
+        waiting, self._requests = self._requests, {}
+        for answered, _ in waiting.values():
+            answered(None, _ALONE)
 
     def _next(self):
         while self._channel or self._held:
@@ -856,6 +891,7 @@ class Application:
         if message.type == _PING:
             self._channel.send(_PONG, cookie=message.cookie)
         elif message.type == _QUIT:
+            self._channel.drain()
             raise SystemExit(0)
         elif message.type in (_GO, _LAUNCH):  # There is one launch in the life of a process.
             message.close()
@@ -893,10 +929,13 @@ class Application:
         self._acknowledge(message.cookie, handled)
 
     def _answered(self, message):
-        completion = self._requests.pop(message.cookie, None)
-        if completion:
+        if message.cookie == 0:  # another greenroomd, which does not know who waits
+            for cookie, (_, kept) in self._requests.items():
+                self._channel.send(cookie=cookie | _ASKED_AGAIN, **kept)
+        answered, _ = self._requests.pop(message.cookie, (None, None))
+        if answered:
             refusal = (message.word(0) or os.strerror(message.status)) if message.status else None
-            completion(TaskScheduler._requests(message.pairs()), refusal)
+            answered(TaskScheduler._requests(message.pairs()), refusal)
 
     def _time_changed(self, message):
         self._background_until = message.cookie
@@ -951,6 +990,8 @@ class Application:
         elif message.status == 5:
             self._acknowledge(message.cookie)
             sys.stdout.flush()
+            if self._channel:
+                self._channel.drain()
             raise SystemExit(0)
 
     def _connect(self, message):
@@ -1046,7 +1087,7 @@ class Application:
         self._send_state(_activity_fields(activity), [scene.session])
 
     def _send_state(self, fields, words):
-        size = sum(len(os.fsencode(field)) + 1 for field in fields)
+        size = sum(len(os.fsencode(entry)) + 1 for entry in fields)
         if size > _ARCHIVE_LIMIT:
             self._tell(_SAVE, status=2, words=words, fields=[f"size={size}"])
         else:
@@ -1131,9 +1172,8 @@ class Application:
     # Telling the daemon.
 
     def _tell(self, type, **message):
-        """What must not be lost because the daemon is busy."""
         if self._channel:
-            self._channel.send(type, patience=_PATIENCE, **message)
+            self._channel.send(type, **message)
 
     def _call(self, name, *arguments):
         """What the callback of the application's delegate returns; None if it has none."""
@@ -1171,14 +1211,16 @@ class Application:
         else:
             answered = lambda _, refusal: completion and completion(refusal)  # noqa: E731
         if self._channel is None:
-            return answered(None, _BY_HAND)
-        self._last_request += 1
-        self._requests[self._last_request] = answered
-        self._channel.send(type, cookie=self._last_request, **message)
+            return answered(None, _ALONE)
+        if len(self._requests) >= _REQUEST_LIMIT:
+            return answered(None, "too many requests wait for their answers")
+        self._request_count += 1
+        message["type"] = type
+        self._requests[self._request_count] = answered, message
+        self._channel.send(cookie=self._request_count, **message)
 
 
-_BY_HAND = "Greenroom did not launch this app"
-_GONE = "Greenroom does not run any more"
+_ALONE = "Greenroom does not run this app"
 
 
 def _document_of(content):
@@ -1271,6 +1313,36 @@ def _find_channel():
     return _Channel(descriptor)
 
 
+def _keep_job_control():
+    """Why ^Z works in an app: the kernel stops a process group only where one of its members has a parent in
+    another group of the same session (setpgid(2)), and the parent of an app is elsewhere. So a keeper, in a
+    group of its own, has a child in the app's group; both do nothing, hear no signal, and end with the app.
+    The keeper is nobody's child that waits."""
+    app = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of modules: these two run no code of theirs
+        middle = os.fork()
+        if middle:
+            os.waitpid(middle, 0)
+            return
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+            end = os.pidfd_open(app)
+            ready, told = os.pipe()
+            if os.fork():
+                os.close(told)
+                os.read(ready, 1)  # until the keeper has left the group
+                os._exit(0)
+            if os.fork():
+                os.setpgid(0, 0)
+            os.dup2(end, 3)
+            os.closerange(0, 3)
+            os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+            select.select([3], [], [])
+        finally:
+            os._exit(0)
+
+
 def _apply(go):
     """Makes this process the launch: descriptors, directory, umask, environment, arguments."""
     places = [role for role in go.roles if role >= 0]
@@ -1292,6 +1364,7 @@ def _apply(go):
         terminal = next((number for number in range(3) if os.isatty(number)), None)
         if terminal is not None:
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            _keep_job_control()
     if go.umask != _UMASK_UNCHANGED:
         os.umask(go.umask)
     os.environ.clear()

@@ -97,6 +97,8 @@ import GreenroomLinux
         case .restoreState(let state, let session, _):
             word =
                 "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
+        // Of a daemon that has just started: nothing is asked twice here.
+        case .askAgain: return
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         case .background: word = "background time"

@@ -65,10 +65,16 @@ import Testing
         #expect(write(connection.descriptor.rawValue, "hello", 5) == 5)
         let launched = try watcher.next { $0.kind == .launched && $0.app == echo }
         #expect(launched.launchKind == .prewarmed)
+        let instance = try #require(launched.instance)
+        try daemon.awaitState(.background, of: instance)
         var bytes = [UInt8](repeating: 0, count: 16)
         #expect(read(connection.descriptor.rawValue, &bytes, bytes.count) == 5)
         #expect(Array(bytes[..<5]) == Array("hello".utf8))
-        #expect(daemon.log.contains("echo: serves, launched"))
+        #expect(daemon.log.contains("echo: serves, launched socket\n"))
+        // Nothing before or after brought it to the front.
+        try daemon.client().change(.terminate, instance)
+        let states = watcher.events.filter { $0.instance == instance }.compactMap(\.to)
+        #expect(!states.contains { $0 == .active || $0 == .inactive })
     }
 
     @Test func `Fetch is launched by its timer again and again, works, and ends by itself`()

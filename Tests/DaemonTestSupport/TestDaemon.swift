@@ -234,7 +234,10 @@ public final class TestDaemon {
 
     public func client() throws -> TestClient { try TestClient(socketPath) }
 
-    public func watch() throws -> EventWatcher { try EventWatcher(socketPath) }
+    /// - Parameter after: what happened behind this number comes first.
+    public func watch(after: UInt64? = nil) throws -> EventWatcher {
+        try EventWatcher(socketPath, after: after)
+    }
 
     /// Returns the fact when there is one. It is looked for now and after each event.
     @discardableResult

@@ -44,7 +44,8 @@ import VarlinkTestSupport
                         return .fail(ControlError.noSuchApp(launch.app, suggestion: "a.b"))
                     case .watch:
                         return .reply([
-                            ControlReply.watched(nil), ControlReply.watched(Samples.fullEvent),
+                            ControlReply.watching(latest: 1),
+                            ControlReply.watched(Samples.fullEvent),
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
                     case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,

@@ -56,7 +56,8 @@ enum Samples {
             .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
-            .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
+            .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload,
+            .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
         ]
         + applicationCalls.map { .application($0) }
@@ -155,9 +156,10 @@ enum Samples {
         (.exited(.init(instance: 1, app: "a.b", exit: exit)), .wait(.instance(1))),
         (.changed(.init(instance: 1, state: .background)), .transition(.background, .app("a.b"))),
         (.signaled, .signal(instance: 1, signal: 2)),
-        (.watched(nil), .watch),
-        (.watched(fullEvent), .watch),
-        (.watched(.init(sequence: 9, timestampUSec: 1, kind: .appsChanged)), .watch),
+        (.watched(nil), .watch()),
+        (.watching(latest: 3), .watch(after: 3)),
+        (.watched(fullEvent), .watch()),
+        (.watched(.init(sequence: 9, timestampUSec: 1, kind: .appsChanged)), .watch()),
         (
             .reloaded(
                 .init(

@@ -1,7 +1,6 @@
 """A daemon's end of the app channel for tests: starts one client, says to it what a test wants, and shows what
 it answers. With its own codec, written after greenroom-protocol(7) and wire.h, so that nothing is held against
 itself."""
-import array
 import os
 import socket
 import struct

@@ -292,6 +292,8 @@ static void event(struct greenroom_app *app, enum greenroom_event which) {
         "did_enter_background", "will_terminate", "did_receive_memory_warning", "significant_time_change",
         "protected_data_will_become_unavailable", "protected_data_did_become_available"};
     note("%s %s", names[which], state(app));
+    bool is_flooding = which == GREENROOM_DID_BECOME_ACTIVE && getenv("PROBE_FLOOD");
+    for (int i = 0; is_flooding && i < 20000; i++) greenroom_app_did_draw_first_frame(app);
 }
 
 static void scene_event(struct greenroom_app *app, const char *session, enum greenroom_event which) {

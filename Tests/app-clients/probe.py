@@ -160,6 +160,11 @@ class Delegate(app.ApplicationDelegate):
     def did_discard_scene_sessions(self, application, sessions):
         note("discarded", len(sessions))
 
+    def did_become_active(self, application):
+        note("did_become_active", application.state.name)
+        for _ in range(20_000 if "PROBE_FLOOD" in os.environ else 0):
+            application.did_draw_first_frame()
+
     if STATE:
         def should_save_secure_application_state(self, application, coder):
             note("should save")

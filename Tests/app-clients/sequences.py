@@ -323,6 +323,25 @@ def requests(start):
                       "open probe:cancel", "cancelled")
 
 
+def asked_again(start):
+    """what another daemon does not know it was asked is asked again, and answered once"""
+    with start() as client:
+        client.launch()
+        client.forget()
+        client.ask("submit")
+        asked = client.receive(SUBMIT)
+        client.receive(ACKNOWLEDGED)
+        client.send(ANSWER)
+        again = client.receive(SUBMIT)
+        same((again.cookie, again.words), (asked.cookie | 1 << 63, ["refresh"]))
+        client.send(ANSWER, cookie=asked.cookie)
+        client.send(ANSWER, cookie=asked.cookie)
+        client.sync()
+        client.send(ANSWER)
+        client.sync()
+        client.expect("open probe:submit", "submitted None")
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -332,7 +351,7 @@ def left_alone(start):
         client.receive(SUBMIT)
         client.receive(ACKNOWLEDGED)
         client.socket.close()
-        client.expect("open probe:submit", "submitted Greenroom does not run any more")
+        client.expect("open probe:submit", "submitted Greenroom does not run this app")
         if client.process.poll() is not None:
             raise Wrong("it has ended")
 
@@ -340,5 +359,5 @@ def left_alone(start):
 TESTS = [
     saves, saves_nothing_in_the_background, forgets, too_large, saves_at_the_end, restores, declines, cannot_be_had,
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
-    expiration, requests, left_alone,
+    expiration, requests, asked_again, left_alone,
 ]

@@ -42,6 +42,7 @@ extension Application {
         isProcessing = true
         defer { isProcessing = false }
         if stage == .starting { finishLaunching() }
+        channel?.flush()
         repeat {
             loop.runMainQueue()
             while let event = nextEvent() {
@@ -62,7 +63,7 @@ extension Application {
                 switch incoming.message {
                 case .event(let event): return (event, incoming.descriptors)
                 case .ping(let cookie): channel.send(.pong(cookie: cookie))
-                case .quit: exit(0)
+                case .quit: end()
                 case .go(let go):
                     for descriptor in incoming.descriptors { close(descriptor) }
                     channel.send(.error(errno: EPROTO, cookie: go.cookie))

@@ -25,8 +25,10 @@ extension Application {
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
         case .restoreState(_, _, let cookie): acknowledge(cookie)
-        case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
         case .background: break
+        case .askAgain: askAgain()
+        case .answer(let request, let answer):
+            requests.removeValue(forKey: request)?.answered(answer)
         }
         for descriptor in descriptors { close(descriptor) }
     }
@@ -40,7 +42,7 @@ extension Application {
             call("applicationWillTerminate") { delegate.applicationWillTerminate(self) }
             post(Self.willTerminateNotification)
             acknowledge(cookie)
-            exit(0)
+            end()
         case .didReceiveMemoryWarning:
             call("applicationDidReceiveMemoryWarning") {
                 delegate.applicationDidReceiveMemoryWarning(self)

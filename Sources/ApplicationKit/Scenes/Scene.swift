@@ -54,7 +54,7 @@ internal import GreenroomAppChannel
 
     /// The user sees this scene now.
     public func didDrawFirstFrame() {
-        application?.report(
+        application?.note(
             .didDrawFirstFrame(at: monotonicNanoseconds(), session: session.persistentIdentifier))
     }
 

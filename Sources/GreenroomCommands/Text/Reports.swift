@@ -139,6 +139,7 @@ extension Control.Event {
                 + (from.map { ", was \($0.words)" } ?? "")
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
+        case .eventsLost: "events were lost"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -162,7 +163,7 @@ extension Control.Event {
         case .missedStep: .bad
         case .exited: exit?.style
         case .reclaimed, .restartScheduled, .pressureChanged: .notable
-        case .prewarmFailed, .crashLooped, .failed: .bad
+        case .prewarmFailed, .crashLooped, .failed, .eventsLost: .bad
         }
     }
 

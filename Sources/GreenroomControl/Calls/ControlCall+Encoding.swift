@@ -5,7 +5,7 @@ extension ControlCall: ParametersEncodable {
     public var method: String { Control.prefix + methodName }
 
     /// It takes a stream of replies.
-    public var wantsMore: Bool { self == .watch }
+    public var wantsMore: Bool { if case .watch = self { true } else { false } }
 
     private var methodName: String {
         switch self {
@@ -29,7 +29,7 @@ extension ControlCall: ParametersEncodable {
 
     public func encodeMembers(to writer: inout JSONWriter) {
         switch self {
-        case .describe, .list, .watch, .reload, .status(nil): break
+        case .describe, .list, .reload, .status(nil): break
         case .status(let target?), .transition(_, let target):
             switch target {
             case .app(let app): writer.member("app", app)
@@ -47,6 +47,7 @@ extension ControlCall: ParametersEncodable {
         case .explain(let app), .resetFailed(let app), .prepare(let app): writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
+        case .watch(let after): writer.member("after", ifPresent: after)
         }
     }
 }

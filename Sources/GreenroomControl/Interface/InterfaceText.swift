@@ -243,11 +243,14 @@ extension Control {
           slow_step,
           missed_step,
           launch_step,
-          pressure_changed
+          pressure_changed,
+          # events up to this number are not known any more: ask anew how things stand
+          events_lost
         )
 
         type Event (
-          # Counts this client's events up by one; a gap means that some were lost.
+          # Counts the events that this client may see up by one, also over a restart of the daemon.
+          # What is missing is told by events_lost.
           sequence: int,
           timestampUSec: int,
           kind: EventKind,
@@ -467,8 +470,10 @@ extension Control {
         method Signal(instance: int, signal: int) -> ()
 
         # Reports events as they happen, until the client closes the connection. Must be called
-        # with more. The first reply has no event: from it on, nothing is missed.
-        method Watch() -> (event: ?Event)
+        # with more. The first reply has no event, but the number of the latest: from it on, nothing is
+        # missed. With after, the number of the last event that the client knows, what happened since
+        # comes first; what of it is not kept any more is told by events_lost.
+        method Watch(after: ?int) -> (event: ?Event, latest: ?int)
 
         # Reads the configuration and all manifests anew. Bad files leave the good ones alone.
         method Reload() -> (loaded: []string, failed: []ManifestFault)

@@ -75,6 +75,7 @@ extension Control {
         case missedStep = "missed_step"
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
+        case eventsLost = "events_lost"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

@@ -11,8 +11,10 @@ public enum ControlReply: Hashable, Sendable {
     case exited(Control.Exited)
     case changed(Control.Changed)
     case signaled
-    /// One of many; the first has no event and says that none will be missed.
+    /// One of many.
     case watched(Control.Event?)
+    /// The first of them: no event behind this number will be missed.
+    case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
     case resetFailed
@@ -43,6 +45,10 @@ extension ControlReply: ParametersEncodable {
         case .watched(nil):
             writer.name("event")
             writer.null()
+        case .watching(let latest):
+            writer.name("event")
+            writer.null()
+            writer.member("latest", latest)
         case .reloaded(let report): report.encodeMembers(to: &writer)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
         case .handled(let app, let launched):
@@ -77,7 +83,11 @@ extension ControlReply: ParametersEncodable {
         case .signal: self = .signaled
         case .watch:
             guard let event = parameters["event"], event != .null else {
-                self = .watched(nil)
+                let latest = parameters["latest"].map {
+                    JSONObject.Member(name: "latest", value: $0)
+                }
+                let number: UInt64? = try latest?.optionalInteger()
+                self = number.map { .watching(latest: $0) } ?? .watched(nil)
                 return
             }
             let member = JSONObject.Member(name: "event", value: event)

@@ -3,7 +3,8 @@ public import Varlink
 extension Control {
     /// Something that happened, for watchers.
     public struct Event: Hashable, Sendable {
-        /// Counts up by one; a gap means that events were lost.
+        /// Counts up by one, also over a restart of the daemon; a gap means that events were lost, and
+        /// `eventsLost` stands for them.
         public var sequence: UInt64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64

@@ -28,6 +28,7 @@ final class ApplicationChannels {
     /// Of those in their launch sequence: whether they were told that protected data can be read.
     private var toldAvailable: [InstanceIdentifier: Bool] = [:]
     private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
+    private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
     init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
@@ -43,6 +44,7 @@ final class ApplicationChannels {
         credentials.remove(instance)
         launches[instance] = nil
         toldAvailable[instance] = nil
+        repeated.forget(instance)
     }
 
     // MARK: Launching
@@ -285,10 +287,19 @@ final class ApplicationChannels {
         case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
         case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
-        case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
-        case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
         case .state: break
         case .background: break
+        case .requestScene(let wish, let cookie):
+            let standing = repeated.standing(
+                of: cookie, from: identifier, canRepeat: wish.canRepeat)
+            if let cookie = toDo(standing, cookie, instance) {
+                requested(wish, cookie, by: instance)
+            }
+        case .openURL(let url, let cookie):
+            let standing = repeated.standing(of: cookie, from: identifier, canRepeat: false)
+            if let cookie = toDo(standing, cookie, instance) {
+                openURL(url, cookie, for: instance)
+            }
         }
     }
 
@@ -321,6 +332,27 @@ final class ApplicationChannels {
     }
 
     // MARK: What apps ask for
+
+    /// To one that a former supervisor told of its launch.
+    func askAgain(_ instance: InstanceIdentifier) { send(.askAgain, to: instance) }
+
+    /// The cookie to answer, where there is something to do.
+    private func toDo(
+        _ standing: RepeatedRequests.Standing, _ cookie: UInt64, _ instance: Instance
+    ) -> UInt64? {
+        let plain = cookie & ~AppReport.againBit
+        switch standing {
+        case .new: return plain
+        case .underWay: return nil
+        case .lost:
+            answer(
+                instance.identifier, plain,
+                .refused(
+                    code: ECONNRESET,
+                    reason: "greenroomd was restarted; whether it had done this is not known"))
+            return nil
+        }
+    }
 
     /// One of an app, not of a client.
     func newRequest() -> RequestIdentifier {
@@ -359,7 +391,10 @@ final class ApplicationChannels {
     func take(_ answer: Answer, to request: RequestIdentifier) -> Bool {
         guard request.rawValue & Self.appRequestBit != 0 else { return false }
         guard let (instance, cookie) = appRequests.removeValue(forKey: request) else { return true }
-        if case .refused(let refusal) = answer {
+        if case .refused(.noSuchScene) = answer, repeated.wasRepeated(cookie, by: instance) {
+            // The former supervisor saw to it.
+            self.answer(instance, cookie, .done)
+        } else if case .refused(let refusal) = answer {
             self.answer(instance, cookie, .refused(code: 1, reason: "\(refusal)"))
         } else {
             self.answer(instance, cookie, .done)

@@ -102,13 +102,8 @@ final class ControlHandler {
                     .transitionRequested(
                         register(.transition(connection)), Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
-            case .watch:
-                let peer = connection.peer
-                events.add(connection) { [unowned self] app in
-                    access.allows(
-                        peer, to: .observe,
-                        owner: app.flatMap { catalog.owner(of: AppIdentifier($0))?.user })
-                }
+            case .watch(let after):
+                events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
                 connection.reply(ControlReply.reloaded(installer.reload()))

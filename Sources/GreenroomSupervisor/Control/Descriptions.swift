@@ -8,7 +8,7 @@ internal import GreenroomLinux
 extension ControlHandler {
     var description: Control.Description {
         var description = Control.Description(
-            version: Options.version, processId: getpid(), features: ["prewarm.main"],
+            version: Options.version, processId: getpid(), features: ["prewarm.main", "watch.after"],
             degraded: degraded)
         description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories

@@ -7,7 +7,7 @@ internal import Systemd
 @LoopActor
 final class Reporter {
     private let journal: Journal
-    private let events: EventStream
+    let events: EventStream
     private var saidOnce: Set<String> = []
     /// Counts for the status text; called after a change, at most once a second.
     var statusText: (() -> String)?
@@ -66,12 +66,7 @@ final class Reporter {
             journal.log(
                 pressure > .none ? .notice : .info, "memory pressure is \(pressure)",
                 ["pressure": "\(pressure)"], as: .pressureChanged)
-            events.publish {
-                var event = Control.Event(
-                    sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .pressureChanged)
-                event.pressure = Control.MemoryPressure(pressure)
-                return event
-            }
+            publish(.pressureChanged) { $0.pressure = Control.MemoryPressure(pressure) }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
                 .warning,
@@ -171,26 +166,19 @@ final class Reporter {
     }
 
     func appsChanged(_ count: Int) {
-        events.publish {
-            var event = Control.Event(
-                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .appsChanged)
-            event.text = "\(count) apps"
-            return event
-        }
+        publish(.appsChanged) { $0.text = "\(count) apps" }
         scheduleStatus()
     }
 
     private func publish(
-        _ kind: Control.EventKind, _ app: AppIdentifier, _ instance: InstanceIdentifier?,
-        _ fill: (inout Control.Event) -> Void
+        _ kind: Control.EventKind, _ app: AppIdentifier? = nil,
+        _ instance: InstanceIdentifier? = nil, _ fill: (inout Control.Event) -> Void
     ) {
-        events.publish {
-            var event = Control.Event(
-                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: kind,
-                app: app.rawValue, instance: instance?.rawValue)
-            fill(&event)
-            return event
-        }
+        var event = Control.Event(
+            sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: kind,
+            app: app?.rawValue, instance: instance?.rawValue)
+        fill(&event)
+        events.publish(event)
     }
 
     private func describe(_ outcome: LaunchOutcome) -> String {

@@ -143,7 +143,7 @@ final class SpawnerLink {
     private func greet(grace: Duration, _ patience: Int32) throws -> Greeting {
         try connection.send(
             .hello(
-                stateByteCount: UInt32(RuntimeState.byteCount),
+                stateByteCount: UInt32(RuntimeState.byteCount + EventRing.byteCount),
                 graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
         var greeting: Greeting?
         var kept: [String: FileDescriptor] = [:]
