@@ -43,9 +43,9 @@ class Message:
 
 
 class Client:
-    """One process of the client, and what it has written down."""
+    """One process of the client, and what it has written down: in PROBE_LOG, or to its standard output."""
 
-    def __init__(self, command, is_prewarmed=False, **environment):
+    def __init__(self, command, is_prewarmed=False, does_print=False, **environment):
         self.folder = tempfile.TemporaryDirectory(prefix="greenroom-channel-")
         self.log = self.folder.name + "/log"
         self.is_prewarmed = is_prewarmed
@@ -58,7 +58,10 @@ class Client:
         if is_prewarmed:
             given["ActivePrewarm"] = "1"
         self.words = [*command.split(), "word"]
-        self.process = subprocess.Popen(self.words, env=given, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        with open(self.log if does_print else os.devnull, "ab") as output:
+            self.process = subprocess.Popen(
+                self.words, env=given, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                stdout=output if does_print else None)
         theirs.close()
         if is_prewarmed:
             self.receive(PAUSED)
