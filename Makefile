@@ -72,11 +72,13 @@ export STATIC_NOISE := /in statically linked applications requires at runtime|us
 release: setup $(SHIM)
 	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
 	    --product greenroomd
+	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
+	    --product greenroom-bus
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build -c release --scratch-path .build/static --static-swift-stdlib \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 .build/daemon/release/greenroomd .build/static/release/greenroom-spawner \
+	@install -s -m 755 .build/daemon/release/greenroomd .build/daemon/release/greenroom-bus .build/static/release/greenroom-spawner \
 	    .build/static/release/greenroomctl $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 
@@ -165,7 +167,8 @@ units:
 
 install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
-	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
+	    $(PRODUCT)/greenroom-bus
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
 	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
 	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done

@@ -20,6 +20,7 @@ let package = Package(
         .executable(name: "greenroomd", targets: ["greenroomd"]),
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
+        .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
     ],
@@ -37,6 +38,8 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
+        .executableTarget(
+            name: "greenroom-bus", dependencies: ["GreenroomBus"], swiftSettings: strict),
         .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             swiftSettings: strict),
@@ -59,6 +62,10 @@ let package = Package(
                 "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
+        .target(
+            name: "GreenroomBus",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"],
+            swiftSettings: strict),
         .target(
             name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
             swiftSettings: strict),
@@ -195,7 +202,9 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            dependencies: [
+                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle", "Systemd",
+            ],
             swiftSettings: relaxed),
 
         // Apps that speak the channel, through the whole daemon.
@@ -208,6 +217,7 @@ let package = Package(
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
                 "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
+                "greenroom-bus", "systemd-probe",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

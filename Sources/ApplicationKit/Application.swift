@@ -44,8 +44,15 @@ internal import GreenroomAppChannel
     var deferred: [@MainActor () -> Void] = []
     var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
+    /// The last step that was done, by its cookie.
+    var lastStep: UInt64 = 0
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
+    /// What came while the launch sequence waited for something else.
+    var held: [AppChannel.Incoming] = []
+    var restorables = RestorableObjects()
+    /// Restorations that are not complete, by session; nil is the app's own.
+    var extensions: [String?: Int] = [:]
     /// False after a callback that turned out to be the protocol's default.
     private var isImplemented = true
     /// A bit per step.

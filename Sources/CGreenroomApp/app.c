@@ -221,9 +221,20 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     }
 }
 
+/* Steps count up from 1 in the life of an app, and are told again with the same cookie. */
+static bool is_step(const struct gr_header *header) {
+    return (header->type == MESSAGE_LIFECYCLE || header->type == MESSAGE_CONNECT_SCENE
+            || header->type == MESSAGE_SCENE) && header->cookie != 0 && header->cookie >> 63 == 0;
+}
+
 static void handle(struct greenroom_app *app, struct message *message) {
     bool handled = true;
     uint64_t cookie = message->header.cookie;
+    if (is_step(&message->header)) {
+        /* A daemon that was restarted does not know that it was done. */
+        if (cookie <= app->last_step) return acknowledge(app, cookie, true);
+        app->last_step = cookie;
+    }
     switch (message->header.type) {
     case GR_QUIT: end(app);
     case GR_PING: channel_send(app->channel, GR_PONG, 0, cookie, 0, NULL); return;

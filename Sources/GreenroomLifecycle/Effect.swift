@@ -101,6 +101,9 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
+    case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -142,4 +145,13 @@ public enum Effect: Hashable, Sendable {
     case inspectConditions
     /// Say whether a process of it holds a file lock: `Event.locksInspected`.
     case inspectLocks(InstanceIdentifier)
+    /// Keep what the app has just reported, in the place of what was kept before.
+    case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
+    case deleteState(AppIdentifier, SceneIdentifier)
+    /// Send the app what is kept, or word that it cannot have it after all.
+    case handOverState(InstanceIdentifier, SceneIdentifier, isThere: Bool)
+    case keepSessions(AppIdentifier, SessionList)
+    /// The installed version of it has finished a launch: remember it.
+    case noteVersion(AppIdentifier)
 }

@@ -137,6 +137,9 @@ public struct Lifecycle: Hashable, Sendable {
         case .prepareRequested(let request, let app): prepareRequested(request, app)
         case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
         case .outOfMemory(let id, let isCertain): outOfMemory(id, isCertain: isCertain)
+        case .stateFound(let app, let kept): stateFound(app, kept)
+        case .stateLost(let app, let scene): stateLost(app, scene)
+        case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
         }
     }
 
@@ -183,7 +186,7 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory:
+            .outOfMemory, .stateFound, .stateLost, .stateReported:
             .full
         }
     }

@@ -65,6 +65,7 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    var kept = StateBooks()
 
     init(policy: Policy) { self.policy = policy }
 
@@ -139,6 +140,7 @@ struct Checker: Sendable {
         starts = savedApps.mapValues(\.starts)
         // An order that came to nothing with the supervisor binds nobody.
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
+        kept = StateBooks()
         churn = [:]
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)

@@ -25,12 +25,14 @@ extension Checker {
         case .eraseApp(let app): savedApps[app] = nil
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
+            if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
         case .resume(let id, _):
             try require(saved[id]?.isResuming == true, "resumed \(id) without the intent saved")
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")
             try checkBeginning(id, now)
+            noteSeen(id, .application, world, isGiven: false)
         case .freeze(let id):
             // Its end may have been ordered in the same event.
             let state = saved[id]?.state
@@ -68,6 +70,12 @@ extension Checker {
             machine.inquiries.insert(id)
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
+        case .keepState(let id, let app, let scene): try checkKept(id, app, scene, event)
+        case .refuseState, .keepSessions, .noteVersion: break
+        case .deleteState(let app, let scene): try checkDeleted(app, scene, world)
+        case .handOverState(let id, let scene, let isThere):
+            if isThere { try checkHandedOver(id, scene, world) }
+            if world.states[saved[id]!.app]?[scene] == nil { kept.seen[id]?.insert(scene) }
         }
     }
 
@@ -120,6 +128,7 @@ extension Checker {
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
+            try require(world.states[app]?[scene] == nil, "discarded \(scene), not its state")
         }
     }
 
@@ -174,6 +183,7 @@ extension Checker {
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
         case .launched, .crashLooped, .failed, .slowStep: break
+        case .stateKept, .stateRefused, .stateDeleted: break
         }
     }
 
@@ -208,6 +218,8 @@ extension Checker {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
+        // Asked for, perhaps by a client that has left, and held up by a lock.
+        if machine.lockedSince[id] != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

@@ -48,7 +48,8 @@ extension Checker {
             owed[request] = event
             churn[app] = nil
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived,
+            .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false
         }

@@ -26,6 +26,10 @@ extension Checker {
         }
         try require(pending.cookie == step.cookie, "told \(id) another step than saved")
         try require(world.processes[id]?.isFrozen == false, "told frozen \(id)")
+        if step.step == .connect || step.step == .connectInBackground {
+            let isLocked = installed[record.app].map { locked.contains($0.user) } ?? false
+            noteSeen(id, step.scene, world, isGiven: !isLocked)
+        }
         switch step.step {
         case .willTerminate:
             try require(record.endReason != nil, "\(id) is told its end, and does not end")

@@ -128,6 +128,14 @@ public final class Daemon {
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
+        supervisor.states = KeptStates(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory)
+        supervisor.states.send = { [unowned self] in
+            supervisor.applications.send($0, to: $1)
+        }
+        supervisor.states.answer = { [unowned self] in
+            supervisor.applications.answer($0, $1, $2)
+        }
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
@@ -169,7 +177,7 @@ public final class Daemon {
             }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApps = { [unowned self] in installer.reload() }
+        staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
@@ -190,7 +198,7 @@ public final class Daemon {
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
-        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
         machine.begin()
         supervisor.handle(.restored)
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
@@ -386,8 +394,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reload()
-                Notify.ready(status: statusText)
+                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },

@@ -25,6 +25,7 @@ final class Supervisor {
     var sockets: ListeningSockets!
     var applications: ApplicationChannels!
     var reclaimer: Reclaimer!
+    var states: KeptStates!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -114,6 +115,14 @@ final class Supervisor {
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         case .inspectConditions: reclaimer.inspectConditions()
         case .inspectLocks(let instance): reclaimer.inspectLocks(of: instance)
+        case .keepState(let instance, let app, let scene): states.keep(instance, app, scene)
+        case .refuseState(let instance, let scene, let refusal):
+            states.refuse(refusal, instance, scene)
+        case .deleteState(let app, let scene): states.delete(app, scene)
+        case .handOverState(let instance, let scene, let isThere):
+            applications.handOver(scene, to: instance, isThere: isThere)
+        case .keepSessions(let app, let list): states.keep(list, of: app)
+        case .noteVersion(let app): states.noteVersion(of: app)
         }
     }
 

@@ -902,6 +902,11 @@ class Application:
 
     def _handle(self, message):
         handled = True
+        if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
+            # Steps count up from 1. A daemon that was restarted does not know that one was done.
+            if message.cookie <= self._last_step:
+                return self._acknowledge(message.cookie)
+            self._last_step = message.cookie
         if message.type == _LIFECYCLE:
             self._lifecycle(message)
         elif message.type == _CONNECT:

@@ -270,6 +270,7 @@ static bool did_finish(struct greenroom_app *app, const struct greenroom_content
     (void)options;
     static const char *const reasons[] = {"USER", "URL", "QUICK_ACTION", "USER_ACTIVITY", "REMOTE_NOTIFICATION",
         "LOCATION", "TIMER", "SOCKET", "PATH", "SYSTEM", "SCHEDULED_TASK"};
+    if (getenv("PROBE_SLOW")) usleep(260000);
     const struct greenroom_launch_info *info = greenroom_app_launch_info(app);
     char words[512] = "[";
     for (int i = 1; i < argument_count; i++) {
@@ -287,11 +288,23 @@ static bool did_finish(struct greenroom_app *app, const struct greenroom_content
     return true;
 }
 
+static const char *secret(struct greenroom_app *app) {
+    static char text[64];
+    int directory = greenroom_app_credentials(app);
+    if (directory < 0) return greenroom_app_protected_data_is_available(app) ? "None" : "unavailable";
+    int file = openat(directory, "token", O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[size > 0 ? size : 0] = 0;
+    return text;
+}
+
 static void event(struct greenroom_app *app, enum greenroom_event which) {
     static const char *const names[] = {"", "will_enter_foreground", "did_become_active", "will_resign_active",
         "did_enter_background", "will_terminate", "did_receive_memory_warning", "significant_time_change",
         "protected_data_will_become_unavailable", "protected_data_did_become_available"};
-    note("%s %s", names[which], state(app));
+    bool is_about_data = which >= GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE;
+    note("%s %s%s%s", names[which], state(app), is_about_data ? " " : "", is_about_data ? secret(app) : "");
     bool is_flooding = which == GREENROOM_DID_BECOME_ACTIVE && getenv("PROBE_FLOOD");
     for (int i = 0; is_flooding && i < 20000; i++) greenroom_app_did_draw_first_frame(app);
 }

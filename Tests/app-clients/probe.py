@@ -4,6 +4,7 @@ PROBE_LOG names the file, PROBE_STATE says what it does about its state: yes, no
 import math
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../Sources/Python")
 import greenroom_app as app  # noqa: E402
@@ -128,6 +129,7 @@ class Delegate(app.ApplicationDelegate):
         return "refuse" not in sys.argv
 
     def did_finish_launching(self, application, options):
+        time.sleep(0.26 if "PROBE_SLOW" in os.environ else 0)
         info = application.launch_info
         note("did", info.reason.name, "prewarmed" if info.was_prewarmed else "cold", sys.argv[1:],
              os.environ.get("PROBE_WORD"), os.environ.get("ActivePrewarm"), "before", *BEFORE)
@@ -138,6 +140,20 @@ class Delegate(app.ApplicationDelegate):
                    if folders else (None, "", "")))
         application.after_launch(lambda: note("after launch", application.state.name))
         return True
+
+    def protected_data_did_become_available(self, application):
+        note("protected_data_did_become_available", application.state.name, self.secret(application))
+
+    def protected_data_will_become_unavailable(self, application):
+        note("protected_data_will_become_unavailable", application.state.name, self.secret(application))
+
+    @staticmethod
+    def secret(application):
+        try:
+            value = application.credential("token")
+            return value.decode() if value is not None else None
+        except app.ProtectedDataUnavailable:
+            return "unavailable"
 
     def open_url(self, application, context):
         note("open", context.url)

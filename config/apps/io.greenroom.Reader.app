@@ -7,7 +7,7 @@ Exec=/usr/local/lib/greenroom/samples/greenroom-reader
 
 [Application]
 QuickActions=next previous
-DocumentTypes=text/plain .txt
+DocumentTypes=text/plain *.txt
 
 [Prewarm]
 When=boot

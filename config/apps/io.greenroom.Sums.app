@@ -7,4 +7,3 @@ Exec=/usr/local/lib/greenroom/samples/greenroom-sums
 
 [Application]
 QuickActions=check
-ScheduledTasks=io.greenroom.Sums.check

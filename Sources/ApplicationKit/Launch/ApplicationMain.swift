@@ -55,7 +55,9 @@ extension Application {
     /// The daemon's next event, or our own.
     private func nextEvent() -> (event: AppEvent, descriptors: [CInt])? {
         while let channel {
-            switch channel.receive(waiting: false) {
+            switch held.isEmpty
+                ? channel.receive(waiting: false) : .message(held.removeFirst())
+            {
             case .nothing: return nextOwnEvent()
             case .refused: continue
             case .end: channelEnded()

@@ -149,6 +149,9 @@ extension Control.Event {
             "scene \(session ?? "?"): \(activation?.words ?? "?")"
         case .slowStep: "\(step ?? "?") is slow"
         case .missedStep: "\(step ?? "?") did not return in time"
+        case .stateKept: "state kept"
+        case .stateRefused: "state not kept"
+        case .stateDeleted: "state deleted"
         case .launchStep:
             "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
         }
@@ -158,7 +161,8 @@ extension Control.Event {
         guard let kind = kind.known else { return nil }
         return switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged, .sceneChanged, .launchStep: nil
+        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept: nil
+        case .stateRefused, .stateDeleted: .notable
         case .slowStep: .notable
         case .missedStep: .bad
         case .exited: exit?.style

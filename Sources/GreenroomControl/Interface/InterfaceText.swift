@@ -245,7 +245,10 @@ extension Control {
           launch_step,
           pressure_changed,
           # events up to this number are not known any more: ask anew how things stand
-          events_lost
+          events_lost,
+          state_kept,
+          state_refused,
+          state_deleted
         )
 
         type Event (
@@ -272,7 +275,7 @@ extension Control {
           retryAfterUSec: ?int,
           # For people.
           text: string,
-          # scene_changed, slow_step, missed_step
+          # scene_changed, slow_step, missed_step; state_kept, state_refused, state_deleted (0 is the app's own)
           session: ?string,
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step

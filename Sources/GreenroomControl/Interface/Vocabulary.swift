@@ -76,6 +76,9 @@ extension Control {
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
         case eventsLost = "events_lost"
+        case stateKept = "state_kept"
+        case stateRefused = "state_refused"
+        case stateDeleted = "state_deleted"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

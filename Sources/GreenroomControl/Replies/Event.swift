@@ -27,7 +27,8 @@ extension Control {
         public var retryAfterUSec: Int64?
         /// For people.
         public var text: String
-        /// `sceneChanged`, `slowStep`, `missedStep`
+        /// `sceneChanged`, `slowStep`, `missedStep`, `stateKept`, `stateRefused`, `stateDeleted`; 0 is the app's
+        /// own state
         public var session: String?
         public var activation: Word<ActivationState>?
         /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)

@@ -77,6 +77,7 @@ final class ApplicationChannels {
         if app.description.scenes != .unsupported { flags.insert(.scenes) }
         let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
         if isAvailable { flags.insert(.protectedDataAvailable) }
+        flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
         return AppLaunch(
@@ -179,7 +180,7 @@ final class ApplicationChannels {
             connection.isForForeground = pending.step == .connect
             connection.configuration = catalog[app]?.sceneConfiguration
             connection.content = contents.take(instance)
-            return send(.connectScene(connection), to: instance)
+            return connect(connection, pending.scene, to: instance)
         }
         if pending.scene == .application {
             guard let event = AppEvent.Lifecycle(pending.step) else { return }
@@ -255,10 +256,10 @@ final class ApplicationChannels {
     }
 
     /// Never given twice, not even by another supervisor.
-    private func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
+    func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
-    private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
+    func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel
         else { return }
         do {
@@ -287,7 +288,8 @@ final class ApplicationChannels {
         case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
         case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
-        case .state: break
+        case .state(let state, let session, let cookie):
+            supervisor.states.received(state, session: session, cookie, from: instance)
         case .background: break
         case .requestScene(let wish, let cookie):
             let standing = repeated.standing(
@@ -414,7 +416,7 @@ final class ApplicationChannels {
             reason.map { .refused(code: 2, reason: $0) } ?? .done)
     }
 
-    private func answer(
+    func answer(
         _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
     ) {
         send(.answer(request: cookie, answer), to: instance)

@@ -58,6 +58,8 @@ final class ControlHandler {
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
     private var nextRequest: UInt64 = 1
     private var nextLaunch: UInt64 = 1
+    /// No other supervisor's, not even of the same process number.
+    private lazy var launchPrefix = "\(getpid())-\(supervisor.now.nanoseconds)-"
 
     init(supervisor: Supervisor, catalog: AppCatalog, events: EventStream, access: Access) {
         self.supervisor = supervisor
@@ -106,7 +108,7 @@ final class ControlHandler {
                 events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
-                connection.reply(ControlReply.reloaded(installer.reload()))
+                installer.reloadInTurns { connection.reply(ControlReply.reloaded($0)) }
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
@@ -183,7 +185,7 @@ final class ControlHandler {
 
     func newLaunchIdentifier() -> String {
         defer { nextLaunch += 1 }
-        return "\(getpid())-\(supervisor.now.nanoseconds)-\(nextLaunch)"
+        return launchPrefix + String(nextLaunch)
     }
 
     private func prewarm(

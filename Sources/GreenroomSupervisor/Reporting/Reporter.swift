@@ -108,6 +108,24 @@ final class Reporter {
                 $0.session = scene.description
                 $0.step = step.name
             }
+        case .stateKept(let instance, let app, let scene):
+            publish(.stateKept, app, instance) { $0.session = scene.description }
+        case .stateRefused(let instance, let app, let scene, let refusal):
+            journal.log(
+                .warning, "the state of \(app) is not kept: \(refusal.words)", fields(app, instance)
+            )
+            publish(.stateRefused, app, instance) {
+                $0.session = scene.description
+                $0.text = refusal.words
+            }
+        case .stateDeleted(let app, let scene, let reason):
+            journal.log(
+                .info, "the state that was kept of \(app) is deleted: \(reason.words)",
+                ["app": app.rawValue])
+            publish(.stateDeleted, app, nil) {
+                $0.session = scene.description
+                $0.text = reason.words
+            }
         }
     }
 

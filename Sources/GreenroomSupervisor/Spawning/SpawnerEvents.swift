@@ -34,6 +34,8 @@ final class SpawnerEvents {
         switch message {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)
+            instance.wasSpawned(
+                scored: supervisor.instances.spawner?.answered?.oomScoreAdjustment)
             listen(to: instance)
             supervisor.applications.sendLaunch(to: instance)
             supervisor.handle(.spawned(instance.identifier))
