@@ -122,8 +122,9 @@ def restores_late(start):
         client.launch(FOREGROUND)
         client.forget()
         client.move(AVAILABLE)
+        client.forget()
         client.acknowledged(client.event(RESTORE, words=["", "", "", "5", "0"], fields=SAVED))
-        client.expect("protected_data_did_become_available ACTIVE", "should restore None 5 None",
+        client.expect("should restore None 5 None",
                       "decode document 7", "finished document", "did decode a/b=c% 42 False")
 
 
