@@ -78,6 +78,7 @@ public struct AppDescription: Hashable, Sendable {
     /// Digests of its version, and of that of the state which it saves (one-time setup, restoration).
     public var version: UInt64 = 0
     public var stateVersion: UInt64 = 0
+    public var launchScreen = LaunchScreenUse.none
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,

@@ -136,6 +136,14 @@ public final class Daemon {
         supervisor.states.answer = { [unowned self] in
             supervisor.applications.answer($0, $1, $2)
         }
+        supervisor.screens = ShownScreens(supervisor: supervisor, catalog: catalog)
+        supervisor.screens.lastInherited = InstanceIdentifier(lifecycle.nextInstance.rawValue - 1)
+        let metrics = Metrics(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
+            interval: configuration.metricsInterval)
+        supervisor.metrics = metrics
+        metrics.deliveries.lastInherited = supervisor.screens.lastInherited
+        metrics.deliveries.send = { applications.send($0, to: $1) }
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
@@ -171,6 +179,8 @@ public final class Daemon {
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            supervisor.screens.forget(instance)
+            metrics.deliveries.forget(instance)
             measurer.forget(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)
@@ -190,6 +200,7 @@ public final class Daemon {
         supervisor.sockets.inherit(greeting.kept)
         installer.reload()
         supervisor.sockets.dropUnclaimed()
+        metrics.adopt(contents.instances)
         recovery.reconcile(contents.instances, with: greeting.instances)
         applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
@@ -201,6 +212,7 @@ public final class Daemon {
         machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
         machine.begin()
         supervisor.handle(.restored)
+        metrics.deliveries.reviewAll()
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
             reporter.sayOnce(
                 "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
@@ -221,7 +233,10 @@ public final class Daemon {
         machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
-        defer { events.flush() }
+        defer {
+            supervisor.metrics.write()
+            events.flush()
+        }
         return LoopActor.shared.loop.run()
     }
 
@@ -405,6 +420,7 @@ public final class Daemon {
     /// to end, and the spawner with them.
     private func stop() {
         Notify.stopping(status: "stopping")
+        supervisor.metrics.write()
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
         // Asked a second time: now, and who has not ended is killed.
         guard !isStopping else { return endSpawner(graceMilliseconds: 0) }

@@ -270,6 +270,8 @@ final class AppLoader {
         }
         var context = shared.world.context
         context.hasDesktopEntry = { shared.entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
@@ -569,6 +571,7 @@ final class AppLoader {
         app.setup = manifest.setup
         app.description.version = VersionDigest.of(app.version)
         app.description.stateVersion = VersionDigest.of(app.stateVersion)
+        app.launchScreens = manifest.launchScreens
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
@@ -685,6 +688,7 @@ final class AppLoader {
             hasSockets: manifest.socket != nil)
         description.user = account.user
         description.session = Self.group(ofUser: account.user)
+        description.launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

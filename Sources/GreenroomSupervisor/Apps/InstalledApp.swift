@@ -107,6 +107,12 @@ final class InstalledApp {
     var version: String { setup.version }
     var stateVersion: String { setup.stateVersion ?? setup.version }
 
+    var launchScreens: AppManifest.LaunchScreens? {
+        get { rareLaunchScreens.value }
+        set { rareLaunchScreens = Rare(newValue) }
+    }
+    private var rareLaunchScreens = Rare<AppManifest.LaunchScreens>.none
+
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }
     /// Of its manifest's file; what there is no file of has the name that one would have.

@@ -58,6 +58,7 @@ final class Launcher {
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         context.takesTerminal = call.takesTerminal
+        context.screenHints = .init(call.orientation, call.sizeClass)
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }

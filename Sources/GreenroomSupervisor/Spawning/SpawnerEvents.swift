@@ -155,7 +155,9 @@ final class SpawnerEvents {
             supervisor.applications.received(report, from: instance)
             // Unless it ended meanwhile.
             if instance.channel != nil { try? take(channel) }
-        case .error(let code, _):
+        case .error(let code, let cookie):
+            // It knows nothing of what it was sent.
+            if supervisor.metrics.deliveries.acknowledged(cookie, handled: false) { return true }
             // What a running app did not understand is its own business.
             if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(
