@@ -195,7 +195,10 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            dependencies: [
+                "GreenroomSupervisor", "GreenroomLifecycle", "GreenroomLinux", "GreenroomSpawner",
+                "Systemd",
+            ],
             swiftSettings: relaxed),
 
         // Apps that speak the channel, through the whole daemon.

@@ -52,6 +52,8 @@ public enum Refusal: Hashable, Sendable {
     case held(AppIdentifier, PrewarmHold)
     /// A process of it holds a file lock: frozen, it would make others wait.
     case holdsLock(InstanceIdentifier)
+    /// It runs already, or its triggers launched it too often.
+    case notTriggered(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -101,6 +103,11 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// It stalls within its own limit.
+    case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
+    case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
+    /// Its triggers launched it so often in a row that they are left alone.
+    case triggersLeftAlone(AppIdentifier, launches: Int)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -142,4 +149,6 @@ public enum Effect: Hashable, Sendable {
     case inspectConditions
     /// Say whether a process of it holds a file lock: `Event.locksInspected`.
     case inspectLocks(InstanceIdentifier)
+    /// Take what it holds out of memory, bit by bit, for as long as it is suspended.
+    case pageOut(InstanceIdentifier)
 }

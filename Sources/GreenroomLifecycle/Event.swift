@@ -134,4 +134,12 @@ public enum Event: Hashable, Sendable {
     case locksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool)
+    /// Tasks of this instance alone stall: for want of memory within its own limit.
+    case instanceStalled(InstanceIdentifier, MemoryPressure)
+    /// Answers `Effect.pageOut`: what of it has left memory.
+    case pagedOut(InstanceIdentifier, byteCount: UInt64)
+    /// What the app waits for is there (`[Path]`): to be launched, unless it runs.
+    case triggered(RequestIdentifier, LaunchRequest, TriggerLimit)
+    /// Manifests were read anew: what was triggered too often may be tried again.
+    case triggersForgiven
 }

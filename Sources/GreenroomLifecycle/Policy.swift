@@ -177,6 +177,8 @@ public struct Policy: Hashable, Sendable {
     /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
     public var inspectsLocks = false
     public var lockGrace: Duration = .seconds(5)
+    /// Whether what suspended instances hold is taken out of memory.
+    public var pagesOutSuspended = false
 
     public init() {}
 }

@@ -65,6 +65,7 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
 
     init(policy: Policy) { self.policy = policy }
 
@@ -122,6 +123,8 @@ struct Checker: Sendable {
         machine.quietAt = nil
         machine.inspectedAt = nil
         machine.hints = [:]
+        machine.stalledAt = [:]
+        machine.triggered = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
         for record in saved.values { restoreScenes(record) }

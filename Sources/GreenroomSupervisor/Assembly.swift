@@ -15,15 +15,15 @@ public final class Daemon {
         init(_ description: String) { self.description = description }
     }
 
-    private let options: Options
+    let options: Options
     private let journal: Journal
     private let environment: [String]
-    private let events = EventStream()
-    private let catalog = AppCatalog()
-    private let reporter: Reporter
+    let events = EventStream()
+    let catalog = AppCatalog()
+    let reporter: Reporter
     private let lock: FileDescriptor
-    private let installer: AppInstaller
-    private let supervisor: Supervisor
+    let installer: AppInstaller
+    let supervisor: Supervisor
     private let launcher: Launcher
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
@@ -33,10 +33,10 @@ public final class Daemon {
     private let paths: AppPaths
     private let machine: MachineEvents
     private var isStopping = false
-    private let control: ControlHandler
+    let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
-    private var listener: ControlListener?
+    var listener: ControlListener?
     private var sources: [EventSource] = []
     private var spawnerRetry: EventSource?
     private var stopDeadline: EventSource?
@@ -121,10 +121,10 @@ public final class Daemon {
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
         supervisor.reclaimer = Reclaimer(
             supervisor: supervisor, machineRoot: options.machineRoot, configuration)
-        supervisor.reclaimer.priorities = PriorityWriter(instances: instances) { [catalog] app in
-            let settings = catalog[app]?.cgroupSettings ?? []
-            return settings.first { $0.file == "cpu.weight" }.flatMap { Int($0.value) } ?? 100
-        }
+        supervisor.reclaimer.use(
+            PriorityWriter(instances: instances) { [catalog] app in
+                PriorityWriter.Own(catalog[app]?.cgroupSettings ?? [])
+            }, configuration)
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
@@ -132,14 +132,10 @@ public final class Daemon {
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
             paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+            paths.tryAgain { [unowned self] in supervisor.lifecycle.areTriggersLeftAlone(of: $0) }
+            supervisor.handle(.triggersForgiven)
         }
-        paths.launch = { [unowned self] in control.launchForPath($0) }
-        paths.isRunning = { [unowned self] app in
-            supervisor.lifecycle.instances(of: app).contains {
-                $0.launchedAt != nil && $0.state != .notRunning && $0.state != .suspended
-                    || $0.state == .launching
-            }
-        }
+        paths.launch = { [unowned self] in control.launchForPath($0, $1) }
         let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
         supervisor.onLock = { [unowned self] user, isLocked in
             do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
@@ -150,7 +146,7 @@ public final class Daemon {
         timers.launch = { [unowned self] in control.launchForTimer($0) }
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
-        applications.open = { [unowned self] in control.openURL($0, from: $1) }
+        applications.open = { [unowned self] in control.openURL($0, from: $1, as: $2) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
@@ -164,6 +160,8 @@ public final class Daemon {
             readiness?.forget(instance)
             applications.forget(instance)
             measurer.forget(instance)
+            launcher.forget(instance)
+            supervisor.reclaimer.instancePressure.rests(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)
             }
@@ -171,6 +169,7 @@ public final class Daemon {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reload() }
         control.installer = installer
+        control.reload = { [unowned self] in reload() }
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
@@ -374,10 +373,8 @@ public final class Daemon {
             socket = try UnixSocket.listen(
                 at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
         }
-        let openFiles = ResourceLimit.current(.openFiles).soft
-        listener = try ControlListener(
-            socket: socket, limits: limits.fitting(openFiles: openFiles)
-        ) { [unowned self] in
+        listener = try ControlListener(socket: socket, limits: limits.fittingHere) {
+            [unowned self] in
             control.serve($0)
         }
     }
@@ -386,7 +383,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reload()
+                reload()
                 Notify.ready(status: statusText)
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },

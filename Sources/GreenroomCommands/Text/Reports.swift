@@ -140,6 +140,7 @@ extension Control.Event {
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .eventsLost: "events were lost"
+        case .pagedOut: (byteCount.map { Phrase.bytes($0) + " " } ?? "") + "left memory"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -162,7 +163,7 @@ extension Control.Event {
         case .slowStep: .notable
         case .missedStep: .bad
         case .exited: exit?.style
-        case .reclaimed, .restartScheduled, .pressureChanged: .notable
+        case .reclaimed, .restartScheduled, .pressureChanged, .pagedOut: .notable
         case .prewarmFailed, .crashLooped, .failed, .eventsLost: .bad
         }
     }

@@ -245,7 +245,9 @@ extension Control {
           launch_step,
           pressure_changed,
           # events up to this number are not known any more: ask anew how things stand
-          events_lost
+          events_lost,
+          # memory of a suspended instance that was taken out, byteCount of it
+          paged_out
         )
 
         type Event (
@@ -277,7 +279,7 @@ extension Control {
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step
           step: ?string,
-          # reclaimed, pressure_changed
+          # reclaimed, pressure_changed (with app and instance: within its own limit)
           pressure: ?MemoryPressure
         )
 

@@ -76,6 +76,7 @@ extension Control {
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
         case eventsLost = "events_lost"
+        case pagedOut = "paged_out"
     }
 
     /// Where a scene stands (UIScene.ActivationState).
