@@ -183,6 +183,8 @@ public struct Policy: Hashable, Sendable {
     public var lockGrace: Duration = .seconds(5)
     /// The largest archive that is kept, of an app or of a scene.
     public var stateByteLimit: UInt64 = 32 << 10
+    /// Whether what suspended instances hold is taken out of memory.
+    public var pagesOutSuspended = false
 
     public init() {}
 }

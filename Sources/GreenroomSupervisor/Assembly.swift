@@ -15,15 +15,15 @@ public final class Daemon {
         init(_ description: String) { self.description = description }
     }
 
-    private let options: Options
+    let options: Options
     private let journal: Journal
     private let environment: [String]
-    private let events = EventStream()
-    private let catalog = AppCatalog()
-    private let reporter: Reporter
+    let events = EventStream()
+    let catalog = AppCatalog()
+    let reporter: Reporter
     private let lock: FileDescriptor
-    private let installer: AppInstaller
-    private let supervisor: Supervisor
+    let installer: AppInstaller
+    let supervisor: Supervisor
     private let launcher: Launcher
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
@@ -35,10 +35,10 @@ public final class Daemon {
     private let emptying = Emptying()
     private let containers: Containers
     private var isStopping = false
-    private let control: ControlHandler
+    let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
-    private var listener: ControlListener?
+    var listener: ControlListener?
     private var sources: [EventSource] = []
     private var spawnerRetry: EventSource?
     private var stopDeadline: EventSource?
@@ -129,10 +129,10 @@ public final class Daemon {
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
         supervisor.reclaimer = Reclaimer(
             supervisor: supervisor, machineRoot: options.machineRoot, configuration)
-        supervisor.reclaimer.priorities = PriorityWriter(instances: instances) { [catalog] app in
-            let settings = catalog[app]?.cgroupSettings ?? []
-            return settings.first { $0.file == "cpu.weight" }.flatMap { Int($0.value) } ?? 100
-        }
+        supervisor.reclaimer.use(
+            PriorityWriter(instances: instances) { [catalog] app in
+                PriorityWriter.Own(catalog[app]?.cgroupSettings ?? [])
+            }, configuration)
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory,
             containers: containers)
@@ -157,14 +157,10 @@ public final class Daemon {
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
             paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+            paths.tryAgain { [unowned self] in supervisor.lifecycle.areTriggersLeftAlone(of: $0) }
+            supervisor.handle(.triggersForgiven)
         }
-        paths.launch = { [unowned self] in control.launchForPath($0) }
-        paths.isRunning = { [unowned self] app in
-            supervisor.lifecycle.instances(of: app).contains {
-                $0.launchedAt != nil && $0.state != .notRunning && $0.state != .suspended
-                    || $0.state == .launching
-            }
-        }
+        paths.launch = { [unowned self] in control.launchForPath($0, $1) }
         let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
         supervisor.onLock = { [unowned self] user, isLocked in
             do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
@@ -176,7 +172,7 @@ public final class Daemon {
         timers.launch = { [unowned self] in control.launchForTimer($0) }
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
-        applications.open = { [unowned self] in control.openURL($0, from: $1) }
+        applications.open = { [unowned self] in control.openURL($0, from: $1, as: $2) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
@@ -192,6 +188,8 @@ public final class Daemon {
             supervisor.screens.forget(instance)
             metrics.deliveries.forget(instance)
             measurer.forget(instance)
+            launcher.forget(instance)
+            supervisor.reclaimer.instancePressure.rests(instance)
             guard let app = supervisor.lifecycle.instance(instance)?.app else { return }
             if paths.has(app) { paths.look(at: app) }
             if !isStopping { emptyTemporaryFiles(of: app) }
@@ -199,6 +197,7 @@ public final class Daemon {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
+        control.reload = { [unowned self] in reload($0) }
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
@@ -419,10 +418,8 @@ public final class Daemon {
             socket = try UnixSocket.listen(
                 at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
         }
-        let openFiles = ResourceLimit.current(.openFiles).soft
-        listener = try ControlListener(
-            socket: socket, limits: limits.fitting(openFiles: openFiles)
-        ) { [unowned self] in
+        listener = try ControlListener(socket: socket, limits: limits.fittingHere) {
+            [unowned self] in
             control.serve($0)
         }
     }
@@ -431,7 +428,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
+                reload { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },

@@ -233,10 +233,12 @@ final class AppLoader {
         programs[app.arguments[0]] = program
     }
 
-    /// The app that a template makes for an instance's name; nil if there is no such template.
+    /// The app that a template makes for an instance's name; nil if there is no such template, or it may
+    /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
     func instantiate(
-        _ name: ManifestName, reporter: Reporter
-    ) -> (app: InstalledApp, program: ExecutableFacts?)? {
+        _ name: ManifestName, reporter: Reporter,
+        _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
@@ -245,7 +247,9 @@ final class AppLoader {
         shared.entries = DesktopFolders(desktop.paths).entries
         keepPrograms(shared)
         var result = Result()
-        guard let manifest = read(file, shared, reporter, &result) else { return nil }
+        guard let manifest = read(file, shared, reporter, &result),
+            let owner = try? account(manifest.user, shared), try mayBe(owner)
+        else { return nil }
         do throws(LoadFailure) {
             guard let app = try install(manifest, false, shared) else { return nil }
             app.isInstance = true

@@ -130,6 +130,9 @@ final class Launcher {
         instancesWithOwnOutput.remove(instance) != nil
     }
 
+    /// It has ended, or never came to be.
+    func forget(_ instance: InstanceIdentifier) { instancesWithOwnOutput.remove(instance) }
+
     /// The request is answered: what it brought is closed.
     func forget(_ request: RequestIdentifier) { contexts[request] = nil }
 
