@@ -58,7 +58,8 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
+                "GreenroomAppChannel", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

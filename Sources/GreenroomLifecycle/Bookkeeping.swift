@@ -60,6 +60,8 @@ struct Instance: Hashable, Sendable {
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// What it has saved since it was told its step.
     var savedScenes: Set<SceneIdentifier> = []
+    /// The user has seen it.
+    var hasDrawn = false
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }

@@ -104,6 +104,9 @@ public enum Record: Hashable, Sendable {
     case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
     case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
+    /// Its launch screen is to be shown, for what this request brought; is to go.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.

@@ -141,4 +141,8 @@ public enum Event: Hashable, Sendable {
     case stateLost(AppIdentifier, SceneIdentifier)
     /// The app's word about its state, or that of a scene of it.
     case stateReported(InstanceIdentifier, SceneIdentifier, StateWish)
+
+    // Launch screens
+    /// The user sees the app: it says so itself.
+    case drewFirstFrame(InstanceIdentifier)
 }

@@ -140,6 +140,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .stateFound(let app, let kept): stateFound(app, kept)
         case .stateLost(let app, let scene): stateLost(app, scene)
         case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
+        case .drewFirstFrame(let id): drewFirstFrame(id)
         }
     }
 
@@ -186,7 +187,7 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory, .stateFound, .stateLost, .stateReported:
+            .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame:
             .full
         }
     }

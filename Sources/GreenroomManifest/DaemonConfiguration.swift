@@ -56,6 +56,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// after the grace.
     public var checksFileLocks = true
     public var lockedFileGrace: Duration = .seconds(5)
+    /// `MetricsIntervalSec=`: from one payload of metrics to an app to the next (MetricKit).
+    public var metricsInterval: Duration = .seconds(86_400)
 
     public init() {}
 }
@@ -133,6 +135,7 @@ extension DaemonConfiguration {
             try value.boolean()
         }
         set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
+        set(\.metricsInterval, "MetricsIntervalSec", &reader, positiveDuration)
     }
 
     private static let section = "Greenroom"

@@ -66,6 +66,8 @@ struct Checker: Sendable {
 
     var machine = MachineBooks()
     var kept = StateBooks()
+    /// Whose launch screen is on the display.
+    var screens: Set<InstanceIdentifier> = []
 
     init(policy: Policy) { self.policy = policy }
 
@@ -101,6 +103,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
+        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
     }
 
@@ -125,6 +128,7 @@ struct Checker: Sendable {
         machine.hints = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
+        screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.
         for record in saved.values {

@@ -182,6 +182,9 @@ extension Checker {
             try require(overdue.contains(id), "\(id) missed a step nobody waited for")
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
+        case .launchScreenShown(let id, _, _): try checkScreenShown(id)
+        case .launchScreenDropped(let id, _, _):
+            try require(screens.remove(id) != nil, "dropped the launch screen of \(id) unshown")
         case .launched, .crashLooped, .failed, .slowStep: break
         case .stateKept, .stateRefused, .stateDeleted: break
         }

@@ -68,6 +68,7 @@ struct Simulation: Sendable {
         app.readyCondition = conditions[dice.below(5)]
         varySupervision(&app, number, among: count, &dice)
         app.user = UInt32(dice.below(2))
+        app.launchScreen = [.none, .untilActive, .untilFirstDraw][number % 3]
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported

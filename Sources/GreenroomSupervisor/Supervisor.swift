@@ -26,6 +26,8 @@ final class Supervisor {
     var applications: ApplicationChannels!
     var reclaimer: Reclaimer!
     var states: KeptStates!
+    var screens: ShownScreens!
+    var metrics: Metrics!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -105,8 +107,17 @@ final class Supervisor {
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
             if !applications.take(answer, to: request) { control.answer(request, with: answer) }
+            if case .launched(let outcome) = answer,
+                let requestedAt = launcher.context(of: request)?.requestedAt
+            {
+                metrics.launched(outcome, requestedAt: requestedAt)
+            }
+            metrics.answered(request, answer)
             launcher.forget(request)
-        case .record(let record): reporter.note(record)
+        case .record(let record):
+            reporter.note(record)
+            screens.note(record)
+            metrics.note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step): applications.tell(instance, step)

@@ -138,6 +138,9 @@ extension Control.Event {
             "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
                 + (from.map { ", was \($0.words)" } ?? "")
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
+        case .launchScreenShown: "show launch screen \(launchScreen?.file ?? "?")"
+        case .launchScreenDropped:
+            "drop launch screen after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .eventsLost: "events were lost"
         case .prewarmFailed: "prewarm failed" + again
@@ -161,7 +164,9 @@ extension Control.Event {
         guard let kind = kind.known else { return nil }
         return switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept: nil
+        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept, .launchScreenShown,
+            .launchScreenDropped:
+            nil
         case .stateRefused, .stateDeleted: .notable
         case .slowStep: .notable
         case .missedStep: .bad

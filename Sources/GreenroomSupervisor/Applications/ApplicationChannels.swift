@@ -31,7 +31,13 @@ final class ApplicationChannels {
     private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
-    init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
+    let containers: Containers
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String,
+        containers: Containers
+    ) {
+        self.containers = containers
         self.supervisor = supervisor
         self.catalog = catalog
         contents = WaitingContents(runtimeDirectory: runtimeDirectory)
@@ -80,9 +86,11 @@ final class ApplicationChannels {
         flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
-        return AppLaunch(
+        var launch = AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
+        addSetup(of: app, to: &launch)
+        return launch
     }
 
     /// Of a paused app: just before its GO.
@@ -282,11 +290,15 @@ final class ApplicationChannels {
         case .acknowledged(Self.launchCookie, _):
             tellLockChange(to: instance)
             supervisor.handle(.becameReady(identifier))
-        case .acknowledged(let cookie, _):
+        case .acknowledged(let cookie, let handled):
+            if supervisor.metrics.deliveries.acknowledged(cookie, handled: handled) { return }
             guard cookie & Self.freeCookieBit == 0 else { return }
             supervisor.handle(.acknowledged(identifier, cookie: cookie))
         case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
-        case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
+        case .didDrawFirstFrame(let time, _):
+            noteStep("firstDraw", time, of: instance)
+            supervisor.metrics.drew(identifier, at: latest(time), isSaid: true)
+            supervisor.handle(.drewFirstFrame(identifier))
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
         case .state(let state, let session, let cookie):
             supervisor.states.received(state, session: session, cookie, from: instance)
@@ -302,7 +314,27 @@ final class ApplicationChannels {
             if let cookie = toDo(standing, cookie, instance) {
                 openURL(url, cookie, for: instance)
             }
+        case .launchTask(let name, let isFinished, let time):
+            supervisor.metrics.task(
+                name, isFinished: isFinished, at: latest(time), of: identifier)
+        case .subscribesToMetrics(let wants):
+            supervisor.metrics.deliveries.subscribe(identifier, wants)
         }
+    }
+
+    /// The app's word, but nothing of the future has happened.
+    private func latest(_ time: UInt64) -> Instant {
+        Instant(nanoseconds: min(time, supervisor.now.nanoseconds))
+    }
+
+    /// Sends what the app acknowledges and nobody else waits for; the cookie of that.
+    func send(
+        _ make: (UInt64) -> AppEvent, to identifier: InstanceIdentifier
+    ) -> UInt64? {
+        guard supervisor.instances[identifier]?.channel != nil else { return nil }
+        let cookie = freeCookie()
+        send(make(cookie), to: identifier)
+        return cookie
     }
 
     private func noteStep(_ step: String, _ time: UInt64, of instance: Instance) {
@@ -323,9 +355,16 @@ final class ApplicationChannels {
     }
 
     private func overran(_ instance: Instance, _ callback: String, _ duration: Duration) {
-        guard var trace = traces[instance.identifier], trace.mayComplain() else { return }
+        guard supervisor.metrics.wasAwake(instance.identifier, for: duration) else { return }
+        let name = String(
+            String.UnicodeScalarView(
+                callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }))
+        var trace = traces[instance.identifier]
+        let mayComplain = trace?.mayComplain() ?? false
         traces[instance.identifier] = trace
-        let name = String(callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 })
+        supervisor.metrics.hung(
+            instance.identifier, in: name, for: duration, isNews: mayComplain)
+        guard mayComplain else { return }
         supervisor.reporter.say(
             .warning,
             "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
@@ -429,7 +468,7 @@ extension AppEvent {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
         case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
-            .background:
+            .background, .metrics, .diagnostics:
             false
         }
     }

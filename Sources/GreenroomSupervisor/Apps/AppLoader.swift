@@ -19,6 +19,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    let containers: Containers
     private let variables: [String: String]
     /// What programs were found to be, by the name that was inspected.
     private var programs: [String: ExecutableFacts] = [:]
@@ -26,12 +27,13 @@ final class AppLoader {
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String]
+        daemonEnvironment: [String], containers: Containers
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
         variables = SearchPath.variables(of: daemonEnvironment)
     }
 
@@ -270,6 +272,8 @@ final class AppLoader {
         }
         var context = shared.world.context
         context.hasDesktopEntry = { shared.entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
@@ -488,7 +492,8 @@ final class AppLoader {
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
-        let additions = manifest.environment.map(\.description)
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        let additions = own + manifest.environment.map(\.description)
         let extraKeys = manifest.prewarm.environmentKeys
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = shared.environments[key] { return known }
@@ -569,6 +574,7 @@ final class AppLoader {
         app.setup = manifest.setup
         app.description.version = VersionDigest.of(app.version)
         app.description.stateVersion = VersionDigest.of(app.stateVersion)
+        app.launchScreens = manifest.launchScreens
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
@@ -685,6 +691,7 @@ final class AppLoader {
             hasSockets: manifest.socket != nil)
         description.user = account.user
         description.session = Self.group(ofUser: account.user)
+        description.launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

@@ -100,9 +100,10 @@ final class ControlHandler {
             case .wait(let target): try wait(target, connection)
             case .transition(let transition, let target):
                 try require(.control, of: target, connection.peer)
+                let request = register(.transition(connection))
+                if transition == .foreground { supervisor.metrics.foregroundRequested(request) }
                 supervisor.handle(
-                    .transitionRequested(
-                        register(.transition(connection)), Target(target), Transition(transition)))
+                    .transitionRequested(request, Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
             case .watch(let after):
                 events.add(connection, access.audience(of: connection.peer), after: after)
@@ -121,6 +122,9 @@ final class ControlHandler {
                 let installed = try find(app, .control, connection.peer)
                 supervisor.handle(
                     .prepareRequested(register(.prepare(connection)), installed.identifier))
+            case .metrics(let app):
+                let installed = try find(app, .observe, connection.peer)
+                connection.reply(ControlReply.metrics(metrics(of: installed)))
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
                 supervisor.reclaimer.pressure.report(MemoryPressure(level))
@@ -262,6 +266,7 @@ final class ControlHandler {
             case .launch?, .handling?, .reset?, .prepare?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
+                supervisor.metrics.forget(request)
                 supervisor.handle(.requestAbandoned(request))
             }
         }

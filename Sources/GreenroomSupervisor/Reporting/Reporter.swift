@@ -100,6 +100,8 @@ final class Reporter {
                 $0.session = scene.description
                 $0.step = step.name
             }
+        // `ShownScreens` tells of them, which knows the file.
+        case .launchScreenShown, .launchScreenDropped: break
         case .missedStep(let instance, let app, let step, let scene):
             say(
                 step, of: app, instance, .error, "did not return in time; the watchdog ends the app"
@@ -156,6 +158,18 @@ final class Reporter {
         _ step: String, of app: AppIdentifier, _ instance: InstanceIdentifier, elapsedUSec: Int64
     ) {
         publish(.launchStep, app, instance) {
+            $0.step = step
+            $0.elapsedUSec = elapsedUSec
+        }
+    }
+
+    /// Shown or dropped, with the time since the request.
+    func launchScreen(
+        _ kind: Control.EventKind, of app: AppIdentifier, _ instance: InstanceIdentifier,
+        _ screen: Control.LaunchScreen, step: String?, elapsedUSec: Int64
+    ) {
+        publish(kind, app, instance) {
+            $0.launchScreen = screen
             $0.step = step
             $0.elapsedUSec = elapsedUSec
         }
