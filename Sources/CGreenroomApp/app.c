@@ -487,10 +487,6 @@ enum greenroom_activation_state greenroom_app_scene_state(const struct greenroom
     return scene ? scene->state : GREENROOM_UNATTACHED;
 }
 
-void greenroom_app_did_draw_first_frame(struct greenroom_app *app) {
-    channel_send(app->channel, MESSAGE_FIRST_FRAME, 0, now(), 0, NULL);
-}
-
 static void request_scene(struct greenroom_app *app, int32_t kind, const char *session) {
     struct gr_header header = {.type = MESSAGE_REQUEST_SCENE, .status = kind};
     ask(app, (struct request){0}, header, &session, session != NULL, session != NULL);

@@ -1,6 +1,6 @@
 /* What the parts of the library share. Each part is a file: the app and its events (app.c), its saved state
  * (state.c, restoration.c), background time (background.c), scheduled work (scheduled.c), and its questions to
- * the daemon (requests.c). */
+ * the daemon (requests.c), and measured launches (measuring.c). */
 #pragma once
 
 #include "channel.h"
@@ -85,6 +85,8 @@ struct request {
     void *context;
 };
 
+enum { LAUNCH_TASK_LIMIT = 16 };
+
 struct greenroom_app {
     struct greenroom_delegate delegate;
     void *context;
@@ -108,6 +110,9 @@ struct greenroom_app {
     struct request *requests;
     size_t request_count;
     uint64_t last_request, last_step;
+    char *launch_tasks[LAUNCH_TASK_LIMIT];
+    size_t launch_task_count;
+    bool has_drawn;
 };
 
 /* --- app.c */

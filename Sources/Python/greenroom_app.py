@@ -76,7 +76,7 @@ _PAUSED_AT_APPLICATION_MAIN = 2
 
 _PAUSED, _STARTED, _PONG, _ERROR, _GO, _PING, _QUIT = 1, 2, 3, 4, 16, 17, 18
 _RESTORE, _TIME, _TIME_EXPIRES, _RUN, _PENDING, _EXPIRE = 48, *range(51, 56)
-_SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED = range(80, 88)
+_SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED, _LAUNCH_TASK = range(80, 89)
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
 _NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
@@ -587,6 +587,7 @@ class TaskScheduler:
 
 _NO_LIMIT = (1 << 64) - 1
 _BACKGROUND_TASK_LIMIT = 64
+_LAUNCH_TASK_LIMIT, _LAUNCH_TASK_NAME_LIMIT = 16, 128
 
 
 @dataclass
@@ -712,6 +713,8 @@ class Application:
         self._background_until = _NO_LIMIT
         self._is_expiring = False
         self.task_scheduler = TaskScheduler(self)
+        self._launch_tasks: set[str] = set()
+        self._has_drawn = False
         self._reached: set[int] = set()
         self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
@@ -744,7 +747,31 @@ class Application:
         """Puts `work` off until the launch is over."""
         self._deferred.append(work)
 
+    def extend_launch_measurement(self, task):
+        """Work that the user waits for and that is not over with the first draw: the launch is measured until
+        finish_launch_measurement too. By a name of the app's own, 128 bytes at most, and 16 at once, before the
+        app has drawn or is active: ValueError otherwise, or if it has begun."""
+        if not 0 < len(os.fsencode(task)) <= _LAUNCH_TASK_NAME_LIMIT:
+            raise ValueError(f"the name of a launch task has 1 to {_LAUNCH_TASK_NAME_LIMIT} bytes")
+        if self._has_drawn or _ACTIVE in self._reached:
+            raise ValueError("the launch is over: extend it before the first draw")
+        if task in self._launch_tasks:
+            raise ValueError(f"the launch task {task} has begun already")
+        if len(self._launch_tasks) >= _LAUNCH_TASK_LIMIT:
+            raise ValueError(f"at most {_LAUNCH_TASK_LIMIT} launch tasks at once")
+        self._launch_tasks.add(task)
+        self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), words=[task])
+
+    def finish_launch_measurement(self, task):
+        """ValueError if it has not begun, or is finished."""
+        if task not in self._launch_tasks:
+            raise ValueError(f"the launch task {task} has not begun, or is finished")
+        self._launch_tasks.remove(task)
+        self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), status=1, words=[task])
+
     def did_draw_first_frame(self, session=None):
+        """The user sees the app. Once per launch or return to the foreground."""
+        self._has_drawn = True
         if self._channel:
             self._channel.send(_FIRST_FRAME, cookie=time.monotonic_ns(), words=[session] if session else [])
 

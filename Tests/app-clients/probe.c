@@ -249,6 +249,10 @@ static void obey(struct greenroom_app *app, const char *word) {
         greenroom_app_complete_task(app, running, true);
         note("completed");
     }
+    if (strcmp(word, "measured") == 0) {
+        for (int i = 0; i < 2; i++) note("measured%s", greenroom_app_finish_launch_measurement(app, "page") ? "" : " not");
+        if (!greenroom_app_extend_launch_measurement(app, "late")) note("late");
+    }
     if (strcmp(word, "restored") == 0) {
         greenroom_app_complete_state_restoration(app, NULL);
         note("restored");
@@ -263,6 +267,8 @@ static bool will_finish(struct greenroom_app *app, const struct greenroom_conten
     greenroom_app_register_task(app, "refresh", refresh, NULL);
     greenroom_app_register_task(app, "process", process, NULL);
     greenroom_app_register_task(app, "leave", leave, NULL);
+    for (int i = 0; getenv("PROBE_MEASURE") && i < 2; i++)
+        note("extends%s", greenroom_app_extend_launch_measurement(app, "page") ? "" : " not");
     return true;
 }
 

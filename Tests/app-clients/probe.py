@@ -115,6 +115,18 @@ class Commands:
         self.run.set_task_completed(True)
         note("completed")
 
+    def measured(self):
+        for _ in range(2):
+            try:
+                self.application.finish_launch_measurement("page")
+                note("measured")
+            except ValueError:
+                note("measured not")
+        try:
+            self.application.extend_launch_measurement("late")
+        except ValueError:
+            note("late")
+
     def restored(self):
         self.application.complete_state_restoration()
         note("restored")
@@ -126,6 +138,13 @@ class Delegate(app.ApplicationDelegate):
         self.document = Document("document")
         application.register_object(self.document, "document")
         self.commands = Commands(application)
+        if os.environ.get("PROBE_MEASURE"):
+            for _ in range(2):
+                try:
+                    application.extend_launch_measurement("page")
+                    note("extends")
+                except ValueError:
+                    note("extends not")
         return "refuse" not in sys.argv
 
     def did_finish_launching(self, application, options):

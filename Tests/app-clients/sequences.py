@@ -343,6 +343,23 @@ def asked_again(start):
         client.expect("open probe:submit", "submitted None")
 
 
+def extended_launch(start):
+    """a launch is measured beyond its first draw, until the work that the app names is done"""
+    with start(PROBE_MEASURE="1") as client:
+        launch = client.start()
+        begun = client.receive(LAUNCH_TASK)
+        same((begun.status, begun.words, 0 < begun.cookie <= time.monotonic_ns()), (0, ["page"], True))
+        client.acknowledged(launch)
+        client.move(ACTIVE)
+        cookie = client.ask("measured")
+        done = client.receive(LAUNCH_TASK)
+        same((done.status, done.words, begun.cookie < done.cookie <= time.monotonic_ns()), (1, ["page"], True))
+        client.acknowledged(cookie)
+        client.await_line("late")
+        same([line for line in client.lines() if line.split()[0] in ("extends", "measured", "late")],
+             ["extends", "extends not", "measured", "measured not", "late"])
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -360,5 +377,6 @@ def left_alone(start):
 TESTS = [
     saves, saves_nothing_in_the_background, forgets, too_large, saves_at_the_end, restores, declines, cannot_be_had,
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
-    expiration, requests, asked_again, left_alone,
+    expiration, requests, asked_again,
+    extended_launch, left_alone,
 ]

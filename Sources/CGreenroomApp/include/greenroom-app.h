@@ -166,6 +166,11 @@ GREENROOM_EXPORT int greenroom_app_credentials(const struct greenroom_app *app);
 
 /* The user sees the app. Once per launch or return to the foreground. */
 GREENROOM_EXPORT void greenroom_app_did_draw_first_frame(struct greenroom_app *app);
+/* Work that the user waits for and that is not over with the first draw: the launch is measured until it is done
+ * too. By a name of the app's own, 128 bytes at most, and 16 at once, before the app has drawn or is active; false
+ * otherwise, or if it has begun (is not begun). */
+GREENROOM_EXPORT bool greenroom_app_extend_launch_measurement(struct greenroom_app *app, const char *task);
+GREENROOM_EXPORT bool greenroom_app_finish_launch_measurement(struct greenroom_app *app, const char *task);
 /* Asks for a scene to appear (NULL: a new one), or to go. The effect comes as events. */
 GREENROOM_EXPORT void greenroom_app_activate_scene(struct greenroom_app *app, const char *session);
 GREENROOM_EXPORT void greenroom_app_destroy_scene(struct greenroom_app *app, const char *session);
