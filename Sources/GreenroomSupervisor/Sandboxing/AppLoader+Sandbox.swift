@@ -6,18 +6,18 @@ internal import GreenroomSpawner
 extension AppLoader {
     /// What `[Sandbox]` comes to, and whether it stands against pausing.
     func sandbox(
-        of manifest: AppManifest, _ facts: ExecutableFacts
+        of manifest: AppManifest, _ facts: ExecutableFacts, _ compiled: CompiledFilters
     ) throws(LoadFailure) -> (
         confinement: Confinement?, ineligibility: InstalledApp.Ineligibility?,
         callForbiddenOnTerminal: String?
     ) {
         do throws(ConfinementPlan.Failure) {
             var plan = try ConfinementPlan(manifest.sandbox)
-            guard var confinement = try plan.confinement() else { return (nil, nil, nil) }
+            guard var confinement = try plan.confinement(compiled) else { return (nil, nil, nil) }
             if confinement.hasOwnMounts, manifest.setup.hasContainer {
                 // Whatever else it sees, it sees its own folders, and may write to them.
                 plan = try ConfinementPlan(withContainer(manifest.sandbox, of: manifest.identifier))
-                confinement = try plan.confinement() ?? confinement
+                confinement = try plan.confinement(compiled) ?? confinement
             }
             let shim = manifest.kind == .applicationKit ? nil : shimPath
             return (
