@@ -333,23 +333,11 @@ final class AppLoader {
         let taken = Dictionary(
             result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
             uniquingKeysWith: { first, _ in first })
-        let (_, diagnostics) = AppManifest.withoutDuplicates(manifests.map(\.0))
+        let (kept, diagnostics) = AppManifest.withoutDuplicates(
+            manifests.map(\.0), beside: taken)
         report(diagnostics, reporter, &result)
-        var seen = taken
-        return manifests.filter { manifest, _ in
-            if let other = seen[manifest.identifier] {
-                if taken[manifest.identifier] != nil {
-                    report(
-                        LoadFailure(
-                            message: "the identifier \(manifest.identifier) is already that of "
-                                + "\(other); set another Identifier="), of: manifest, reporter,
-                        &result)
-                }
-                return false
-            }
-            seen[manifest.identifier] = manifest.file
-            return true
-        }
+        let files = Set(kept.map(\.file))
+        return manifests.filter { files.contains($0.0.file) }
     }
 
     // MARK: What need not be done again
