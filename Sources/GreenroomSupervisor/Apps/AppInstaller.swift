@@ -80,7 +80,8 @@ final class AppInstaller {
     }
 
     private func awaitTurn() {
-        if let turn { return turn.isEnabled = true }
+        // Another each time: one that is enabled again counts as older than what has just arrived, and
+        // goes first for ever.
         turn = try? LoopActor.deferred { [unowned self] in proceed() }
         // Out of memory, say: then nobody else has a turn.
         if turn == nil { proceed() }

@@ -60,6 +60,7 @@ final class AppLoader {
         /// Of commands that are a program and nothing else.
         private var commands: [String: [String]] = [:]
         var groups: [UInt32: [gid_t]] = [:]
+        let filters = CompiledFilters()
         init(_ world: World, hasShim: Bool) {
             self.world = world
             self.hasShim = hasShim
@@ -517,7 +518,7 @@ final class AppLoader {
         let inspected = isDesktopOnly ? nil : try facts(program, shared)
         guard let path = inspected?.path ?? find(program, shared) else { return nil }
         let sandbox = try inspected.map { facts throws(LoadFailure) in
-            try self.sandbox(of: manifest, facts)
+            try self.sandbox(of: manifest, facts, shared.filters)
         }
         let ineligibility =
             if let inspected {

@@ -5,14 +5,14 @@ internal import GreenroomSpawner
 extension AppLoader {
     /// What `[Sandbox]` comes to, and whether it stands against pausing.
     func sandbox(
-        of manifest: AppManifest, _ facts: ExecutableFacts
+        of manifest: AppManifest, _ facts: ExecutableFacts, _ compiled: CompiledFilters
     ) throws(LoadFailure) -> (
         confinement: Confinement?, ineligibility: InstalledApp.Ineligibility?,
         callForbiddenOnTerminal: String?
     ) {
         do throws(ConfinementPlan.Failure) {
             let plan = try ConfinementPlan(manifest.sandbox)
-            guard let confinement = try plan.confinement() else { return (nil, nil, nil) }
+            guard let confinement = try plan.confinement(compiled) else { return (nil, nil, nil) }
             let shim = manifest.kind == .applicationKit ? nil : shimPath
             return (
                 confinement, try plan.ineligibility(program: facts.files, shim: shim),
