@@ -44,13 +44,22 @@ internal import GreenroomAppChannel
     var deferred: [@MainActor () -> Void] = []
     var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
+    /// The last step that was done, by its cookie.
+    var lastStep: UInt64 = 0
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
+    /// What came while the launch sequence waited for something else.
+    var held: [AppChannel.Incoming] = []
+    var restorables = RestorableObjects()
+    /// Restorations that are not complete, by session; nil is the app's own.
+    var extensions: [String?: Int] = [:]
     /// False after a callback that turned out to be the protocol's default.
     private var isImplemented = true
     /// A bit per step.
     private var reportedSteps: UInt32 = 0
     let loop: EventLoop
+    /// It has said so, itself or one of its scenes.
+    var hasDrawn = false
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
         launch = start.launch
@@ -67,6 +76,7 @@ internal import GreenroomAppChannel
         Self.instance = self
         report(.launchStep(.main, at: start.resumeInstant, session: nil))
         reached(.objects)
+        MetricManager.shared.begin(self)
     }
 
     // MARK: Calling back
@@ -74,6 +84,12 @@ internal import GreenroomAppChannel
     /// A callback that keeps the main thread longer than this is reported by its name.
     public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
     private static let callbackNanosecondLimit: UInt64 = 250_000_000
+
+    /// What the main actor has to do is the app's too.
+    func runMainQueue() { call("main queue") { loop.runMainQueue() } }
+
+    /// What begins now is not part of the launch.
+    var hasFinishedLaunch: Bool { hasDrawn || hasReached(.active) }
 
     /// Runs a callback of the app's.
     func call<Result>(_ name: String, _ body: () -> Result) -> Result {
@@ -132,6 +148,7 @@ internal import GreenroomAppChannel
 
     /// The user sees the app now. Without this call, the first activation counts.
     public func didDrawFirstFrame() {
+        hasDrawn = true
         note(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
     }
 

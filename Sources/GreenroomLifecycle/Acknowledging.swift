@@ -30,6 +30,7 @@ extension Lifecycle {
             $0.deadline = nil
             $0.conversation = Conversation(scenes: [scene])
         }
+        finishedLaunching(app)
         tellDiscarded(id)
         if inBackground { return followScenes(id) }
         activate(id)
@@ -96,6 +97,7 @@ extension Lifecycle {
     private mutating func tell(
         _ id: InstanceIdentifier, _ step: LifecycleStep, _ scene: SceneIdentifier
     ) {
+        if step == .connect || step == .connectInBackground { prepareState(of: scene, for: id) }
         let half = now.advanced(by: policy.limit(of: step) / 2)
         update(id) {
             $0.conversation!.lastCookie += 1
@@ -109,6 +111,7 @@ extension Lifecycle {
     /// Every scene is where it shall be.
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = table[id]!.record
+        trialIsOver(for: id)
         if record.state == .background, record.deadline == nil {
             let deadline = suspensionDeadline(of: record)
             if deadline != nil { update(id) { $0.deadline = deadline } }
@@ -126,6 +129,7 @@ extension Lifecycle {
         if record.state == .terminating, pending.step == .willTerminate { return agreedToEnd(id) }
         guard record.state.isRunning else { return }
         table[id]!.isOverdue = false
+        table[id]!.savedScenes = []
         deadlines.remove(.step(id))
         var scenes = record.conversation!.scenes
         if let index = scenes.firstIndex(where: { $0.scene == pending.scene }) {
@@ -267,6 +271,9 @@ extension Lifecycle {
         guard let pending = table[id]!.record.conversation?.pending else { return proceed(id) }
         // (One that is being ended: reapplyOwnEnd.)
         guard table[id]!.record.state.isRunning else { return }
+        if pending.step == .connect || pending.step == .connectInBackground {
+            prepareState(of: pending.scene, for: id)
+        }
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)

@@ -52,6 +52,8 @@ public enum Refusal: Hashable, Sendable {
     case held(AppIdentifier, PrewarmHold)
     /// A process of it holds a file lock: frozen, it would make others wait.
     case holdsLock(InstanceIdentifier)
+    /// It runs already, or its triggers launched it too often.
+    case notTriggered(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -101,6 +103,17 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
+    case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
+    /// Its launch screen is to be shown, for what this request brought; is to go.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
+    /// It stalls within its own limit.
+    case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
+    case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
+    /// Its triggers launched it so often in a row that they are left alone.
+    case triggersLeftAlone(AppIdentifier, launches: Int)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -142,4 +155,15 @@ public enum Effect: Hashable, Sendable {
     case inspectConditions
     /// Say whether a process of it holds a file lock: `Event.locksInspected`.
     case inspectLocks(InstanceIdentifier)
+    /// Keep what the app has just reported, in the place of what was kept before.
+    case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
+    case deleteState(AppIdentifier, SceneIdentifier)
+    /// Send the app what is kept, or word that it cannot have it after all.
+    case handOverState(InstanceIdentifier, SceneIdentifier, isThere: Bool)
+    case keepSessions(AppIdentifier, SessionList)
+    /// The installed version of it has finished a launch: remember it.
+    case noteVersion(AppIdentifier)
+    /// Take what it holds out of memory, bit by bit, for as long as it is suspended.
+    case pageOut(InstanceIdentifier)
 }

@@ -81,6 +81,7 @@ extension Lifecycle {
             $0.lastState = record.lastState ?? record.state
         }
         if record.endReason == nil { countExit(record, reason) }
+        judgeState(table[id]!.record)
         if record.isEmpty { return finish(id) }
         effects.append(.kill(id))
         let deadline = now.advanced(by: policy.killRetry)

@@ -78,6 +78,7 @@ extension Lifecycle {
         // The app waits for this one: before what only tells others of it.
         effects.append(.resume(id, pending.request))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
@@ -99,6 +100,7 @@ extension Lifecycle {
         }
         assign(pending, to: id)
         effects.append(.spawn(id, launch.app, .launch(pending.request)))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
@@ -110,6 +112,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         table[id]!.launch = pending
+        announceState(to: id)
         launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
         for name in pending.joined {
@@ -145,6 +148,8 @@ extension Lifecycle {
         }
         let record = table[id]!.record
         settle(id)
+        handOverAnnounced(to: id)
+        handOverWithheld(to: id)
         wantRefill(of: record.app)
         let description = directory[record.app]!.description
         if let supervision = description?.supervision.value, !record.isAttached,

@@ -43,6 +43,7 @@ extension Lifecycle {
             .notify(
                 id,
                 isLocked ? .protectedDataWillBecomeUnavailable : .protectedDataDidBecomeAvailable))
+        if !isLocked { handOverWithheld(to: id) }
     }
 
     private func userOfApp(of id: InstanceIdentifier) -> UInt32? {
@@ -64,6 +65,12 @@ extension Lifecycle {
         for id in listeners() where table[id]!.record.state != .suspended {
             effects.append(.notify(id, .didReceiveMemoryWarning))
         }
+    }
+
+    /// The same, of one that stalls alone.
+    mutating func warnOfPressure(_ id: InstanceIdentifier) {
+        guard listeners().contains(id), table[id]!.record.state != .suspended else { return }
+        effects.append(.notify(id, .didReceiveMemoryWarning))
     }
 
     /// It runs again.

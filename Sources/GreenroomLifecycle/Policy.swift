@@ -71,10 +71,14 @@ public struct AppDescription: Hashable, Sendable {
     /// It is told its states and acknowledges them (made with the SDK).
     public var acknowledges = false
     public var scenes = SceneSupport.unsupported
+    public var launchScreen = LaunchScreenUse.none
     /// Whose protected data it uses.
     public var user: UInt32 = 0
     /// The foreground group of its user's session, where its own is another or none.
     public var session: String?
+    /// Digests of its version, and of that of the state which it saves (one-time setup, restoration).
+    public var version: UInt64 = 0
+    public var stateVersion: UInt64 = 0
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -177,6 +181,10 @@ public struct Policy: Hashable, Sendable {
     /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
     public var inspectsLocks = false
     public var lockGrace: Duration = .seconds(5)
+    /// The largest archive that is kept, of an app or of a scene.
+    public var stateByteLimit: UInt64 = 32 << 10
+    /// Whether what suspended instances hold is taken out of memory.
+    public var pagesOutSuspended = false
 
     public init() {}
 }

@@ -40,6 +40,7 @@ extension Lifecycle {
             endRequiring(table[id]!.record.app)
             wait(request, forEndOf: id, orderedIt: true)
             let isForced = transition == .forceQuit
+            if isForced { deleteStates(of: table[id]!.record.app, .forceQuit) }
             end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
         case .foreground, .background, .suspend, .resume:
             guard state.isRunning, state != .launching || transition != .suspend else {
@@ -107,7 +108,7 @@ extension Lifecycle {
             return sendToBackground(id)
         }
         if table[id]!.record.state.isForeground { sendToBackground(id) }
-        if table[id]!.record.state == .background { prepareSuspension(id) }
+        if table[id]!.record.state == .background { prepareSuspension(id, isAsked: true) }
         // Without a deadline the freezer has spoken already.
         guard table[id]!.record.state == .background || table[id]!.record.deadline != nil else {
             return answer(request, .done(id, .suspended))

@@ -68,6 +68,7 @@ extension Lifecycle {
         isRestored = true
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
+        for id in table.keys.sorted() { reannounceState(to: id) }
         // Those that memory was taken from have other things to hear.
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
         considerAutostart(directory.keys.sorted(), mayStart: true)

@@ -36,6 +36,15 @@ extension Simulation {
         case .changePolicy(let variation): try changePolicy(variation)
         case .press(let level): try feed(.pressureChanged(level))
         case .stall(let level): try feed(.stallReported(level))
+        case .trigger(let app):
+            try feed(
+                .triggered(
+                    nextRequest(),
+                    LaunchRequest(
+                        app: identifier(app), launchIdentifier: name(nil),
+                        environmentKey: EnvironmentKey(0), inBackground: true),
+                    checker.triggerLimit))
+        case .forgiveTriggers: try feed(.triggersForgiven)
         case .prepare(let app): try feed(.prepareRequested(nextRequest(), identifier(app)))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect): crashAt = effect
@@ -53,6 +62,7 @@ extension Simulation {
         case .lock(let user, let isLocked):
             try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
         case .changeTime: try feed(.significantTimeChanged)
+        case .loseState(let app): try loseState(identifier(app))
         case .logOut(let group):
             sessions.remove("seat\(group)")
             try feed(.loggedOut(foregroundGroup: "seat\(group)"))
@@ -61,7 +71,8 @@ extension Simulation {
             try feed(.shutdownRequested)
             try wait(delay)
             try feed(.shutdownCancelled)
-        case .makeStale, .measure, .crash, .runOutOfMemory, .exit, .loseChannel, .repeatFact:
+        case .makeStale, .measure, .crash, .runOutOfMemory, .stallInstance, .exit, .loseChannel,
+            .repeatFact:
             try applyToInstance(stimulus)
         }
     }
@@ -80,6 +91,8 @@ extension Simulation {
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
             try feed(.outOfMemory(id, isCertain: isCertain))
             try happen(.exited(id, .signaled(9, coreDumped: false)))
+        case .stallInstance(let pick, let level):
+            if let id = live(pick) { try feed(.instanceStalled(id, level)) }
         case .exit(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .exited(UInt8(pick % 3))))
@@ -89,7 +102,7 @@ extension Simulation {
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
-            .stall, .prepare:
+            .stall, .prepare, .loseState, .trigger, .forgiveTriggers:
             break
         }
     }
@@ -113,7 +126,7 @@ extension Simulation {
             Self.vary(&catalogue[index], index, among: catalogue.count, &dice)
             catalogue[index].generation += 1
         }
-        try feed(.appInstalled(catalogue[index]))
+        try install(catalogue[index])
     }
 
     private mutating func changePolicy(_ variation: Int) throws(Violation) {

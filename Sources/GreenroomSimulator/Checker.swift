@@ -65,6 +65,10 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    var kept = StateBooks()
+    /// Whose launch screen is on the display.
+    var screens: Set<InstanceIdentifier> = []
+    let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
 
     init(policy: Policy) { self.policy = policy }
 
@@ -100,6 +104,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
+        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
     }
 
@@ -122,8 +127,11 @@ struct Checker: Sendable {
         machine.quietAt = nil
         machine.inspectedAt = nil
         machine.hints = [:]
+        machine.stalledAt = [:]
+        machine.triggered = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
+        screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.
         for record in saved.values {
@@ -139,6 +147,7 @@ struct Checker: Sendable {
         starts = savedApps.mapValues(\.starts)
         // An order that came to nothing with the supervisor binds nobody.
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
+        kept = StateBooks()
         churn = [:]
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)

@@ -18,6 +18,7 @@ extension Checker {
     mutating func check(
         _ effect: Effect, of event: Event, in world: World, at now: Instant
     ) throws(Violation) {
+        try checkTriggered(event, effect, now)
         switch effect {
         case .save(let record): try save(record)
         case .erase(let id): try erase(id)
@@ -25,12 +26,14 @@ extension Checker {
         case .eraseApp(let app): savedApps[app] = nil
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
+            if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
         case .resume(let id, _):
             try require(saved[id]?.isResuming == true, "resumed \(id) without the intent saved")
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")
             try checkBeginning(id, now)
+            noteSeen(id, .application, world, isGiven: false)
         case .freeze(let id):
             // Its end may have been ordered in the same event.
             let state = saved[id]?.state
@@ -66,8 +69,16 @@ extension Checker {
             try require(states[id] == .background, "looked at the locks of \(id)")
             try checkSuspension(id, event, now)
             machine.inquiries.insert(id)
+        case .pageOut(let id):
+            try require(saved[id]?.state == .suspended, "pages out \(id), which runs")
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
+        case .keepState(let id, let app, let scene): try checkKept(id, app, scene, event)
+        case .refuseState, .keepSessions, .noteVersion: break
+        case .deleteState(let app, let scene): try checkDeleted(app, scene, world)
+        case .handOverState(let id, let scene, let isThere):
+            if isThere { try checkHandedOver(id, scene, world) }
+            if world.states[saved[id]!.app]?[scene] == nil { kept.seen[id]?.insert(scene) }
         }
     }
 
@@ -120,6 +131,7 @@ extension Checker {
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
+            try require(world.states[app]?[scene] == nil, "discarded \(scene), not its state")
         }
     }
 
@@ -154,6 +166,10 @@ extension Checker {
             try checkMove(id, from, to, event, now)
         case .reclaimed(let id, _, _, let level, let state):
             try require(states[id] == state, "reclaimed \(id) from \(state)")
+            if case .instanceStalled(id, level) = event {
+                reclaimed.insert(id)
+                return try checkStalledEnd(id, now)
+            }
             try checkReclaim(id, level)
         case .prewarmFailed(let app, _, let until):
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
@@ -173,7 +189,16 @@ extension Checker {
             try require(overdue.contains(id), "\(id) missed a step nobody waited for")
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
-        case .launched, .crashLooped, .failed, .slowStep: break
+        case .launchScreenShown(let id, _, _): try checkScreenShown(id)
+        case .launchScreenDropped(let id, _, _):
+            try require(screens.remove(id) != nil, "dropped the launch screen of \(id) unshown")
+        case .instanceStalled(let id, _, _):
+            try require(states[id]?.isRunning == true, "\(id) stalls and does not run")
+            machine.stalledAt[id] = now
+        case .triggersLeftAlone(let app, let count):
+            try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
+        case .launched, .crashLooped, .failed, .slowStep, .pagedOut: break
+        case .stateKept, .stateRefused, .stateDeleted: break
         }
     }
 
@@ -208,6 +233,8 @@ extension Checker {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
+        // Asked for, perhaps by a client that has left, and held up by a lock.
+        if machine.lockedSince[id] != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

@@ -19,6 +19,9 @@ enum Stimulus: Sendable {
     case press(MemoryPressure)
     case stall(MemoryPressure)
     case prepare(app: Int)
+    case stallInstance(instance: Int, MemoryPressure)
+    case trigger(app: Int)
+    case forgiveTriggers
     /// The kernel takes it for want of memory, surely or probably.
     case runOutOfMemory(instance: Int, isCertain: Bool)
     case crash(instance: Int)
@@ -30,6 +33,8 @@ enum Stimulus: Sendable {
     case scene(app: Int, wish: Int, session: Int, byApp: Bool)
     case lock(user: Int, Bool)
     case changeTime
+    /// A file of its state cannot be read.
+    case loseState(app: Int)
     case logOut(group: Int)
     case sleep(Bool)
     /// It is called off at once, or after a while.
@@ -63,6 +68,11 @@ extension Stimulus {
         case 53: return .changePolicy(variation: dice.below(1 << 20))
         case 54: return .makeStale(instance: pick)
         case 55..<58: return .measure(instance: pick, megabytes: dice.below(64))
+        case 58 where dice.percent(30):
+            return .stallInstance(
+                instance: pick, [.none, .warning, .critical, .critical][dice.below(4)])
+        case 59 where dice.percent(30):
+            return dice.percent(5) ? .forgiveTriggers : .trigger(app: pick)
         case 58..<60:
             let level: [MemoryPressure] = [.none, .none, .warning, .critical]
             if dice.percent(60) { return .stall(level[dice.below(4)]) }
@@ -88,6 +98,7 @@ extension Stimulus {
             default: return .sleep(dice.percent(40))
             }
         case 76:
+            if dice.percent(10) { return .loseState(app: pick) }
             return dice.percent(20) ? .changeTime : .lock(user: dice.below(2), dice.percent(50))
         default: return .wait(randomWait(&dice))
         }

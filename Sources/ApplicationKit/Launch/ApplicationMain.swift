@@ -44,10 +44,10 @@ extension Application {
         if stage == .starting { finishLaunching() }
         channel?.flush()
         repeat {
-            loop.runMainQueue()
+            runMainQueue()
             while let event = nextEvent() {
                 handle(event.event, descriptors: event.descriptors)
-                loop.runMainQueue()
+                runMainQueue()
             }
         } while runDeferred()
     }
@@ -55,7 +55,9 @@ extension Application {
     /// The daemon's next event, or our own.
     private func nextEvent() -> (event: AppEvent, descriptors: [CInt])? {
         while let channel {
-            switch channel.receive(waiting: false) {
+            switch held.isEmpty
+                ? channel.receive(waiting: false) : .message(held.removeFirst())
+            {
             case .nothing: return nextOwnEvent()
             case .refused: continue
             case .end: channelEnded()

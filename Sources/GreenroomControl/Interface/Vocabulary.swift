@@ -76,6 +76,12 @@ extension Control {
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
         case eventsLost = "events_lost"
+        case stateKept = "state_kept"
+        case stateRefused = "state_refused"
+        case stateDeleted = "state_deleted"
+        case launchScreenShown = "launch_screen_shown"
+        case launchScreenDropped = "launch_screen_dropped"
+        case pagedOut = "paged_out"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

@@ -19,6 +19,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    let containers: Containers
     private let variables: [String: String]
     /// What programs were found to be, by the name that was inspected.
     private var programs: [String: ExecutableFacts] = [:]
@@ -26,12 +27,13 @@ final class AppLoader {
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String]
+        daemonEnvironment: [String], containers: Containers
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
         variables = SearchPath.variables(of: daemonEnvironment)
     }
 
@@ -232,10 +234,12 @@ final class AppLoader {
         programs[app.arguments[0]] = program
     }
 
-    /// The app that a template makes for an instance's name; nil if there is no such template.
+    /// The app that a template makes for an instance's name; nil if there is no such template, or it may
+    /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
     func instantiate(
-        _ name: ManifestName, reporter: Reporter
-    ) -> (app: InstalledApp, program: ExecutableFacts?)? {
+        _ name: ManifestName, reporter: Reporter,
+        _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
@@ -244,7 +248,9 @@ final class AppLoader {
         shared.entries = DesktopFolders(desktop.paths).entries
         keepPrograms(shared)
         var result = Result()
-        guard let manifest = read(file, shared, reporter, &result) else { return nil }
+        guard let manifest = read(file, shared, reporter, &result),
+            let owner = try? account(manifest.user, shared), try mayBe(owner)
+        else { return nil }
         do throws(LoadFailure) {
             guard let app = try install(manifest, false, shared) else { return nil }
             app.isInstance = true
@@ -271,6 +277,8 @@ final class AppLoader {
         }
         var context = shared.world.context
         context.hasDesktopEntry = { shared.entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
@@ -489,7 +497,8 @@ final class AppLoader {
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
-        let additions = manifest.environment.map(\.description)
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        let additions = own + manifest.environment.map(\.description)
         let extraKeys = manifest.prewarm.environmentKeys
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = shared.environments[key] { return known }
@@ -567,6 +576,10 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.setup = manifest.setup
+        app.description.version = VersionDigest.of(app.version)
+        app.description.stateVersion = VersionDigest.of(app.stateVersion)
+        app.launchScreens = manifest.launchScreens
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
@@ -683,6 +696,7 @@ final class AppLoader {
             hasSockets: manifest.socket != nil)
         description.user = account.user
         description.session = Self.group(ofUser: account.user)
+        description.launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching
