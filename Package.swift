@@ -58,7 +58,8 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
+                "GreenroomAppChannel", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
@@ -203,7 +204,9 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: [
-                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle", "Systemd",
+                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
+                "GreenroomLinux",
+                "GreenroomSpawner", "Systemd",
             ],
             swiftSettings: relaxed),
 

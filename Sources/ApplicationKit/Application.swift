@@ -58,6 +58,8 @@ internal import GreenroomAppChannel
     /// A bit per step.
     private var reportedSteps: UInt32 = 0
     let loop: EventLoop
+    /// It has said so, itself or one of its scenes.
+    var hasDrawn = false
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
         launch = start.launch
@@ -74,6 +76,7 @@ internal import GreenroomAppChannel
         Self.instance = self
         report(.launchStep(.main, at: start.resumeInstant, session: nil))
         reached(.objects)
+        MetricManager.shared.begin(self)
     }
 
     // MARK: Calling back
@@ -81,6 +84,12 @@ internal import GreenroomAppChannel
     /// A callback that keeps the main thread longer than this is reported by its name.
     public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
     private static let callbackNanosecondLimit: UInt64 = 250_000_000
+
+    /// What the main actor has to do is the app's too.
+    func runMainQueue() { call("main queue") { loop.runMainQueue() } }
+
+    /// What begins now is not part of the launch.
+    var hasFinishedLaunch: Bool { hasDrawn || hasReached(.active) }
 
     /// Runs a callback of the app's.
     func call<Result>(_ name: String, _ body: () -> Result) -> Result {
@@ -139,6 +148,7 @@ internal import GreenroomAppChannel
 
     /// The user sees the app now. Without this call, the first activation counts.
     public func didDrawFirstFrame() {
+        hasDrawn = true
         note(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
     }
 

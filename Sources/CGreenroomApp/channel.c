@@ -120,6 +120,41 @@ void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, u
     keep(parts, channel);
 }
 
+char *channel_packet(
+    struct gr_header header, const char *const *strings, size_t count, size_t words, size_t *size
+) {
+    size_t string_size = 0;
+    for (size_t i = 0; i < count; i++) string_size += strlen(strings[i]) + 1;
+    char *bytes = string_size > GR_WIRE_INLINE_STRING_LIMIT ? NULL : malloc(sizeof header + string_size);
+    if (!bytes) return NULL;
+    header.magic = GR_WIRE_MAGIC;
+    header.version = GR_WIRE_VERSION;
+    header.argc = (uint32_t)words;
+    header.envc = (uint32_t)(count - words);
+    header.string_byte_count = (uint32_t)string_size;
+    memcpy(bytes, &header, sizeof header);
+    char *end = bytes + sizeof header;
+    for (size_t i = 0; i < count; i++) end = stpcpy(end, strings[i]) + 1;
+    *size = sizeof header + string_size;
+    return bytes;
+}
+
+void channel_send_packet(int channel, const char *bytes, size_t size) {
+    if (channel < 0) return;
+    struct iovec parts[] = {{(void *)(uintptr_t)bytes, size}, {NULL, 0}};
+    if (!outbox_first && try_send(channel, &(struct msghdr){.msg_iov = parts, .msg_iovlen = 1})) return;
+    keep(parts, channel);
+}
+
+void channel_send_strings(
+    int channel, struct gr_header header, const char *const *strings, size_t count, size_t words
+) {
+    size_t size;
+    char *bytes = channel < 0 ? NULL : channel_packet(header, strings, count, words, &size);
+    if (bytes) channel_send_packet(channel, bytes, size);
+    free(bytes);
+}
+
 static void take_descriptors(struct msghdr *packet, struct message *message) {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(packet); part; part = CMSG_NXTHDR(packet, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -153,7 +188,31 @@ static char **lay_out(const char *bytes, size_t size, size_t count) {
 
 static bool is_known(uint16_t type) {
     return type == GR_GO || type == GR_PING || type == GR_QUIT
-        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS);
+        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS) || type == MESSAGE_RESTORE_STATE
+        || (type >= MESSAGE_BACKGROUND_TIME && type <= MESSAGE_EXPIRE_TASK);
+}
+
+/* What travels beside the content of a launch or a connection. */
+static bool is_content(const char *entry) {
+    static const char *const others[] = {
+        "requested=", "version=", "state-directory=", "cache-directory=", "temporary-directory=", "restored=",
+        "restored.",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(entry, others[i], strlen(others[i])) == 0) return false;
+    return true;
+}
+
+/* Moves the content to the front, in its order. How much it is. */
+static size_t content_first(char **fields, size_t count) {
+    size_t contents = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *entry = fields[i];
+        if (!is_content(entry)) continue;
+        memmove(fields + contents + 1, fields + contents, (i - contents) * sizeof *fields);
+        fields[contents++] = entry;
+    }
+    return contents;
 }
 
 /* The strings of a launch that are too many for a datagram lie in the last descriptor. */
@@ -188,8 +247,12 @@ static int decode(const char *bytes, size_t size, struct message *message) {
     message->strings =
         lay_out(bytes + sizeof *header, header->string_byte_count, (size_t)header->argc + header->envc);
     if (!message->strings) return errno;
-    bool needs_session = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE;
-    return needs_session && !message_word(message, 0) ? EPROTO : 0;
+    bool has_content = header->type == MESSAGE_LAUNCH || header->type == MESSAGE_CONNECT_SCENE;
+    message->content_count =
+        has_content ? content_first(message->strings + header->argc, header->envc) : header->envc;
+    bool needs_word = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE
+        || header->type == MESSAGE_RUN_TASK;
+    return needs_word && !message_word(message, 0) ? EPROTO : 0;
 }
 
 enum reception channel_receive(int channel, struct message *message, bool wait) {

@@ -4,7 +4,7 @@ extension Lifecycle {
             switch key {
             case .instance(let id): instanceDeadlineReached(id)
             case .app(let app): wantRefill(of: app)
-            case .pressure: reclaim()
+            case .pressure: reclaimDue()
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()

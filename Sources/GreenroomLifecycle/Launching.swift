@@ -78,6 +78,7 @@ extension Lifecycle {
         // The app waits for this one: before what only tells others of it.
         effects.append(.resume(id, pending.request))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
@@ -99,6 +100,7 @@ extension Lifecycle {
         }
         assign(pending, to: id)
         effects.append(.spawn(id, launch.app, .launch(pending.request)))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {

@@ -71,6 +71,7 @@ public struct AppDescription: Hashable, Sendable {
     /// It is told its states and acknowledges them (made with the SDK).
     public var acknowledges = false
     public var scenes = SceneSupport.unsupported
+    public var launchScreen = LaunchScreenUse.none
     /// Whose protected data it uses.
     public var user: UInt32 = 0
     /// The foreground group of its user's session, where its own is another or none.
@@ -182,6 +183,8 @@ public struct Policy: Hashable, Sendable {
     public var lockGrace: Duration = .seconds(5)
     /// The largest archive that is kept, of an app or of a scene.
     public var stateByteLimit: UInt64 = 32 << 10
+    /// Whether what suspended instances hold is taken out of memory.
+    public var pagesOutSuspended = false
 
     public init() {}
 }

@@ -40,6 +40,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isEndOrdered: Bool
     /// Of an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
+    /// Its launch screen is on the display.
+    public var showsLaunchScreen = false
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,

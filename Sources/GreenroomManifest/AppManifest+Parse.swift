@@ -92,6 +92,7 @@ extension AppManifest {
         let path = readPath(&reader, kind)
         let credentials = readCredentials(&reader)
         let setup = readSetup(&reader, kind)
+        let launchScreens = readLaunchScreens(&reader, kind, context)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
         let resources = Resources.read(&reader)
@@ -118,7 +119,7 @@ extension AppManifest {
             supervision: supervision, dependencies: dependencies, socket: socket,
             wantedBy: wantedBy, sandbox: sandbox, resources: resources,
             application: application, timer: timer, path: path, credentials: credentials,
-            setup: setup)
+            setup: setup, launchScreens: launchScreens)
     }
 
     private enum Instances: String, CaseIterable {

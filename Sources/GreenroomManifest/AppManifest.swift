@@ -73,6 +73,8 @@ public struct AppManifest: Hashable, Sendable {
     public var credentials: [Credential] = []
     /// `Version=`, `StateVersion=`, `Container=`
     public var setup = Setup()
+    /// `[LaunchScreen]`
+    public var launchScreens: LaunchScreens?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

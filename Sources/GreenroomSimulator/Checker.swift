@@ -66,6 +66,9 @@ struct Checker: Sendable {
 
     var machine = MachineBooks()
     var kept = StateBooks()
+    /// Whose launch screen is on the display.
+    var screens: Set<InstanceIdentifier> = []
+    let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
 
     init(policy: Policy) { self.policy = policy }
 
@@ -101,6 +104,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
+        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
     }
 
@@ -123,8 +127,11 @@ struct Checker: Sendable {
         machine.quietAt = nil
         machine.inspectedAt = nil
         machine.hints = [:]
+        machine.stalledAt = [:]
+        machine.triggered = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
+        screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.
         for record in saved.values {

@@ -42,8 +42,13 @@ extension Checker {
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .tracerInspected, .sceneRequested(nil, _, _),
             .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
-            .locksInspected, .outOfMemory:
+            .locksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
+            .triggersForgiven:
             break
+        case .triggered(let request, let launch, _):
+            owed[request] = event
+            launchedBy[request] = launch
+            churn[launch.app] = nil
         case .prepareRequested(let request, let app):
             owed[request] = event
             churn[app] = nil
@@ -128,6 +133,7 @@ extension Checker {
             try require(reclaimed.contains(id), "\(id) was reclaimed without a record")
         }
         try checkConversation(record, nextDeadline)
+        try checkScreen(record)
         if let deadline = record.deadline, record.state != .notRunning {
             try require(
                 nextDeadline.map { $0 <= deadline } ?? false, "the deadline of \(id) is forgotten")

@@ -102,3 +102,24 @@ extension Checker {
             nextDeadline.map { $0 <= pending.deadline } ?? false, "a step of \(id) has no deadline")
     }
 }
+
+extension Checker {
+    mutating func checkScreenShown(_ id: InstanceIdentifier) throws(Violation) {
+        try require(screens.insert(id).inserted, "showed the launch screen of \(id) twice")
+        try require(states[id] == .launching, "showed a launch screen of \(id), which runs")
+        guard let record = saved[id] else { throw Violation("a launch screen of unknown \(id)") }
+        try require(!record.isAttached, "showed a launch screen of attached \(id)")
+        try require(!record.inBackground, "showed a launch screen of \(id) in the background")
+    }
+
+    /// It is on the display only of an app that is in front, or on its way there.
+    func checkScreen(_ record: InstanceRecord) throws(Violation) {
+        let isShown = screens.contains(record.instance)
+        if isRestoring { return }
+        try require(isShown == record.showsLaunchScreen, "the screen of \(record.instance) unsaved")
+        guard isShown else { return }
+        try require(
+            [.launching, .inactive, .active].contains(record.state),
+            "a launch screen of \(record.instance) in \(record.state)")
+    }
+}

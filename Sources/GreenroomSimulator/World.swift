@@ -145,7 +145,7 @@ struct World: Sendable {
                 return nil
             }
             processes[id]!.isEmpty = true
-        case .acknowledged(let id, _), .stateReported(let id, _, _):
+        case .acknowledged(let id, _), .stateReported(let id, _, _), .drewFirstFrame(let id):
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
@@ -183,6 +183,12 @@ struct World: Sendable {
     private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {
         guard let delay = processes[id]!.fate.readyDelay else { return }
         agenda.add(.becameReady(id), at: now.advanced(by: delay))
+        // Some draw at once, some later than they are active, some never.
+        switch id.rawValue % 3 {
+        case 0: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay / 2))
+        case 1: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay * 3))
+        case _: break
+        }
     }
 
     /// What a new supervisor finds in the spawner's table about the records it has.

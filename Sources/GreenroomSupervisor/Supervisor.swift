@@ -26,6 +26,8 @@ final class Supervisor {
     var applications: ApplicationChannels!
     var reclaimer: Reclaimer!
     var states: KeptStates!
+    var screens: ShownScreens!
+    var metrics: Metrics!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -78,7 +80,10 @@ final class Supervisor {
     private func follow(_ event: Event) {
         if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
         // It never comes to be released.
-        if case .spawnFailed(let instance, _) = event { applications.forget(instance) }
+        if case .spawnFailed(let instance, _) = event {
+            applications.forget(instance)
+            launcher.forget(instance)
+        }
     }
 
     func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
@@ -91,7 +96,8 @@ final class Supervisor {
         case .save(let record):
             if !state.save(record) { reporter.runtimeStateIsFull(record) }
         case .erase(let instance): state.erase(instance)
-        case .saveApp(let record): state.save(record)
+        case .saveApp(let record):
+            if !state.save(record) { reporter.runtimeStateIsFull(record.app) }
         case .eraseApp(let app): state.erase(app)
         case .spawn(let instance, let app, let purpose):
             launcher.spawn(instance, of: app, for: purpose)
@@ -105,8 +111,17 @@ final class Supervisor {
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
             if !applications.take(answer, to: request) { control.answer(request, with: answer) }
+            if case .launched(let outcome) = answer,
+                let requestedAt = launcher.context(of: request)?.requestedAt
+            {
+                metrics.launched(outcome, requestedAt: requestedAt)
+            }
+            metrics.answered(request, answer)
             launcher.forget(request)
-        case .record(let record): reporter.note(record)
+        case .record(let record):
+            reporter.note(record)
+            screens.note(record)
+            metrics.note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step): applications.tell(instance, step)
@@ -123,6 +138,7 @@ final class Supervisor {
             applications.handOver(scene, to: instance, isThere: isThere)
         case .keepSessions(let app, let list): states.keep(list, of: app)
         case .noteVersion(let app): states.noteVersion(of: app)
+        case .pageOut(let instance): reclaimer.pageOut.begin(instance)
         }
     }
 

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `is described in the language that everybody reads`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 28)
+        #expect(Control.interface.methods.count == 29)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -49,7 +49,8 @@ import VarlinkTestSupport
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
                     case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,
-                        .explain, .resetFailed, .application, .prepare, .debugPressure:
+                        .explain, .resetFailed, .application, .prepare, .debugPressure,
+                        .metrics:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

@@ -59,6 +59,7 @@ enum Samples {
             .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload,
             .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
+            .metrics(app: "a.b"),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -97,6 +98,7 @@ enum Samples {
         event.session = "2"
         event.activation = .known(.background)
         event.step = "willConnect"
+        event.launchScreen = .init(file: "/a.ui", shownTimestampUSec: 8)
         return event
     }
 
@@ -176,7 +178,32 @@ enum Samples {
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
         (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
+        (.metrics(fullMetrics), .metrics(app: "a.b")),
     ]
+
+    static var fullMetrics: Control.MetricsReply {
+        var total = Control.AppMetrics(sinceTimestampUSec: 1 << 50)
+        total.launches = Control.LaunchMetric.allCases.map {
+            .init(metric: $0, buckets: [.init(fromUSec: 0, toUSec: 1000, count: 2)])
+        }
+        total.hangs = [.init(fromUSec: 60_000_000, toUSec: nil, count: 1)]
+        total.exits = Control.MetricExit.allCases.map {
+            .init(exit: $0, foreground: 3, background: 4)
+        }
+        (total.foregroundUSec, total.backgroundUSec) = (5, 6)
+        (total.peakByteCount, total.averageSuspendedByteCount) = (7, 8)
+        var reply = Control.MetricsReply(
+            app: "a.b", total: total, current: .init(sinceTimestampUSec: 9))
+        reply.undeliveredCount = 1
+        var crash = Control.Diagnostic(
+            kind: .crash, timestampUSec: 10, wasInForeground: true, reason: "crashed")
+        crash.signal = 11
+        var hang = Control.Diagnostic(
+            kind: .hang, timestampUSec: 12, wasInForeground: false, reason: "open")
+        hang.durationUSec = 13
+        reply.diagnostics = [crash, hang]
+        return reply
+    }
 
     static let errors: [ControlError] = [
         .noSuchApp("ffmpg", suggestion: "org.ffmpeg.ffmpeg"), .noSuchApp("x", suggestion: nil),

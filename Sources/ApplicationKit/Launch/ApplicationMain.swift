@@ -44,10 +44,10 @@ extension Application {
         if stage == .starting { finishLaunching() }
         channel?.flush()
         repeat {
-            loop.runMainQueue()
+            runMainQueue()
             while let event = nextEvent() {
                 handle(event.event, descriptors: event.descriptors)
-                loop.runMainQueue()
+                runMainQueue()
             }
         } while runDeferred()
     }

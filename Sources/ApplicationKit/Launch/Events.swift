@@ -31,6 +31,10 @@ extension Application {
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
         case .restoreState(let saved, let session, let cookie):
             restoreLate(saved, session: session, cookie: cookie)
+        case .metrics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
+        case .diagnostics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
         case .background: break
         case .askAgain: askAgain()
         case .answer(let request, let answer):
@@ -188,7 +192,9 @@ extension AppEvent {
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .restoreState(_, _, let cookie):
             cookie & AppReport.againBit == 0 ? cookie : nil
         case .connectScene(let connection): connection.cookie
-        case .launch, .discardScenes, .deliver, .credentials, .answer, .background: nil
+        case .launch, .discardScenes, .deliver, .credentials, .answer, .background, .metrics,
+            .diagnostics:
+            nil
         }
     }
 }

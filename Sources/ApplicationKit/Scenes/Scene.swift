@@ -58,6 +58,7 @@ internal import GreenroomAppChannel
 
     /// The user sees this scene now.
     public func didDrawFirstFrame() {
+        application?.hasDrawn = true
         application?.note(
             .didDrawFirstFrame(at: monotonicNanoseconds(), session: session.persistentIdentifier))
     }

@@ -138,8 +138,12 @@ extension Control.Event {
             "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
                 + (from.map { ", was \($0.words)" } ?? "")
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
+        case .launchScreenShown: "show launch screen \(launchScreen?.file ?? "?")"
+        case .launchScreenDropped:
+            "drop launch screen after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .eventsLost: "events were lost"
+        case .pagedOut: (byteCount.map { Phrase.bytes($0) + " " } ?? "") + "left memory"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -161,12 +165,14 @@ extension Control.Event {
         guard let kind = kind.known else { return nil }
         return switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept: nil
+        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept, .launchScreenShown,
+            .launchScreenDropped:
+            nil
         case .stateRefused, .stateDeleted: .notable
         case .slowStep: .notable
         case .missedStep: .bad
         case .exited: exit?.style
-        case .reclaimed, .restartScheduled, .pressureChanged: .notable
+        case .reclaimed, .restartScheduled, .pressureChanged, .pagedOut: .notable
         case .prewarmFailed, .crashLooped, .failed, .eventsLost: .bad
         }
     }

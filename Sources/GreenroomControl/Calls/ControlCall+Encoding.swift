@@ -24,6 +24,7 @@ extension ControlCall: ParametersEncodable {
         case .application(let call): call.methodName
         case .prepare: "Prepare"
         case .debugPressure: "DebugPressure"
+        case .metrics: "Metrics"
         }
     }
 
@@ -44,7 +45,8 @@ extension ControlCall: ParametersEncodable {
         case .signal(let instance, let signal):
             writer.member("instance", instance)
             writer.member("signal", signal)
-        case .explain(let app), .resetFailed(let app), .prepare(let app): writer.member("app", app)
+        case .explain(let app), .resetFailed(let app), .prepare(let app), .metrics(let app):
+            writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
         case .watch(let after): writer.member("after", ifPresent: after)

@@ -21,6 +21,7 @@ public enum ControlCall: Hashable, Sendable {
     case application(Control.ApplicationCall)
     case prepare(app: String)
     case debugPressure(Control.MemoryPressure)
+    case metrics(app: String)
 }
 
 extension Control {
@@ -55,6 +56,7 @@ extension ControlCall {
         case "Explain": self = .explain(app: try Self.app(call))
         case "ResetFailed": self = .resetFailed(app: try Self.app(call))
         case "Prepare": self = .prepare(app: try Self.app(call))
+        case "Metrics": self = .metrics(app: try Self.app(call))
         case "DebugPressure": self = try Self.debugPressure(call)
         case "Describe": self = try Self.plain(.describe, call)
         case "List": self = try Self.plain(.list, call)

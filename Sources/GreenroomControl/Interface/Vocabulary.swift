@@ -79,6 +79,9 @@ extension Control {
         case stateKept = "state_kept"
         case stateRefused = "state_refused"
         case stateDeleted = "state_deleted"
+        case launchScreenShown = "launch_screen_shown"
+        case launchScreenDropped = "launch_screen_dropped"
+        case pagedOut = "paged_out"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

@@ -24,6 +24,7 @@ public enum ControlReply: Hashable, Sendable {
     case handled(app: String, Control.Launched)
     /// Of a hint: whether an instance is paused already.
     case prepared(isReady: Bool)
+    case metrics(Control.MetricsReply)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -55,6 +56,7 @@ extension ControlReply: ParametersEncodable {
             writer.member("app", app)
             launched.encodeMembers(to: &writer)
         case .prepared(let isReady): writer.member("ready", isReady)
+        case .metrics(let metrics): metrics.encodeMembers(to: &writer)
         }
     }
 
@@ -97,6 +99,7 @@ extension ControlReply: ParametersEncodable {
         case .resetFailed: self = .resetFailed
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .debugPressure: self = .done
+        case .metrics: self = .metrics(try Control.MetricsReply(parameters))
         case .application(.open), .application(.performAction), .application(.notify),
             .application(.continueActivity), .application(.deliver):
             let app = try Self.required("app", parameters).text()

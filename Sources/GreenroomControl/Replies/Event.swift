@@ -35,6 +35,8 @@ extension Control {
         public var step: String?
         /// `reclaimed`, `pressureChanged`
         public var pressure: MemoryPressure?
+        /// `launchScreenShown`, `launchScreenDropped` (with `elapsedUSec`, and why in `step`)
+        public var launchScreen: LaunchScreen?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
@@ -71,6 +73,7 @@ extension Control.Event: ParametersEncodable {
         writer.member("activation", ifPresent: activation)
         writer.member("step", ifPresent: step)
         writer.member("pressure", ifPresent: pressure)
+        writer.member("launchScreen", ifPresent: launchScreen)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -97,6 +100,7 @@ extension Control.Event: ParametersEncodable {
             case "activation": activation = try member.optionalWord()
             case "step": step = try member.optionalText()
             case "pressure": pressure = try member.optionalWord()
+            case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
             case _: break
             }
         }

@@ -42,6 +42,7 @@ extension Control {
         public var restartCount: Int64?
         public var scenes: [Scene]?
         public var steps: [LaunchStep]?
+        public var launchScreen: LaunchScreen?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -127,6 +128,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("restartCount", ifPresent: restartCount)
         if let scenes { writer.member("scenes", objects: scenes) }
         if let steps { writer.member("steps", objects: steps) }
+        writer.member("launchScreen", ifPresent: launchScreen)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -155,6 +157,7 @@ extension Control.InstanceStatus: ParametersEncodable {
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)
                 }
+            case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
             case _: break
             }
         }

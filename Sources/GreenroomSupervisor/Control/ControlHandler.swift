@@ -49,6 +49,8 @@ final class ControlHandler {
     let service = Control.service(version: Options.version)
     var access: Access
     var installer: AppInstaller!
+    /// Reads the configuration and all manifests anew.
+    var reload: ((@escaping (Control.ReloadReport) -> Void) -> Void)!
     var degraded: [Control.Note] = []
     /// The apps that were chosen for schemes and types.
     var defaultHandlersPath = ""
@@ -100,15 +102,16 @@ final class ControlHandler {
             case .wait(let target): try wait(target, connection)
             case .transition(let transition, let target):
                 try require(.control, of: target, connection.peer)
+                let request = register(.transition(connection))
+                if transition == .foreground { supervisor.metrics.foregroundRequested(request) }
                 supervisor.handle(
-                    .transitionRequested(
-                        register(.transition(connection)), Target(target), Transition(transition)))
+                    .transitionRequested(request, Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
             case .watch(let after):
                 events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
-                installer.reloadInTurns { connection.reply(ControlReply.reloaded($0)) }
+                reload { connection.reply(ControlReply.reloaded($0)) }
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
@@ -121,6 +124,9 @@ final class ControlHandler {
                 let installed = try find(app, .control, connection.peer)
                 supervisor.handle(
                     .prepareRequested(register(.prepare(connection)), installed.identifier))
+            case .metrics(let app):
+                let installed = try find(app, .observe, connection.peer)
+                connection.reply(ControlReply.metrics(metrics(of: installed)))
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
                 supervisor.reclaimer.pressure.report(MemoryPressure(level))
@@ -262,6 +268,7 @@ final class ControlHandler {
             case .launch?, .handling?, .reset?, .prepare?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
+                supervisor.metrics.forget(request)
                 supervisor.handle(.requestAbandoned(request))
             }
         }

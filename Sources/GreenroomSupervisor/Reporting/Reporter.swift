@@ -100,6 +100,26 @@ final class Reporter {
                 $0.session = scene.description
                 $0.step = step.name
             }
+        // `ShownScreens` tells of them, which knows the file.
+        case .launchScreenShown, .launchScreenDropped: break
+        case .instanceStalled(let instance, let app, let level):
+            journal.log(
+                .notice, "\(app) is short of memory within its own limit (\(level))",
+                fields(app, instance), as: .pressureChanged)
+            publish(.pressureChanged, app, instance) {
+                $0.pressure = Control.MemoryPressure(level)
+            }
+        case .pagedOut(let instance, let app, let byteCount):
+            journal.log(
+                .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
+                fields(app, instance))
+            publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
+        case .triggersLeftAlone(let app, let count):
+            journal.log(
+                .error,
+                "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
+                    + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
+                    + "(\"greenroomctl reload\" tries again)", ["app": app.rawValue])
         case .missedStep(let instance, let app, let step, let scene):
             say(
                 step, of: app, instance, .error, "did not return in time; the watchdog ends the app"
@@ -156,6 +176,18 @@ final class Reporter {
         _ step: String, of app: AppIdentifier, _ instance: InstanceIdentifier, elapsedUSec: Int64
     ) {
         publish(.launchStep, app, instance) {
+            $0.step = step
+            $0.elapsedUSec = elapsedUSec
+        }
+    }
+
+    /// Shown or dropped, with the time since the request.
+    func launchScreen(
+        _ kind: Control.EventKind, of app: AppIdentifier, _ instance: InstanceIdentifier,
+        _ screen: Control.LaunchScreen, step: String?, elapsedUSec: Int64
+    ) {
+        publish(kind, app, instance) {
+            $0.launchScreen = screen
             $0.step = step
             $0.elapsedUSec = elapsedUSec
         }
@@ -253,6 +285,12 @@ final class Reporter {
     /// For what is missing on this machine: worth a line, not a line each time.
     func sayOnce(_ message: String) {
         if saidOnce.insert(message).inserted { journal.log(.notice, message) }
+    }
+
+    func runtimeStateIsFull(_ app: AppIdentifier) {
+        sayOnce(
+            "the runtime state is full: failures and pools of \(app) and of other apps will not "
+                + "survive a restart")
     }
 
     func runtimeStateIsFull(_ record: InstanceRecord) {

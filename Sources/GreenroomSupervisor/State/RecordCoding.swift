@@ -7,8 +7,11 @@ enum RecordCoding {
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
     static let version: UInt8 = 2
-    /// Of an app's; version 1 has no supervision, version 2 no sessions.
-    static let appVersion: UInt8 = 3
+    /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full.
+    static let appVersion: UInt8 = 4
+    /// Crashes of an app that are remembered over a restart, should `CrashLoopCount=` be more. With the
+    /// longest identifier, all its starts and all its sessions they fit.
+    static let crashLimit = 16
 }
 
 extension InstanceRecord {
@@ -27,7 +30,8 @@ extension InstanceRecord {
         writer.put(optional: launchedAt?.nanoseconds)
         writer.put(
             (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
-                | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0) as UInt8)
+                | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0)
+                | (showsLaunchScreen ? 128 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
         writer.put(byteCount)
         writer.put(optional: endReason?.rawValue)
@@ -60,6 +64,7 @@ extension InstanceRecord {
         isEmpty = flags & 8 != 0
         isAutomatic = flags & 16 != 0
         isEndOrdered = flags & 32 != 0
+        showsLaunchScreen = flags & 128 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes
         endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }
@@ -79,9 +84,7 @@ extension AppRecord {
         writer.put(optional: prewarmRetryAt?.nanoseconds)
         writer.put(UInt64(launchFailures))
         writer.put(optional: launchRetryAt?.nanoseconds)
-        let kept = crashes.suffix(16)
-        writer.put(UInt8(kept.count))
-        for crash in kept { writer.put(crash.nanoseconds) }
+        writer.put(crashes.suffix(RecordCoding.crashLimit))
         writer.put(optional: crashLoopUntil?.nanoseconds)
         writer.put(measuredByteCount)
         writer.put(optional: poolKey?.rawValue)
@@ -102,10 +105,13 @@ extension AppRecord {
         prewarmRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         launchFailures = UInt32(truncatingIfNeeded: reader.word() ?? 0)
         launchRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
-        let crashCount = reader.byte() ?? 0
-        for _ in 0..<crashCount {
-            guard let crash = reader.word() else { return nil }
-            crashes.append(Instant(nanoseconds: crash))
+        if version > 3 {
+            crashes = reader.instants(atMost: RecordCoding.crashLimit)
+        } else {
+            for _ in 0..<(reader.byte() ?? 0) {
+                guard let crash = reader.word() else { return nil }
+                crashes.append(Instant(nanoseconds: crash))
+            }
         }
         crashLoopUntil = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         measuredByteCount = reader.word() ?? 0
