@@ -204,7 +204,9 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: [
-                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle", "Systemd",
+                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
+                "GreenroomLinux",
+                "GreenroomSpawner", "Systemd",
             ],
             swiftSettings: relaxed),
 

@@ -68,7 +68,8 @@ public struct OpenURLContext: Hashable, Sendable {
 
 /// Why the daemon did not do what the app asked of it.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// An errno(3).
+    /// An errno(3). `EAGAIN`: 16 requests of the app are under way; it asks again when one of them is
+    /// answered.
     public let code: Int32
     public let description: String
 }

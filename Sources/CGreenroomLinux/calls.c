@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -111,6 +112,11 @@ int gr_pass_credentials(int fd, bool on) {
 int gr_pipe(int *pair) { return pipe2(pair, O_CLOEXEC); }
 
 int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count) {
+    struct iovec range = { (void *)start, count };
+    return syscall(SYS_process_madvise, pidfd, &range, 1, MADV_PAGEOUT, 0);
+}
 
 int gr_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);

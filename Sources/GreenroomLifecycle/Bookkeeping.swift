@@ -53,7 +53,11 @@ struct Instance: Hashable, Sendable {
     var missed: MissedNotices = []
     /// Its file locks are being looked at, and since when it has held one when it must not.
     var isAwaitingLocks = false
+    /// A client wanted it suspended: its time in the background may not be over.
+    var isSuspensionAsked = false
     var lockedSince: Instant?
+    /// When it was last told that it stalls within its own limit.
+    var stalledAt: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
     /// What is kept for it, and how far it is with that.
@@ -97,22 +101,6 @@ struct App: Hashable, Sendable {
     var launchedVersion: UInt64?
 
     init(record: AppRecord) { self.record = record }
-
-    /// How many paused instances are to be kept without being asked.
-    func wantedCount(sessions: Set<String>) -> Int {
-        guard let description, description.isEligible else { return 0 }
-        return isKept(description, sessions) ? max(0, description.prewarmCount) : 0
-    }
-
-    private func isKept(_ description: AppDescription, _ sessions: Set<String>) -> Bool {
-        switch description.prewarmOccasion {
-        case .boot: true
-        case .login:
-            record.isPoolWanted || description.loginGroup.map(sessions.contains) == true
-        case .demand: record.isPoolWanted
-        case .never: false
-        }
-    }
 
     /// The environment that its paused instances are made with.
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }

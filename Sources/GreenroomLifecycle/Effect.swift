@@ -52,6 +52,8 @@ public enum Refusal: Hashable, Sendable {
     case held(AppIdentifier, PrewarmHold)
     /// A process of it holds a file lock: frozen, it would make others wait.
     case holdsLock(InstanceIdentifier)
+    /// It runs already, or its triggers launched it too often.
+    case notTriggered(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -107,6 +109,11 @@ public enum Record: Hashable, Sendable {
     /// Its launch screen is to be shown, for what this request brought; is to go.
     case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
     case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
+    /// It stalls within its own limit.
+    case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
+    case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
+    /// Its triggers launched it so often in a row that they are left alone.
+    case triggersLeftAlone(AppIdentifier, launches: Int)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -157,4 +164,6 @@ public enum Effect: Hashable, Sendable {
     case keepSessions(AppIdentifier, SessionList)
     /// The installed version of it has finished a launch: remember it.
     case noteVersion(AppIdentifier)
+    /// Take what it holds out of memory, bit by bit, for as long as it is suspended.
+    case pageOut(InstanceIdentifier)
 }

@@ -145,4 +145,13 @@ public enum Event: Hashable, Sendable {
     // Launch screens
     /// The user sees the app: it says so itself.
     case drewFirstFrame(InstanceIdentifier)
+
+    /// Tasks of this instance alone stall: for want of memory within its own limit.
+    case instanceStalled(InstanceIdentifier, MemoryPressure)
+    /// Answers `Effect.pageOut`: what of it has left memory.
+    case pagedOut(InstanceIdentifier, byteCount: UInt64)
+    /// What the app waits for is there (`[Path]`): to be launched, unless it runs.
+    case triggered(RequestIdentifier, LaunchRequest, TriggerLimit)
+    /// Manifests were read anew: what was triggered too often may be tried again.
+    case triggersForgiven
 }

@@ -10,6 +10,7 @@ extension Lifecycle {
         indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
+        triggers[app] = nil
         if let old, old.environmentKey != description.environmentKey {
             adoptKey(description.environmentKey, of: app, isWanted: true)
         }
@@ -42,6 +43,7 @@ extension Lifecycle {
             $0.restartCount = 0
             $0.restartStreak = 0
         }
+        triggers[app] = nil
         reviewSocket(of: app)
     }
 
@@ -81,6 +83,7 @@ extension Lifecycle {
         directory[app]!.isRemoved = true
         indexDependencies(of: app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
+        triggers[app] = nil
         clearStart(app)
         refuseHeld(app, .noSuchApp(app))
         standingChanged(of: app)
@@ -108,6 +111,10 @@ extension Lifecycle {
 
     mutating func policyChanged(_ policy: Policy) {
         self.policy = policy
+        // Another measure may find the machine in another condition.
+        conditions = Conditions(isInspecting: conditions.isInspecting)
+        deadlines.remove(.conditions)
+        for app in directory.keys.sorted() { wantRefill(of: app) }
         holdBudget()
         forgetOldEnds()
     }

@@ -64,6 +64,10 @@ public struct Lifecycle: Hashable, Sendable {
     /// From `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
     var isRestoring = false
     var socketReviews: Set<AppIdentifier> = []
+    /// Of apps that were triggered lately.
+    var triggers: [AppIdentifier: Triggers] = [:]
+    /// What should be warm: the manifests' word, unless something better is put in its place.
+    var warmth = Warmth()
     /// Apps that became ready or ended in this event, for those that wait for them, and why.
     var standingReviews: [AppIdentifier: ExitReason?] = [:]
 
@@ -141,6 +145,10 @@ public struct Lifecycle: Hashable, Sendable {
         case .stateLost(let app, let scene): stateLost(app, scene)
         case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
         case .drewFirstFrame(let id): drewFirstFrame(id)
+        case .instanceStalled(let id, let level): instanceStalled(id, level)
+        case .pagedOut(let id, let byteCount): pagedOut(id, byteCount: byteCount)
+        case .triggered(let request, let launch, let limit): triggered(request, launch, limit)
+        case .triggersForgiven: triggers = [:]
         }
     }
 
@@ -177,7 +185,7 @@ enum RefillEffort: Sendable {
 extension Event {
     fileprivate var refillEffort: RefillEffort {
         switch self {
-        case .launchRequested: .none
+        case .launchRequested, .triggered: .none
         case .started, .spawned: .little
         case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
             .transitionRequested, .exitAwaited, .requestAbandoned,
@@ -187,7 +195,8 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame:
+            .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
+            .instanceStalled, .pagedOut, .triggersForgiven:
             .full
         }
     }

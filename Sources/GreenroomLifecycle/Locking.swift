@@ -9,9 +9,12 @@
 
 extension Lifecycle {
     /// Suspends it, once it is known to hold no lock.
-    mutating func prepareSuspension(_ id: InstanceIdentifier) {
+    /// - Parameter isAsked: by a client, and its time may not be over.
+    mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
         guard policy.inspectsLocks else { return suspend(id) }
         table[id]!.isAwaitingLocks = true
+        // Whoever asked may have left when the answer comes.
+        table[id]!.isSuspensionAsked = isAsked || !table[id]!.freezeWaiters.isEmpty
         // Asked again should no answer come. What a client asked for is not asked again for it.
         if let deadline = table[id]!.record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
@@ -33,7 +36,7 @@ extension Lifecycle {
             table[id]!.lockedSince = nil
             return suspend(id)
         }
-        guard instance.freezeWaiters.isEmpty else {
+        guard !instance.isSuspensionAsked, instance.freezeWaiters.isEmpty else {
             answerFreeze(of: id, .refused(.holdsLock(id)))
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }

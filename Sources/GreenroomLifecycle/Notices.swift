@@ -67,6 +67,12 @@ extension Lifecycle {
         }
     }
 
+    /// The same, of one that stalls alone.
+    mutating func warnOfPressure(_ id: InstanceIdentifier) {
+        guard listeners().contains(id), table[id]!.record.state != .suspended else { return }
+        effects.append(.notify(id, .didReceiveMemoryWarning))
+    }
+
     /// It runs again.
     mutating func tellMissed(_ id: InstanceIdentifier) {
         let missed = table[id]!.missed

@@ -71,6 +71,7 @@ public struct AppDescription: Hashable, Sendable {
     /// It is told its states and acknowledges them (made with the SDK).
     public var acknowledges = false
     public var scenes = SceneSupport.unsupported
+    public var launchScreen = LaunchScreenUse.none
     /// Whose protected data it uses.
     public var user: UInt32 = 0
     /// The foreground group of its user's session, where its own is another or none.
@@ -78,7 +79,6 @@ public struct AppDescription: Hashable, Sendable {
     /// Digests of its version, and of that of the state which it saves (one-time setup, restoration).
     public var version: UInt64 = 0
     public var stateVersion: UInt64 = 0
-    public var launchScreen = LaunchScreenUse.none
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -183,6 +183,8 @@ public struct Policy: Hashable, Sendable {
     public var lockGrace: Duration = .seconds(5)
     /// The largest archive that is kept, of an app or of a scene.
     public var stateByteLimit: UInt64 = 32 << 10
+    /// Whether what suspended instances hold is taken out of memory.
+    public var pagesOutSuspended = false
 
     public init() {}
 }

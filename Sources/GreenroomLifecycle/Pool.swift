@@ -9,7 +9,7 @@ extension Lifecycle {
             entry.description?.isEligible == true
         else { return }
         let members = entry.pool + entry.filling
-        let exists = !members.isEmpty || entry.wantedCount(sessions: sessions) > 0
+        let exists = !members.isEmpty || keptCount(of: app) > 0
         guard exists || isWanted else { return }
         updateApp(app) { $0.poolKey = key }
         for id in members where table[id]!.record.environmentKey != key {

@@ -213,8 +213,9 @@ extension Lifecycle {
         let withheld = table[id]!.restoration.filter { $0.value == .withheld }
         for scene in withheld.keys.sorted() {
             guard phase(of: scene, for: id) == .onTrial else { continue }
-            // The launch is over: what it does now is told from a failed launch.
-            table[id]!.restoration[scene] = .restored
+            // Once the launch is over, what it does is told from a failed launch.
+            let isLaunching = table[id]!.record.state == .launching
+            table[id]!.restoration[scene] = isLaunching ? .onTrial : .restored
             effects.append(.handOverState(id, scene, isThere: true))
         }
     }

@@ -55,7 +55,7 @@ extension Lifecycle {
         if !directory[app]!.record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
         adoptKey(key, of: app, isWanted: true)
         let total = directory[app]!.pool.count + directory[app]!.filling.count
-        let wanted = max(1, directory[app]!.wantedCount(sessions: sessions))
+        let wanted = max(1, keptCount(of: app))
         if total >= wanted, let ready = usablePrewarm(app, key) {
             return answer(request, .prewarmed(ready))
         }

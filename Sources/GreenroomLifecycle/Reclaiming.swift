@@ -58,7 +58,9 @@ extension Lifecycle {
         }.map(\.instance)
     }
 
-    private mutating func reclaim(_ id: InstanceIdentifier) {
+    private mutating func reclaim(_ id: InstanceIdentifier) { reclaim(id, pressure) }
+
+    mutating func reclaim(_ id: InstanceIdentifier, _ pressure: MemoryPressure) {
         let record = table[id]!.record
         note(
             .reclaimed(

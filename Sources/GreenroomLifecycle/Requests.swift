@@ -108,7 +108,7 @@ extension Lifecycle {
             return sendToBackground(id)
         }
         if table[id]!.record.state.isForeground { sendToBackground(id) }
-        if table[id]!.record.state == .background { prepareSuspension(id) }
+        if table[id]!.record.state == .background { prepareSuspension(id, isAsked: true) }
         // Without a deadline the freezer has spoken already.
         guard table[id]!.record.state == .background || table[id]!.record.deadline != nil else {
             return answer(request, .done(id, .suspended))

@@ -99,10 +99,9 @@ extension Lifecycle {
 
     func mayStart(_ app: AppIdentifier, _ supervision: Supervision) -> Bool {
         guard supervision.hasStartLimit else { return true }
-        let recent = directory[app]!.record.starts.filter {
-            $0.duration(to: now) < supervision.startLimitInterval
-        }
-        return recent.count < supervision.startLimitBurst
+        let limit = TriggerLimit(
+            burst: supervision.startLimitBurst, interval: supervision.startLimitInterval)
+        return limit.admits(directory[app]!.record.starts, at: now)
     }
 
     mutating func countStart(_ app: AppIdentifier, _ supervision: Supervision) {

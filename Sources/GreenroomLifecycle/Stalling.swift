@@ -53,4 +53,28 @@ extension Lifecycle {
     }
 
     private var quietTime: Duration { max(policy.pressureQuietTime, .milliseconds(1)) }
+
+    // MARK: One instance
+
+    /// It stalls within a limit of its own, and ending others would not help it: it is warned, once in
+    /// a quiet time. Behind, and with all of it stalled a step later still, it does nothing but look for
+    /// memory, and is ended.
+    mutating func instanceStalled(_ id: InstanceIdentifier, _ level: MemoryPressure) {
+        guard level > .none, let instance = table[id], !isRestoring else { return }
+        switch instance.record.state {
+        case .launching, .inactive, .active, .background: break
+        case .prewarming, .prewarmed, .suspended, .terminating, .notRunning: return
+        }
+        guard let since = instance.stalledAt, since.advanced(by: quietTime) > now else {
+            table[id]!.stalledAt = now
+            note(.instanceStalled(id, instance.record.app, level))
+            warnOfPressure(id)
+            return
+        }
+        let isLate = since.advanced(by: max(policy.reclaimInterval, .milliseconds(1))) <= now
+        guard level == .critical, isLate, !isShuttingDown, !instance.record.isAttached,
+            instance.record.state == .background
+        else { return }
+        reclaim(id, level)
+    }
 }

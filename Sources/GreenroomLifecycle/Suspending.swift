@@ -30,6 +30,13 @@ extension Lifecycle {
         guard table[id]?.record.state == .suspended else { return }
         if table[id]!.record.deadline != nil { update(id) { $0.deadline = nil } }
         answerFreeze(of: id, .done(id, .suspended))
+        if policy.pagesOutSuspended { effects.append(.pageOut(id)) }
+    }
+
+    /// It may go on already: then what it needs comes back by itself.
+    mutating func pagedOut(_ id: InstanceIdentifier, byteCount: UInt64) {
+        guard let record = table[id]?.record, byteCount > 0 else { return }
+        note(.pagedOut(id, record.app, byteCount: byteCount))
     }
 
     mutating func freezeFailed(_ id: InstanceIdentifier) {

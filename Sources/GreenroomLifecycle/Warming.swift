@@ -1,6 +1,6 @@
 // What should be warm now, and whether it may be made so. The first question is answered in one
-// place, `warmCount`, so that another rule can take its place; the second by what the kernel says of
-// the machine, looked up only when something is about to be prewarmed.
+// place, by a `WarmthRule`, which another can replace; the second by what the kernel says of the
+// machine, looked up only when something is about to be prewarmed.
 //
 //   a client waits for it (`prewarm`)  → now, unless memory is low
 //   a hint (`prepare`), boot, login,
@@ -38,12 +38,28 @@ extension Lifecycle {
         Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
     }
 
-    /// How many paused instances of an app should stand ready now.
+    /// How many paused instances of an app should stand ready now: of all that is prewarmed, refilled,
+    /// renewed or kept, this decides.
     func warmCount(of identifier: AppIdentifier) -> Int {
-        guard let app = directory[identifier], app.description?.isEligible == true else { return 0 }
+        guard let app = directory[identifier] else { return 0 }
         let isAsked = !app.prewarmWaiters.isEmpty || isHinted(app)
-        return max(app.wantedCount(sessions: sessions), isAsked ? 1 : 0)
+        return max(keptCount(of: identifier), isAsked && app.isEligible ? 1 : 0)
     }
+
+    /// How many of them without being asked.
+    func keptCount(of identifier: AppIdentifier) -> Int {
+        guard let app = directory[identifier], let description = app.description,
+            description.isEligible
+        else { return 0 }
+        let facts = WarmthFacts(
+            app: description, isPoolWanted: app.record.isPoolWanted,
+            hasSession: description.loginGroup.map(sessions.contains) == true,
+            lastLaunched: app.lastLaunched, now: now)
+        return max(0, warmth.rule.count(facts))
+    }
+
+    /// Puts another rule in the place of the one that decides what is kept warm.
+    public mutating func decideWarmth(by rule: any WarmthRule) { warmth = Warmth(rule: rule) }
 
     private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
@@ -121,7 +137,7 @@ extension Lifecycle {
     func pausedLifetime(of app: AppIdentifier, _ timeToLive: Duration) -> Duration {
         let isHintedOnly =
             directory[app]!.hintedUntil != nil
-            && directory[app]!.wantedCount(sessions: sessions) == 0
+            && keptCount(of: app) == 0
             && directory[app]!.prewarmWaiters.isEmpty
         return isHintedOnly ? min(timeToLive, policy.hintLifetime) : timeToLive
     }

@@ -2,11 +2,23 @@ public import Glibc
 
 /// The file locks of the machine (proc_locks(5)).
 public enum FileLocks {
-    /// Who holds a lock of flock(2) or fcntl(2). Locks of an open file description name nobody, and
-    /// processes of another pid namespace are not seen: such locks are passed over.
-    public static func holders() throws(SystemError) -> Set<pid_t> {
-        holders(in: try SmallFile.text(of: "/proc/locks"))
+    /// Whether one of these processes holds a lock of flock(2) or fcntl(2). Locks of an open file
+    /// description name nobody, and processes of another pid namespace are not seen: such locks are
+    /// passed over.
+    ///
+    /// A machine with thousands of locks has a long list of them; beyond a limit these processes' own
+    /// descriptors are looked at instead, up to a limit too.
+    public static func areHeld(by processes: [pid_t]) throws(SystemError) -> Bool {
+        let wanted = Set(processes)
+        let (text, isWhole) = try beginning(of: "/proc/locks", byteCount: listByteCount)
+        if !holders(in: text).isDisjoint(with: wanted) { return true }
+        return isWhole ? false : holdsLock(processes)
     }
+
+    /// Some thousand locks: the kernel writes them within a millisecond.
+    static let listByteCount = 64 << 10
+    /// Descriptors of all processes together that are looked at.
+    static let descriptorLimit = 512
 
     /// `1: FLOCK  ADVISORY  WRITE 1234 08:02:567 0 EOF`; one that waits has `->` behind the number.
     static func holders(in text: String) -> Set<pid_t> {
@@ -19,5 +31,47 @@ public enum FileLocks {
             holders.insert(pid)
         }
         return holders
+    }
+
+    /// As their descriptors tell: `lock: 1: FLOCK ADVISORY WRITE 1234 …` (proc_pid_fdinfo(5)).
+    static func holdsLock(_ processes: [pid_t]) -> Bool {
+        var left = descriptorLimit
+        for pid in processes {
+            let folder = "/proc/\(pid)/fdinfo"
+            guard let directory = unsafe opendir(folder) else { continue }
+            defer { unsafe closedir(directory) }
+            while left > 0, let entry = unsafe readdir(directory) {
+                let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+                    unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                guard !name.hasPrefix(".") else { continue }
+                left -= 1
+                guard let text = try? SmallFile.text(of: folder + "/" + name) else { continue }
+                let locks = text.split(separator: "\n").filter { $0.hasPrefix("lock:") }
+                let list = locks.map { $0.dropFirst("lock:".count) }.joined(separator: "\n")
+                if holders(in: list).contains(pid) { return true }
+            }
+        }
+        return false
+    }
+
+    private static func beginning(
+        of path: String, byteCount: Int
+    ) throws(SystemError) -> (text: String, isWhole: Bool) {
+        let file = try FileDescriptor.open(path, O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        var count = 0
+        while count < byteCount {
+            let more = try systemCall("read") {
+                unsafe bytes.withUnsafeMutableBytes {
+                    unsafe read(file.rawValue, $0.baseAddress! + count, $0.count - count)
+                }
+            }
+            if more == 0 { return (String(decoding: bytes[..<count], as: UTF8.self), true) }
+            count += more
+        }
+        // Without the line that was cut off.
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")) ?? 0
+        return (String(decoding: bytes[..<end], as: UTF8.self), false)
     }
 }

@@ -19,18 +19,35 @@ public struct PressureTrigger: Sendable {
     ///     of two seconds only; then both are doubled.
     /// - Throws: `ENOENT` without PSI, `EOPNOTSUPP` when it was disabled at boot.
     public init(_ stall: Stall, of path: String, threshold: Duration) throws(SystemError) {
-        do {
-            try self.init(stall, path, threshold, window: .seconds(1))
-        } catch {
-            guard error.code == EINVAL || error.code == EPERM else { throw error }
-            try self.init(stall, path, threshold * 2, window: .seconds(2))
+        try self.init(stall, threshold) { () throws(SystemError) in
+            try FileDescriptor.open(path, O_RDWR | O_NONBLOCK)
+        }
+    }
+
+    /// - Parameter file: such as `memory.pressure`.
+    public init(
+        _ stall: Stall, of file: String, in cgroup: Cgroup, threshold: Duration
+    ) throws(SystemError) {
+        try self.init(stall, threshold) { () throws(SystemError) in
+            try cgroup.directory.open(file, O_RDWR | O_NONBLOCK)
         }
     }
 
     private init(
-        _ stall: Stall, _ path: String, _ threshold: Duration, window: Duration
+        _ stall: Stall, _ threshold: Duration, _ open: () throws(SystemError) -> FileDescriptor
     ) throws(SystemError) {
-        descriptor = try FileDescriptor.open(path, O_RDWR | O_NONBLOCK)
+        do {
+            try self.init(stall, try open(), threshold, window: .seconds(1))
+        } catch {
+            guard error.code == EINVAL || error.code == EPERM else { throw error }
+            try self.init(stall, try open(), threshold * 2, window: .seconds(2))
+        }
+    }
+
+    private init(
+        _ stall: Stall, _ file: FileDescriptor, _ threshold: Duration, window: Duration
+    ) throws(SystemError) {
+        descriptor = file
         self.window = window
         let threshold = min(max(threshold, .milliseconds(1)), window)
         let text = "\(stall.rawValue) \(threshold.wholeMicroseconds) \(window.wholeMicroseconds)\0"

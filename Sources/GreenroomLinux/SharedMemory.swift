@@ -20,12 +20,12 @@ public final class SharedMemory: Sendable {
         return try SharedMemory(mapping: descriptor)
     }
 
-    /// Memory that outlives whoever maps it: a file of our own, made if it is not there or has
-    /// another size. On tmpfs it costs what a memfd costs. Nobody but its owner can shrink it.
+    /// Memory that outlives whoever maps it: a file of our own, made if it is not there. One that is
+    /// kept and too short (of an older version) is made longer, and what it holds stays. On tmpfs it costs what a memfd costs. Nobody but its owner can shrink it.
     public static func file(
         at path: String, byteCount: Int, isKept: Bool
     ) throws(SystemError) -> SharedMemory {
-        if isKept, let memory = try? existing(path), memory.byteCount == byteCount { return memory }
+        if isKept, let memory = try? existing(path, byteCount) { return memory }
         if unsafe unlink(path) != 0, errno != ENOENT {
             throw SystemError(code: errno, call: "unlink", subject: path)
         }
@@ -34,8 +34,16 @@ public final class SharedMemory: Sendable {
         return try SharedMemory(mapping: descriptor)
     }
 
-    private static func existing(_ path: String) throws(SystemError) -> SharedMemory {
-        try SharedMemory(mapping: try FileDescriptor.open(path, O_RDWR | O_NOFOLLOW))
+    private static func existing(
+        _ path: String, _ byteCount: Int
+    ) throws(SystemError) -> SharedMemory {
+        let descriptor = try FileDescriptor.open(path, O_RDWR | O_NOFOLLOW)
+        var status = stat()
+        try systemCall("fstat") { unsafe fstat(descriptor.rawValue, &status) }
+        if status.st_size < byteCount {
+            try systemCall("ftruncate") { ftruncate(descriptor.rawValue, off_t(byteCount)) }
+        }
+        return try SharedMemory(mapping: descriptor)
     }
 
     /// Maps memory that another process created, whole.

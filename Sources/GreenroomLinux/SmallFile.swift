@@ -1,4 +1,4 @@
-internal import Glibc
+public import Glibc
 
 /// Files of a few kilobytes that the kernel makes up: /proc and cgroup.
 extension FileDescriptor {
@@ -51,6 +51,36 @@ extension FileDescriptor {
 public enum SmallFile {
     /// A page: most such files are shorter, and mountinfo takes a few rounds.
     static let chunkByteCount = 4096
+
+    /// Puts a file with this text in the place of another, whole or not at all (rename(2)).
+    public static func replace(
+        _ path: String, with text: String, mode: mode_t = 0o644
+    ) throws(SystemError) {
+        try replace(path, with: Array(text.utf8), mode: mode)
+    }
+
+    public static func replace(
+        _ path: String, with bytes: [UInt8], mode: mode_t = 0o644
+    ) throws(SystemError) {
+        let draft = path + ".new"
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(
+                draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: mode)
+            var offset = 0
+            while offset < bytes.count {
+                offset += try systemCall("write", on: draft) {
+                    unsafe bytes.withUnsafeBytes {
+                        unsafe Glibc.write(
+                            file.rawValue, $0.baseAddress! + offset, $0.count - offset)
+                    }
+                }
+            }
+            try systemCall("rename", on: path) { unsafe rename(draft, path) }
+        } catch {
+            _ = unsafe unlink(draft)
+            throw error
+        }
+    }
 
     /// The whole file as text.
     public static func text(of path: String) throws(SystemError) -> String {

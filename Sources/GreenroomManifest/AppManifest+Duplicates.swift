@@ -3,15 +3,18 @@ public import UnitFile
 extension AppManifest {
     /// Of manifests with one identifier only the first holds; each other one is an error that names
     /// the first.
+    ///
+    /// - Parameter taken: identifiers of apps that are known already, and their files.
     public static func withoutDuplicates(
-        _ manifests: [AppManifest]
+        _ manifests: [AppManifest], beside taken: [String: String] = [:]
     ) -> (manifests: [AppManifest], diagnostics: [Diagnostic]) {
-        var first: [String: AppManifest] = [:]
+        var places = taken
         var kept: [AppManifest] = []
         var diagnostics: [Diagnostic] = []
         for manifest in manifests {
-            guard let other = first[manifest.identifier] else {
-                first[manifest.identifier] = manifest
+            guard let place = places[manifest.identifier] else {
+                places[manifest.identifier] =
+                    "\(manifest.file):\(manifest.identifierPosition.line)"
                 kept.append(manifest)
                 continue
             }
@@ -19,8 +22,7 @@ extension AppManifest {
                 Diagnostic(
                     severity: .error, file: manifest.file, position: manifest.identifierPosition,
                     message: "the identifier \(manifest.identifier) is already that of "
-                        + "\(other.file):\(other.identifierPosition.line); "
-                        + "set another Identifier="))
+                        + "\(place); set another Identifier="))
         }
         return (kept, diagnostics)
     }

@@ -41,8 +41,10 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var prewarmStartDelay: Duration = .seconds(10)
     /// What holds prewarming back. `PrewarmMinMemory=`: available memory below this, in bytes.
     public var prewarmMinimalMemory: UInt64 = 256 << 20
-    /// `PrewarmMaxLoad=`: load per processor above this, in hundredths; 0 minds none.
-    public var prewarmMaximalLoadPercent = 1600
+    /// `PrewarmMaxLoad=`: load per processor above this, in hundredths; 0 minds none. A busy build comes
+    /// to one or two; where four want each processor, what people wait for takes four times as long, and
+    /// a prewarm that nobody asked for would be one more.
+    public var prewarmMaximalLoadPercent = 400
     /// `PrewarmMinBattery=`: a battery that feeds the machine below this, in percent.
     public var prewarmMinimalBattery = 20
     /// `PrewarmWhenHot=no`: a thermal zone at a trip point that throttles.
@@ -58,6 +60,17 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var lockedFileGrace: Duration = .seconds(5)
     /// `MetricsIntervalSec=`: from one payload of metrics to an app to the next (MetricKit).
     public var metricsInterval: Duration = .seconds(86_400)
+    /// `PageOutSuspended=`: whether what suspended apps hold is taken out of memory.
+    public var pageOutSuspended = PageOut.auto
+    public enum PageOut: String, CaseIterable, Sendable {
+        case no
+        case yes
+        /// Where there is swap.
+        case auto
+    }
+    /// `BackgroundMemoryHigh=`: what one app in the background may hold before the kernel takes some
+    /// back, in bytes; nil: as much as its manifest says.
+    public var backgroundMemoryHigh: UInt64?
 
     public init() {}
 }
@@ -136,6 +149,14 @@ extension DaemonConfiguration {
         }
         set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
         set(\.metricsInterval, "MetricsIntervalSec", &reader, positiveDuration)
+        set(\.pageOutSuspended, "PageOutSuspended", &reader) { value throws(ValueError) in
+            if let choice = PageOut(rawValue: value.text) { return choice }
+            if let isWanted = try? value.boolean() { return isWanted ? .yes : .no }
+            return try value.choice(PageOut.self)
+        }
+        set(\.backgroundMemoryHigh, "BackgroundMemoryHigh", &reader) { value throws(ValueError) in
+            value.text == "infinity" ? nil : try value.bytes()
+        }
     }
 
     private static let section = "Greenroom"

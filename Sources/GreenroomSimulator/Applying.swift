@@ -36,6 +36,15 @@ extension Simulation {
         case .changePolicy(let variation): try changePolicy(variation)
         case .press(let level): try feed(.pressureChanged(level))
         case .stall(let level): try feed(.stallReported(level))
+        case .trigger(let app):
+            try feed(
+                .triggered(
+                    nextRequest(),
+                    LaunchRequest(
+                        app: identifier(app), launchIdentifier: name(nil),
+                        environmentKey: EnvironmentKey(0), inBackground: true),
+                    checker.triggerLimit))
+        case .forgiveTriggers: try feed(.triggersForgiven)
         case .prepare(let app): try feed(.prepareRequested(nextRequest(), identifier(app)))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect): crashAt = effect
@@ -62,7 +71,8 @@ extension Simulation {
             try feed(.shutdownRequested)
             try wait(delay)
             try feed(.shutdownCancelled)
-        case .makeStale, .measure, .crash, .runOutOfMemory, .exit, .loseChannel, .repeatFact:
+        case .makeStale, .measure, .crash, .runOutOfMemory, .stallInstance, .exit, .loseChannel,
+            .repeatFact:
             try applyToInstance(stimulus)
         }
     }
@@ -81,6 +91,8 @@ extension Simulation {
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
             try feed(.outOfMemory(id, isCertain: isCertain))
             try happen(.exited(id, .signaled(9, coreDumped: false)))
+        case .stallInstance(let pick, let level):
+            if let id = live(pick) { try feed(.instanceStalled(id, level)) }
         case .exit(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .exited(UInt8(pick % 3))))
@@ -90,7 +102,7 @@ extension Simulation {
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
-            .stall, .prepare, .loseState:
+            .stall, .prepare, .loseState, .trigger, .forgiveTriggers:
             break
         }
     }

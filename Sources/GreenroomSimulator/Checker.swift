@@ -68,6 +68,7 @@ struct Checker: Sendable {
     var kept = StateBooks()
     /// Whose launch screen is on the display.
     var screens: Set<InstanceIdentifier> = []
+    let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
 
     init(policy: Policy) { self.policy = policy }
 
@@ -126,6 +127,8 @@ struct Checker: Sendable {
         machine.quietAt = nil
         machine.inspectedAt = nil
         machine.hints = [:]
+        machine.stalledAt = [:]
+        machine.triggered = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))

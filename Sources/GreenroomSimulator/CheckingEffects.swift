@@ -18,6 +18,7 @@ extension Checker {
     mutating func check(
         _ effect: Effect, of event: Event, in world: World, at now: Instant
     ) throws(Violation) {
+        try checkTriggered(event, effect, now)
         switch effect {
         case .save(let record): try save(record)
         case .erase(let id): try erase(id)
@@ -68,6 +69,8 @@ extension Checker {
             try require(states[id] == .background, "looked at the locks of \(id)")
             try checkSuspension(id, event, now)
             machine.inquiries.insert(id)
+        case .pageOut(let id):
+            try require(saved[id]?.state == .suspended, "pages out \(id), which runs")
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
         case .keepState(let id, let app, let scene): try checkKept(id, app, scene, event)
@@ -163,6 +166,10 @@ extension Checker {
             try checkMove(id, from, to, event, now)
         case .reclaimed(let id, _, _, let level, let state):
             try require(states[id] == state, "reclaimed \(id) from \(state)")
+            if case .instanceStalled(id, level) = event {
+                reclaimed.insert(id)
+                return try checkStalledEnd(id, now)
+            }
             try checkReclaim(id, level)
         case .prewarmFailed(let app, _, let until):
             let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
@@ -185,7 +192,12 @@ extension Checker {
         case .launchScreenShown(let id, _, _): try checkScreenShown(id)
         case .launchScreenDropped(let id, _, _):
             try require(screens.remove(id) != nil, "dropped the launch screen of \(id) unshown")
-        case .launched, .crashLooped, .failed, .slowStep: break
+        case .instanceStalled(let id, _, _):
+            try require(states[id]?.isRunning == true, "\(id) stalls and does not run")
+            machine.stalledAt[id] = now
+        case .triggersLeftAlone(let app, let count):
+            try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
+        case .launched, .crashLooped, .failed, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
         }
     }

@@ -42,8 +42,13 @@ extension Checker {
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .tracerInspected, .sceneRequested(nil, _, _),
             .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
-            .locksInspected, .outOfMemory, .drewFirstFrame:
+            .locksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
+            .triggersForgiven:
             break
+        case .triggered(let request, let launch, _):
+            owed[request] = event
+            launchedBy[request] = launch
+            churn[launch.app] = nil
         case .prepareRequested(let request, let app):
             owed[request] = event
             churn[app] = nil

@@ -13,6 +13,10 @@ struct MachineBooks: Sendable {
     var lockedSince: [InstanceIdentifier: Instant] = [:]
     /// Whom the kernel is said to have taken.
     var outOfMemory: Set<InstanceIdentifier> = []
+    /// When each was last warned of its own stall.
+    var stalledAt: [InstanceIdentifier: Instant] = [:]
+    /// Launches that triggers caused.
+    var triggered: [AppIdentifier: [Instant]] = [:]
 }
 
 extension Checker {
@@ -37,6 +41,9 @@ extension Checker {
             if machine.lockedSince[id] == nil { machine.lockedSince[id] = now }
         case .locksInspected(let id, false): machine.lockedSince[id] = nil
         case .outOfMemory(let id, _): machine.outOfMemory.insert(id)
+        case .triggersForgiven: machine.triggered = [:]
+        case .appInstalled(let description): machine.triggered[description.identifier] = nil
+        case .resetFailedRequested(_, let app), .appRemoved(let app): machine.triggered[app] = nil
         default: break
         }
     }
@@ -62,6 +69,29 @@ extension Checker {
         try require(allows, "prewarmed \(app) in spite of \(machine.hold!)")
     }
 
+    /// Every launch that a trigger caused, by its answer or by the record of it.
+    mutating func checkTriggered(_ event: Event, _ effect: Effect, _ now: Instant) throws(Violation)
+    {
+        guard case .triggered(_, let launch, let limit) = event,
+            case .spawn(_, launch.app, .launch(_)) = effect
+        else { return }
+        var recent = machine.triggered[launch.app] ?? []
+        recent.removeAll { $0.duration(to: now) >= limit.interval }
+        recent.append(now)
+        machine.triggered[launch.app] = recent
+        try require(recent.count <= limit.burst, "\(launch.app) was triggered too often")
+    }
+
+    /// One that stalls alone: warned first, behind, and never at once.
+    func checkStalledEnd(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
+        let since = machine.stalledAt[id]
+        try require(
+            since.map { $0.advanced(by: policy.reclaimInterval) <= now } ?? false,
+            "reclaimed \(id), which stalls, unwarned")
+        try require(states[id] == .background, "reclaimed \(id), which stalls, in \(states[id]!)")
+        try require(saved[id]?.isAttached == false, "reclaimed attached \(id)")
+    }
+
     func checkMachineEnd(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
         switch record.endReason {
         case .suspendedWithLockedFile?:
@@ -81,6 +111,12 @@ extension World {
         var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x5eed)
         let hold = dice.percent(70) ? nil : PrewarmHold.allCases[dice.below(4)]
         agenda.add(.conditionsInspected(hold), at: now)
+    }
+
+    mutating func pageOut(_ id: InstanceIdentifier, at now: Instant) {
+        agenda.add(
+            .pagedOut(id, byteCount: processes[id]?.fate.byteCount ?? 0),
+            at: now.advanced(by: .milliseconds(20)))
     }
 
     mutating func inspectLocks(_ id: InstanceIdentifier, at now: Instant) {

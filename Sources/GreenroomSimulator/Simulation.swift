@@ -38,6 +38,7 @@ struct Simulation: Sendable {
         policy.inspectsLocks = machine.percent(50)
         policy.prewarmStartDelay = machine.percent(30) ? .seconds(machine.below(60)) : .zero
         policy.pressureQuietTime = .seconds(1 + machine.below(20))
+        policy.pagesOutSuspended = machine.percent(50)
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
@@ -140,6 +141,7 @@ struct Simulation: Sendable {
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
         case .inspectLocks(let id): world.inspectLocks(id, at: now)
+        case .pageOut(let id): world.pageOut(id, at: now)
         case .notify, .deliver, .refuseState, .handOverState: break
         case .keepState(_, let app, let scene):
             world.states[app, default: [:]][scene] = core.description(of: app)!.stateVersion
@@ -238,7 +240,8 @@ extension Effect {
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks,
-            .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion:
+            .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
+            .pageOut:
             false
         }
     }

@@ -19,6 +19,9 @@ enum Stimulus: Sendable {
     case press(MemoryPressure)
     case stall(MemoryPressure)
     case prepare(app: Int)
+    case stallInstance(instance: Int, MemoryPressure)
+    case trigger(app: Int)
+    case forgiveTriggers
     /// The kernel takes it for want of memory, surely or probably.
     case runOutOfMemory(instance: Int, isCertain: Bool)
     case crash(instance: Int)
@@ -65,6 +68,11 @@ extension Stimulus {
         case 53: return .changePolicy(variation: dice.below(1 << 20))
         case 54: return .makeStale(instance: pick)
         case 55..<58: return .measure(instance: pick, megabytes: dice.below(64))
+        case 58 where dice.percent(30):
+            return .stallInstance(
+                instance: pick, [.none, .warning, .critical, .critical][dice.below(4)])
+        case 59 where dice.percent(30):
+            return dice.percent(5) ? .forgiveTriggers : .trigger(app: pick)
         case 58..<60:
             let level: [MemoryPressure] = [.none, .none, .warning, .critical]
             if dice.percent(60) { return .stall(level[dice.below(4)]) }

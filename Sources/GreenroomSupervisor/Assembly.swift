@@ -15,15 +15,15 @@ public final class Daemon {
         init(_ description: String) { self.description = description }
     }
 
-    private let options: Options
+    let options: Options
     private let journal: Journal
     private let environment: [String]
-    private let events = EventStream()
-    private let catalog = AppCatalog()
-    private let reporter: Reporter
+    let events = EventStream()
+    let catalog = AppCatalog()
+    let reporter: Reporter
     private let lock: FileDescriptor
-    private let installer: AppInstaller
-    private let supervisor: Supervisor
+    let installer: AppInstaller
+    let supervisor: Supervisor
     private let launcher: Launcher
     private let instances: InstanceTable
     private let spawnerEvents: SpawnerEvents
@@ -32,11 +32,13 @@ public final class Daemon {
     private let significantTime: SignificantTime
     private let paths: AppPaths
     private let machine: MachineEvents
+    private let emptying = Emptying()
+    private let containers: Containers
     private var isStopping = false
-    private let control: ControlHandler
+    let control: ControlHandler
     private var spawner: SpawnerLink
     private var isSpawnerManaged: Bool
-    private var listener: ControlListener?
+    var listener: ControlListener?
     private var sources: [EventSource] = []
     private var spawnerRetry: EventSource?
     private var stopDeadline: EventSource?
@@ -77,18 +79,23 @@ public final class Daemon {
             // Also after those that only the spawner knows any more: a number never comes twice.
             nextInstance: max(
                 contents.nextInstance,
-                InstanceIdentifier((greeting.instances.map(\.instance).max() ?? 0) + 1)),
+                InstanceIdentifier(
+                    (greeting.instances.map(\.instance).filter { !Emptying.isOwn($0) }.max() ?? 0)
+                        + 1)),
             policy: Policy(configuration),
             seed: MonotonicClock.nanoseconds, at: now)
         supervisor = try Supervisor(
             lifecycle: lifecycle, state: state, memory: memory, reporter: reporter)
 
+        containers = Containers(
+            stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
         let output = AppOutput(
             directory: options.runtimeDirectory + "/output",
             hasJournal: Self.hasJournal(environment))
         instances = InstanceTable(supervisor: supervisor)
         launcher = Launcher(
-            supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath)
+            supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath,
+            containers: containers)
         staleness = try StalenessWatcher()
         let readiness = try? ReadinessListener(
             supervisor: supervisor, output: output,
@@ -97,6 +104,7 @@ public final class Daemon {
         let inspector = PausedInspector(staleness: staleness)
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
+        spawnerEvents.emptying = emptying
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,
             access: try Access(configuration, reporter: reporter))
@@ -107,7 +115,7 @@ public final class Daemon {
                 desktop: DesktopSource(
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
-                daemonEnvironment: environment), staleness: staleness)
+                daemonEnvironment: environment, containers: containers), staleness: staleness)
         timers = AppTimers(
             memory: TimerMemory(
                 stateDirectory: options.stateDirectory,
@@ -121,12 +129,13 @@ public final class Daemon {
         supervisor.sockets = ListeningSockets(supervisor: supervisor)
         supervisor.reclaimer = Reclaimer(
             supervisor: supervisor, machineRoot: options.machineRoot, configuration)
-        supervisor.reclaimer.priorities = PriorityWriter(instances: instances) { [catalog] app in
-            let settings = catalog[app]?.cgroupSettings ?? []
-            return settings.first { $0.file == "cpu.weight" }.flatMap { Int($0.value) } ?? 100
-        }
+        supervisor.reclaimer.use(
+            PriorityWriter(instances: instances) { [catalog] app in
+                PriorityWriter.Own(catalog[app]?.cgroupSettings ?? [])
+            }, configuration)
         let applications = ApplicationChannels(
-            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
+            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory,
+            containers: containers)
         supervisor.applications = applications
         supervisor.states = KeptStates(
             supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory)
@@ -148,14 +157,10 @@ public final class Daemon {
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
             paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+            paths.tryAgain { [unowned self] in supervisor.lifecycle.areTriggersLeftAlone(of: $0) }
+            supervisor.handle(.triggersForgiven)
         }
-        paths.launch = { [unowned self] in control.launchForPath($0) }
-        paths.isRunning = { [unowned self] app in
-            supervisor.lifecycle.instances(of: app).contains {
-                $0.launchedAt != nil && $0.state != .notRunning && $0.state != .suspended
-                    || $0.state == .launching
-            }
-        }
+        paths.launch = { [unowned self] in control.launchForPath($0, $1) }
         let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
         supervisor.onLock = { [unowned self] user, isLocked in
             do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
@@ -163,10 +168,11 @@ public final class Daemon {
             }
             if !isLocked { supervisor.applications.becameUnlocked(user) }
         }
+        emptying.spawner = { [unowned self] in launcher.spawner }
         timers.launch = { [unowned self] in control.launchForTimer($0) }
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
-        applications.open = { [unowned self] in control.openURL($0, from: $1) }
+        applications.open = { [unowned self] in control.openURL($0, from: $1, as: $2) }
         control.defaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
@@ -182,13 +188,16 @@ public final class Daemon {
             supervisor.screens.forget(instance)
             metrics.deliveries.forget(instance)
             measurer.forget(instance)
-            if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
-                paths.look(at: app)
-            }
+            launcher.forget(instance)
+            supervisor.reclaimer.instancePressure.rests(instance)
+            guard let app = supervisor.lifecycle.instance(instance)?.app else { return }
+            if paths.has(app) { paths.look(at: app) }
+            if !isStopping { emptyTemporaryFiles(of: app) }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
+        control.reload = { [unowned self] in reload($0) }
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
             reporter.statusText = { [unowned self] in statusText }
@@ -213,6 +222,7 @@ public final class Daemon {
         machine.begin()
         supervisor.handle(.restored)
         metrics.deliveries.reviewAll()
+        for app in catalog.unsortedApps { emptyTemporaryFiles(of: app.identifier) }
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
             reporter.sayOnce(
                 "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
@@ -296,6 +306,16 @@ public final class Daemon {
             spawnerProcessId: launcher.spawner == nil ? nil : spawner.process)
     }
 
+    /// Once nothing runs that was launched. A paused instance has made none.
+    private func emptyTemporaryFiles(of app: AppIdentifier) {
+        guard let installed = catalog[app], installed.hasContainer,
+            supervisor.lifecycle.instances(of: app).allSatisfy({
+                $0.state == .notRunning || $0.state == .prewarming || $0.state == .prewarmed
+            })
+        else { return }
+        emptying.empty(containers.temporaryFolder(of: app.rawValue), of: installed)
+    }
+
     // MARK: The spawner
 
     private var recovery: Recovery {
@@ -305,6 +325,7 @@ public final class Daemon {
     private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
+        emptying.forget()
         supervisor.sockets.spawner = link
         instances.spawner = link
         supervisor.reclaimer.priorities?.controllersMayDiffer()
@@ -397,10 +418,8 @@ public final class Daemon {
             socket = try UnixSocket.listen(
                 at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
         }
-        let openFiles = ResourceLimit.current(.openFiles).soft
-        listener = try ControlListener(
-            socket: socket, limits: limits.fitting(openFiles: openFiles)
-        ) { [unowned self] in
+        listener = try ControlListener(socket: socket, limits: limits.fittingHere) {
+            [unowned self] in
             control.serve($0)
         }
     }
@@ -409,7 +428,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
+                reload { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -14,12 +15,39 @@ struct ConfigurationFile {
 
     @LoopActor
     func read(_ reporter: Reporter) throws -> DaemonConfiguration {
+        let (configuration, errors) = try parse(reporter)
+        guard let configuration else {
+            throw Faulty(description: errors.map(\.description).joined(separator: "\n"))
+        }
+        return configuration
+    }
+
+    /// While the daemon runs: what is wrong is said, and the settings in force stay.
+    @LoopActor
+    func readAgain(_ reporter: Reporter) -> (DaemonConfiguration?, [Control.ManifestFault]) {
+        do throws(SystemError) {
+            let (configuration, errors) = try parse(reporter)
+            for error in errors { reporter.say(.error, error.description) }
+            return (configuration, errors.map(Control.ManifestFault.init))
+        } catch {
+            reporter.say(.error, "\(error); the settings in force stay")
+            return (
+                nil,
+                [.init(file: options.configurationFile, line: 0, column: 0, message: "\(error)")]
+            )
+        }
+    }
+
+    @LoopActor
+    private func parse(
+        _ reporter: Reporter
+    ) throws(SystemError) -> (DaemonConfiguration?, errors: [Diagnostic]) {
         let text: String
         do throws(SystemError) {
             text = try SmallFile.text(of: options.configurationFile)
         } catch {
             if error.code == ENOENT, !options.isConfigurationRequired {
-                return DaemonConfiguration()
+                return (DaemonConfiguration(), [])
             }
             throw error
         }
@@ -28,12 +56,7 @@ struct ConfigurationFile {
         for diagnostic in diagnostics where diagnostic.severity == .warning {
             reporter.say(.warning, diagnostic.description)
         }
-        guard let configuration else {
-            throw Faulty(
-                description: diagnostics.filter { $0.severity == .error }
-                    .map(\.description).joined(separator: "\n"))
-        }
-        return configuration
+        return (configuration, diagnostics.filter { $0.severity == .error })
     }
 }
 
@@ -57,6 +80,7 @@ extension Policy {
         prewarmStartDelay = configuration.prewarmStartDelay
         inspectsLocks = configuration.checksFileLocks
         lockGrace = configuration.lockedFileGrace
+        pagesOutSuspended = configuration.pageOutSuspended != .no
         instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
     }
 }

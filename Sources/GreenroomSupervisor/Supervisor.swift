@@ -80,7 +80,10 @@ final class Supervisor {
     private func follow(_ event: Event) {
         if case .lockChanged(let user, let isLocked) = event { onLock?(user, isLocked) }
         // It never comes to be released.
-        if case .spawnFailed(let instance, _) = event { applications.forget(instance) }
+        if case .spawnFailed(let instance, _) = event {
+            applications.forget(instance)
+            launcher.forget(instance)
+        }
     }
 
     func spawnFailed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
@@ -93,7 +96,8 @@ final class Supervisor {
         case .save(let record):
             if !state.save(record) { reporter.runtimeStateIsFull(record) }
         case .erase(let instance): state.erase(instance)
-        case .saveApp(let record): state.save(record)
+        case .saveApp(let record):
+            if !state.save(record) { reporter.runtimeStateIsFull(record.app) }
         case .eraseApp(let app): state.erase(app)
         case .spawn(let instance, let app, let purpose):
             launcher.spawn(instance, of: app, for: purpose)
@@ -134,6 +138,7 @@ final class Supervisor {
             applications.handOver(scene, to: instance, isThere: isThere)
         case .keepSessions(let app, let list): states.keep(list, of: app)
         case .noteVersion(let app): states.noteVersion(of: app)
+        case .pageOut(let instance): reclaimer.pageOut.begin(instance)
         }
     }
 

@@ -3,8 +3,8 @@ import Glibc
 
 @MainActor let delegates: [String: any ApplicationDelegate.Type] = [
     "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
-    "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self,
-    "measured": Measured.self,
+    "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self, "state": Stateful.self,
+    "stateScenes": StatefulScenes.self, "measured": Measured.self,
 ]
 
 /// Everything but the two methods whose absence counts.

@@ -49,6 +49,41 @@ import Testing
         #expect(daemon.log.contains("buy milk\n") && daemon.log.contains("Goodbye.\n"))
     }
 
+    @Test(arguments: [false, true])
+    func `Notes is where its user left it when it comes back, unless it was force-quit`(
+        isForced: Bool
+    ) throws {
+        let daemon = try TestDaemon()
+        let file = try daemon.directory.write("buy milk\ncall mother\n", to: "notes.txt")
+        let notes = try install("Notes", in: daemon, ["Environment=NOTES_FILE=\(file)"]) {
+            $0 + "\nCount=0\n"
+        }
+        let client = try daemon.client()
+        let first = try client.handled(.open(.init(urls: ["notes:2"]))).1.instance
+        try daemon.awaitState(.active, of: first)
+        try client.change(.suspend, first)
+        // As its memory is taken back; or by its user.
+        try client.change(isForced ? .kill : .terminate, first)
+        let next = try client.launch(notes).instance
+        try daemon.awaitState(.active, of: next)
+        let shown = daemon.log.split(separator: "\n").filter { $0 == "call mother" }
+        #expect(shown.count == (isForced ? 1 : 2))
+    }
+
+    @Test func `Notes greets who has never been here, in a folder of its own`() throws {
+        let daemon = try TestDaemon()
+        let notes = try install("Notes", in: daemon) { $0 + "\nCount=0\n" }
+        let client = try daemon.client()
+        for _ in 0..<2 {
+            let instance = try client.launch(notes).instance
+            try daemon.awaitState(.active, of: instance)
+            try client.change(.terminate, instance)
+        }
+        let path = "\(daemon.directory.path)/state/containers/\(notes)/notes.txt"
+        let lines = String(decoding: try readFile(path), as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].hasPrefix("Welcome."))
+    }
+
     @Test func `Echo is launched in the background by the first connection, and answers it`()
         throws
     {

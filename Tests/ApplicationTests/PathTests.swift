@@ -127,6 +127,26 @@ import Testing
         }
     }
 
+    @Test func `an instance of a template has its paths, and waits for them`() throws {
+        let daemon = try TestDaemon([])
+        let path = daemon.directory.path + "/watched"
+        var probe = Probe("org.example.template@")
+        probe.sections = ["[Path]", "PathExists=\(path)/%i"]
+        try probe.install(in: daemon)
+        mkdir(path, 0o755)
+        let client = try daemon.client()
+        #expect(try client.reload().failed.isEmpty)
+        let name = "org.example.template@one"
+        let launched = try client.launch(name) { $0.isBackground = true }
+        try client.change(.kill, launched.instance)
+        _ = try client.wait(launched.instance)
+        let watcher = try daemon.watch()
+        try daemon.directory.write("", to: "watched/one")
+        try watcher.next { $0.kind == .launched && $0.app == name }
+        // People look at the list: it is not forgotten for that.
+        #expect(try client.list().map(\.identifier) == [name])
+    }
+
     @Test func `paths go with their manifest`() throws {
         let (daemon, probe) = try daemon("PathExists=@/file")
         var plain = probe

@@ -54,6 +54,18 @@ struct Probe {
     }
 }
 
+/// Returns when it holds; it is looked at now and after each change in the folder.
+func awaitChange(in folder: String, _ what: String, _ holds: () -> Bool) throws {
+    let inotify = try Inotify()
+    _ = try inotify.watch(folder, for: UInt32(IN_DELETE | IN_MODIFY | IN_CREATE))
+    while !holds() {
+        var entries = [PollEntry(inotify.descriptor.rawValue, POLLIN)]
+        let count = try PollEntry.wait(&entries, milliseconds: Processes.deadline)
+        guard count > 0 else { throw TestError("waiting for \(what)") }
+        _ = try inotify.read()
+    }
+}
+
 extension TestDaemon {
     /// A daemon with these probes installed.
     static func with(

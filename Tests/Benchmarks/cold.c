@@ -7,6 +7,8 @@
 //                                                     sockets before anything can start
 //   cold burst COUNT -- PROGRAM ARGUMENTS...          vfork and exec of all, one after the other without
 //                                                     waiting for any: prints the latest stamp alone
+//   cold burst-relayed COUNT CGROUP -- PROGRAM...     the same as "relayed": what the sockets, the cgroups
+//                                                     and the sessions of so many cost by themselves
 // Prints per launch, in ns after the call: main's first instruction, and the end of the output.
 // The program must write its stamp first: probe, or anything else with BENCH_PRELOAD=stamp.so in the
 // environment. PROGRAM is an absolute path (an app starts in /).
@@ -86,13 +88,15 @@ static struct launch spawn_app(char **program, int output, int cgroup) {
 
 // --- Relayed: client -> server -> spawner, and the answers back.
 
-enum { REQUEST_BYTES = 300, ORDER_BYTES = 600, DESCRIPTORS = 4 };
+enum { REQUEST_BYTES = 300, ORDER_BYTES = 600, DESCRIPTORS = 4, BURST_UNDER_WAY = 100 };
 
-static int make_cgroup(int base) {
+static int make_named_cgroup(int base, const char *name) {
     if (base < 0) return -1;
-    check(mkdirat(base, "cold", 0755), "making a cgroup");
-    return check(openat(base, "cold", O_PATH | O_DIRECTORY | O_CLOEXEC), "opening it");
+    check(mkdirat(base, name, 0755), "making a cgroup");
+    return check(openat(base, name, O_PATH | O_DIRECTORY | O_CLOEXEC), "opening it");
 }
+
+static int make_cgroup(int base) { return make_named_cgroup(base, "cold"); }
 
 static void finish(struct launch launch, int base, int cgroup, const char *program) {
     int status;
@@ -122,6 +126,34 @@ static void __attribute__((noreturn)) spawn_for_others(int orders, int base, cha
     }
 }
 
+static void name_cgroup(char *name, size_t size, unsigned number) { snprintf(name, size, "cold-%u", number); }
+
+// Waits for nobody until the last order; then for all.
+static void __attribute__((noreturn)) spawn_many_for_others(int orders, int base, char **program) {
+    char order[ORDER_BYTES], name[32];
+    unsigned made = 0;
+    for (;; made++) {
+        int fds[DESCRIPTORS];
+        size_t count;
+        await_readable(orders, "an order");
+        size_t size = receive_with_descriptors(orders, order, sizeof order, fds, DESCRIPTORS, &count);
+        if (size == 0) break;
+        name_cgroup(name, sizeof name, made);
+        int cgroup = make_named_cgroup(base, name);
+        struct launch launch = spawn_app(program, fds[0], cgroup);
+        if (send(orders, order, 80, MSG_NOSIGNAL) < 0) die("the spawner's answer");
+        for (size_t i = 0; i < count; i++) close(fds[i]);
+        close(launch.pidfd);
+        if (cgroup >= 0) close(cgroup);
+    }
+    for (unsigned i = 0; i < made; i++) check(wait(NULL), "wait");
+    for (unsigned i = 0; i < made && base >= 0; i++) {
+        name_cgroup(name, sizeof name, i);
+        check(unlinkat(base, name, AT_REMOVEDIR), "removing the cgroup");
+    }
+    exit(0);
+}
+
 static void __attribute__((noreturn)) serve(int client, int orders) {
     char request[ORDER_BYTES] = {0};
     for (;;) {
@@ -146,19 +178,27 @@ static pid_t fork_end(int type, int *ours, int *theirs) {
     return check(fork(), "fork");
 }
 
-static void launch_relayed(unsigned count, int base, char **program) {
+typedef void spawner_loop(int orders, int base, char **program);
+
+// Returns the client's end of the connection to the server, whose only client it is.
+static int start_relay(int base, char **program, spawner_loop *spawn) {
     int client, server, orders, spawner;
     if (fork_end(SOCK_STREAM, &client, &server) == 0) {
         close(client);
         if (fork_end(SOCK_SEQPACKET, &orders, &spawner) == 0) {
             close(server);
             close(orders);
-            spawn_for_others(spawner, base, program);
+            spawn(spawner, base, program);
         }
         close(spawner);
         serve(server, orders);
     }
     close(server);
+    return client;
+}
+
+static void launch_relayed(unsigned count, int base, char **program) {
+    int client = start_relay(base, program, spawn_for_others);
     int null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
     int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
     char request[REQUEST_BYTES] = {0};
@@ -181,6 +221,29 @@ static void launch_relayed(unsigned count, int base, char **program) {
     check(wait(NULL), "wait");
 }
 
+// As a client with as many connections would.
+static void launch_all_relayed(unsigned count, int base, char **program) {
+    int client = start_relay(base, program, spawn_many_for_others);
+    char request[REQUEST_BYTES] = {0};
+    int output[2];
+    check(pipe2(output, O_CLOEXEC), "pipe2");
+    uint64_t start = now_ns(), latest = 0;
+    // So many are under way at once as Greenroom is sent over as many connections.
+    for (unsigned sent = 0, done = 0; done < count; done++) {
+        for (; sent < count && sent < done + BURST_UNDER_WAY; sent++)
+            send_with_descriptors(client, request, sizeof request, &output[1], 1);
+        if (recv(client, request, sizeof request, MSG_WAITALL) != sizeof request)
+            complain("the server", "ended");
+    }
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t stamp = read_stamp(output[0]);
+        if (stamp > latest) latest = stamp;
+    }
+    printf("%llu\n", (unsigned long long)(latest - start));
+    close(client);
+    check(wait(NULL), "wait");
+}
+
 static void launch_all(unsigned count, char **program) {
     int output[2];
     check(pipe2(output, O_CLOEXEC), "pipe2");
@@ -199,11 +262,12 @@ int main(int argc, char **argv) {
         launch_all(parse_count(argv[2]), argv + 4);
         return 0;
     }
-    int relayed = argc > 1 && strcmp(argv[1], "relayed") == 0;
+    int all_relayed = argc > 1 && strcmp(argv[1], "burst-relayed") == 0;
+    int relayed = all_relayed || (argc > 1 && strcmp(argv[1], "relayed") == 0);
     int as_app = relayed || (argc > 1 && strcmp(argv[1], "app") == 0);
     int first = as_app ? 5 : 4;
     if (argc <= first || strcmp(argv[first - 1], "--") != 0)
-        complain("usage", "cold plain COUNT -- PROGRAM... | cold app|relayed COUNT CGROUP -- PROGRAM...");
+        complain("usage", "cold plain|burst COUNT -- PROGRAM... | cold app|relayed|burst-relayed COUNT CGROUP -- PROGRAM...");
     char **program = argv + first;
     unsigned count = parse_count(argv[2]);
     // Not LD_PRELOAD itself, which would have stamped this program.
@@ -213,6 +277,10 @@ int main(int argc, char **argv) {
     if (as_app && strcmp(argv[3], "-") != 0)
         base = check(open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC), argv[3]);
 
+    if (all_relayed) {
+        launch_all_relayed(count, base, program);
+        return 0;
+    }
     if (relayed) {
         launch_relayed(count, base, program);
         return 0;

@@ -16,8 +16,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import (COLD, PREWARMED, Contender, Daemon, describe, launch_request, line, manifest,
-                   percentile, prewarm_request, run_rounds)
+from bench import (COLD, PREWARMED, Contender, Daemon, cgroup_for_reference, describe,
+                   launch_request, line, manifest, percentile, prewarm_request, run_rounds,
+                   status_request)
 
 KNOWN = (10, 100, 1000, 5000)
 RUNNING, PAUSED, BURST = 1000, 200, 1000
@@ -74,6 +75,25 @@ def compare_launches(groups, rounds):
                  "us", few.name, percentile(few.columns[0], 50) / 1000, 1.3)
 
 
+def reload_beside_calls(daemon):
+    """Milliseconds of one reload, and of the longest of another client's calls while it goes on."""
+    call = json.dumps(status_request("bench.probe")).encode() + b"\0"
+    with daemon.connect() as patient, daemon.connect() as hasty:
+        began, longest, answer = time.monotonic(), 0, b""
+        patient.sendall(json.dumps({"method": "io.greenroom.Control.Reload"}).encode() + b"\0")
+        patient.setblocking(False)
+        while not answer.endswith(b"\0"):
+            start = time.monotonic()
+            hasty.sendall(call)
+            while not hasty.recv(65536).endswith(b"\0"):
+                pass
+            longest = max(longest, time.monotonic() - start)
+            with contextlib.suppress(BlockingIOError):
+                while part := patient.recv(1 << 20):
+                    answer += part
+        return (time.monotonic() - began) * 1000, longest * 1000
+
+
 def known(product, programs, rounds):
     with contextlib.ExitStack() as stack:
         daemons = [(count, stack.enter_context(daemon_with(product, programs, count)))
@@ -82,13 +102,9 @@ def known(product, programs, rounds):
         sizes = [own_bytes(daemon) for _, daemon in daemons]
         line(f"supervisor: memory per known app ({KNOWN[-1]} against {KNOWN[0]})",
              (sizes[-1] - sizes[0]) / (KNOWN[-1] - KNOWN[0]), "B", "limit", 2048, 1)
-        times = []
-        for _ in range(5):
-            start = time.monotonic()
-            daemons[-1][1].call({"method": "io.greenroom.Control.Reload"})
-            times.append((time.monotonic() - start) * 1000)
-        line(f"reload of {KNOWN[-1]} manifests, nothing changed, p50", percentile(times, 50), "ms",
-             "limit", 20, 1)
+        times, waits = zip(*(reload_beside_calls(daemons[-1][1]) for _ in range(5)))
+        line(f"reload of {KNOWN[-1]} manifests, nothing changed, p50", percentile(times, 50), "ms")
+        line("another's longest call meanwhile, p50", percentile(waits, 50), "ms", "limit", 5, 1)
         compare_launches(
             [launches(daemon, programs, f"{count} known") for count, daemon in daemons], rounds)
 
@@ -144,10 +160,14 @@ def at_once(product, programs, rounds):
 
     with daemon_with(product, programs, BURST) as daemon:
         burst = [str(programs / "launch"), "burst", str(daemon.socket), str(BURST_CONNECTIONS)]
-        cold, paused, alone = [], [], []
+        cold, paused, alone, relayed = [], [], [], []
+        daemon.call(prewarm_request(name(0)))
+        cgroup = cgroup_for_reference(daemon)
         for number in range(max(1, rounds // 4)):
             alone.append(sample([str(programs / "cold"), "burst", str(BURST), "--",
                                  str(programs / "probe")]))
+            relayed.append(sample([str(programs / "cold"), "burst-relayed", str(BURST),
+                                   str(cgroup or "-"), "--", str(programs / "probe")]))
             cold.append(sample(burst, requests(lambda number: "bench.cold")))
             with daemon.connect() as end:
                 for number in range(BURST):
@@ -155,6 +175,11 @@ def at_once(product, programs, rounds):
                     while not end.recv(65536).endswith(b"\0"):
                         pass
             paused.append(sample(burst, requests(name)))
+        if cgroup:
+            cgroup.rmdir()
+        # What the sockets between three processes, a session and a cgroup each cost by themselves.
+        line(f"{BURST} at once by C, through server and spawner", percentile(relayed, 50) / 1e6, "ms",
+             "C vfork+exec of them", percentile(alone, 50) / 1e6)
         for text, times, bound in (("cold", cold, 1.2), ("prewarmed", paused, 0.5)):
             line(f"{BURST} launches at once, {text}: all in main", percentile(times, 50) / 1e6, "ms",
                  "C vfork+exec of them", percentile(alone, 50) / 1e6, bound)

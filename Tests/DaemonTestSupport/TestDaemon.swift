@@ -111,7 +111,8 @@ public final class TestDaemon {
             program,
             arguments: [
                 program, "--runtime-directory", runtimeDirectory, "--state-directory",
-                directory.path + "/state", "--apps", appDirectory,
+                directory.path + "/state", "--cache-directory", directory.path + "/cache",
+                "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),

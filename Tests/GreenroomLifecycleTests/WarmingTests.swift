@@ -164,4 +164,26 @@ import Testing
                 .contains(.answer(request, .refused(.holdsLock(id)))))
         #expect(stage.state(id) == .background)
     }
+
+    @Test func `ends nobody when the client that wanted the suspension has left`() {
+        var (stage, id) = stage()
+        let request = stage.request()
+        stage.send(.transitionRequested(request, .instance(id), .suspend))
+        stage.send(.requestAbandoned(request))
+        stage.send(.locksInspected(id, holdsLock: true))
+        #expect(!stage.wait(.seconds(6)).contains(.inspectLocks(id)), "its time is not over")
+        #expect(stage.state(id) == .background)
+    }
+}
+
+@Suite struct `Another policy` {
+    @Test func `has the machine looked at by its measure, at once`() {
+        var policy = Policy()
+        policy.inspectsConditions = true
+        var stage = Stage(policy: policy, .prewarmed())
+        stage.send(.conditionsInspected(.highLoad))
+        #expect(stage.send(.policyChanged(policy)).contains(.inspectConditions))
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 1)
+    }
 }

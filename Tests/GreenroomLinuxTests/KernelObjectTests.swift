@@ -11,6 +11,20 @@ import Testing
         #expect(ftruncate(first.descriptor.rawValue, 4096) == -1 && errno == EPERM)
     }
 
+    @Test func `memory in a file is kept, and made longer where a newer version needs more`() throws
+    {
+        let path = "/tmp/greenroom-memory-\(getpid())-\(UInt64.random(in: 0...(.max)))"
+        defer { unlink(path) }
+        let first = try SharedMemory.file(at: path, byteCount: 4096, isKept: false)
+        first.baseAddress.storeBytes(of: 42, as: Int.self)
+        let second = try SharedMemory.file(at: path, byteCount: 8192, isKept: true)
+        #expect(second.byteCount == 8192)
+        #expect(second.baseAddress.load(as: Int.self) == 42)
+        #expect(second.baseAddress.load(fromByteOffset: 8184, as: Int.self) == 0)
+        let third = try SharedMemory.file(at: path, byteCount: 8192, isKept: false)
+        #expect(third.baseAddress.load(as: Int.self) == 0)
+    }
+
     @Test func `a sealed file cannot be changed`() throws {
         let file = try [1, 2, 3].withUnsafeBytes { try SealedFile.create($0, name: "test") }
         #expect(try file.readBytes(atMost: 100).count == 24)

@@ -120,6 +120,19 @@ import UnitFile
         #expect(AppManifest.parse(text, file: Self.file).manifest?.command == ["view", "-x"])
     }
 
+    @Test func `an app that is known holds before a manifest with its identifier`() throws {
+        let manifest = try #require(
+            AppManifest.parse("[App]\nExec=/a", file: "a/org.x.y.app").manifest)
+        let (kept, diagnostics) = AppManifest.withoutDuplicates(
+            [manifest], beside: ["org.x.y": "b/org.x.y.app"])
+        #expect(kept.isEmpty)
+        #expect(
+            diagnostics.map(\.description) == [
+                "a/org.x.y.app:1:1: the identifier org.x.y is already that of b/org.x.y.app; "
+                    + "set another Identifier="
+            ])
+    }
+
     @Test func `of two manifests with one identifier the first holds`() throws {
         let first = try #require(
             AppManifest.parse("[App]\nExec=/a", file: "a/org.x.y.app").manifest)

@@ -34,7 +34,8 @@ import UnitFile
         #expect(
             Self.names(in: Self.configuration + "/apps") == [
                 "com.git-scm.git.app", "io.greenroom.Echo.app", "io.greenroom.Fetch.app",
-                "io.greenroom.Notes.app", "org.debian.passwd.app", "org.ffmpeg.ffmpeg.app",
+                "io.greenroom.Notes.app", "io.greenroom.Reader.app", "io.greenroom.Sums.app",
+                "org.debian.passwd.app", "org.ffmpeg.ffmpeg.app",
                 "org.inkscape.Inkscape.app", "org.python.python3.app",
             ])
     }
@@ -66,7 +67,7 @@ import UnitFile
             settings.joined(separator: "\n"), file: path)
         #expect(diagnostics.map(\.description) == [])
         #expect(configuration == DaemonConfiguration())
-        // Each key is there: 26 values and 3 lists.
-        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 29)
+        // Each key is there: 28 values and 3 lists.
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 31)
     }
 }

@@ -73,7 +73,7 @@ struct RuntimeStateTests {
         var app = AppRecord(app: AppIdentifier("org.example"))
         app.prewarmFailures = 3
         app.prewarmRetryAt = Instant(nanoseconds: 5)
-        app.crashes = [Instant(nanoseconds: 1), Instant(nanoseconds: 2)]
+        app.crashes = [1, 2].map { Instant(nanoseconds: $0 * 1_000_000) }
         app.crashLoopUntil = Instant(nanoseconds: 6)
         app.measuredByteCount = 4096
         app.poolKey = EnvironmentKey(77)
@@ -96,6 +96,26 @@ struct RuntimeStateTests {
         #expect(contents.instances == [record(1), fullRecord()])
         #expect(contents.apps == [app])
         #expect(contents.nextInstance == InstanceIdentifier(4))
+    }
+
+    @Test func `the largest record of an app fits`() {
+        defer { memory.deallocate() }
+        let (state, _) = open()
+        let name = "org.example.template@" + String(repeating: "x", count: 200 - 21)
+        var app = AppRecord(app: AppIdentifier(name))
+        let late = (0..<16).map { Instant(nanoseconds: (1 << 62) + UInt64($0) * 1_000_000) }
+        app.prewarmRetryAt = late[0]
+        app.launchRetryAt = late[0]
+        app.crashes = late
+        app.starts = late
+        app.crashLoopUntil = late[0]
+        app.poolKey = EnvironmentKey(.max)
+        app.startAt = late[0]
+        app.failure = .permanentStatus
+        app.sessions = (0..<8).map { SceneIdentifier(.max - $0) }
+        app.discarded = app.sessions
+        #expect(state.save(app))
+        #expect(open().1.apps == [app])
     }
 
     @Test func `a saved record replaces the former one and an erased one is gone`() {

@@ -163,6 +163,65 @@ import Testing
         try daemon.awaitPaused(Self.pool)
     }
 
+    @Test func `a reload of greenroom.conf changes the conditions at once, a faulty one nothing`()
+        throws
+    {
+        var options = TestDaemon.Options()
+        options.machine = ["proc/loadavg": "2000.00 1.0 1.0 1/1 1\n"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1), options: options)
+        let client = try daemon.client()
+        #expect(try client.explain(Self.pool).reasons.map(\.code) == ["high_load"])
+        try daemon.configure(["PrewarmMaxLoad=wind"])
+        let failed = try client.reload().failed
+        #expect(failed.map(\.line) == [2])
+        #expect(failed.first?.file.hasSuffix("greenroom.conf") == true)
+        #expect(try client.explain(Self.pool).reasons.map(\.code) == ["high_load"])
+        try daemon.configure(["PrewarmMaxLoad=0"])
+        #expect(try client.reload().failed.isEmpty)
+        try daemon.awaitPaused(Self.pool)
+        #expect(try client.explain(Self.pool).reasons.isEmpty)
+    }
+
+    @Test func `a load of four for each processor holds prewarming back by default`() throws {
+        let program = try compileProbe("behave.c")
+        let count = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        for (load, codes) in [(count * 4 + 1, ["high_load"]), (count * 4 - 1, [])] {
+            var options = TestDaemon.Options()
+            options.machine = ["proc/loadavg": "\(load).00 1.0 1.0 1/1 1\n"]
+            let daemon = try TestDaemon(
+                TestApp(Self.pool, exec: program, prewarm: 1), options: options)
+            #expect(try daemon.client().explain(Self.pool).reasons.map(\.code) == codes)
+        }
+    }
+
+    @Test func `what a suspended app holds leaves memory, and what that won is told`() throws {
+        try requireOrSkip(getuid() == 0, "it takes CAP_SYS_NICE, or the memory controller")
+        var options = TestDaemon.Options()
+        options.configuration = ["PageOutSuspended=yes"]
+        let daemon = try TestDaemon([], options)
+        // Nobody else has its pages in use, and they are on disk: only such can go without swap.
+        let program = daemon.directory.path + "/own"
+        let bytes = try readFile(try compileProbe("behave.c"))
+        let copy = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0o755)
+        #expect(bytes.withUnsafeBytes { write(copy, $0.baseAddress, $0.count) } == bytes.count)
+        fsync(copy)
+        close(copy)
+        try daemon.install(TestApp(Self.app, exec: program))
+        let client = try daemon.client()
+        _ = try client.reload()
+        let watcher = try daemon.watch()
+        let app = try client.start(Self.app)
+        try client.change(.suspend, app.instance)
+        let event = try watcher.next { $0.kind == .pagedOut }
+        #expect(event.instance == app.instance)
+        #expect(event.byteCount ?? 0 >= 4096)
+        try client.change(.resume, app.instance)
+        try client.change(.terminate, app.instance)
+        #expect(try client.wait(app.instance).signal == SIGTERM)
+    }
+
     @Test func `a hint prewarms an app of demand`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(

@@ -160,6 +160,9 @@ int gr_pass_credentials(int fd, bool on);
 int gr_pipe(int *pair);
 int gr_pidfd_open(int32_t pid);
 int gr_pidfd_send_signal(int pidfd, int signal);
+/* process_madvise(2), MADV_PAGEOUT (Linux 5.10): the bytes that were gone through. Waits where they have
+   to be written first, so take few at a time. */
+ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count);
 /* waitid(P_PIDFD): 1 ended (code CLD_*, status), 0 still running (only with nohang). */
 int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status);
 /* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */

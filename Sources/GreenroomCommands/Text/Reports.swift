@@ -143,6 +143,7 @@ extension Control.Event {
             "drop launch screen after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .eventsLost: "events were lost"
+        case .pagedOut: (byteCount.map { Phrase.bytes($0) + " " } ?? "") + "left memory"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -171,7 +172,7 @@ extension Control.Event {
         case .slowStep: .notable
         case .missedStep: .bad
         case .exited: exit?.style
-        case .reclaimed, .restartScheduled, .pressureChanged: .notable
+        case .reclaimed, .restartScheduled, .pressureChanged, .pagedOut: .notable
         case .prewarmFailed, .crashLooped, .failed, .eventsLost: .bad
         }
     }

@@ -254,7 +254,9 @@ extension Control {
           # A shell shows the launch screen from the first on, and takes it away at the second. The step
           # says why: firstDraw, active, background (it left the front), ended.
           launch_screen_shown,
-          launch_screen_dropped
+          launch_screen_dropped,
+          # memory of a suspended instance that was taken out, byteCount of it
+          paged_out
         )
 
         # What a shell shows until an app has drawn: a file, as its manifest names it, and since when.
@@ -289,7 +291,7 @@ extension Control {
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step
           step: ?string,
-          # reclaimed, pressure_changed
+          # reclaimed, pressure_changed (with app and instance: within its own limit)
           pressure: ?MemoryPressure,
           # launch_screen_shown, launch_screen_dropped
           launchScreen: ?LaunchScreen

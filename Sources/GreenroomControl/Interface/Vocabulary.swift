@@ -81,6 +81,7 @@ extension Control {
         case stateDeleted = "state_deleted"
         case launchScreenShown = "launch_screen_shown"
         case launchScreenDropped = "launch_screen_dropped"
+        case pagedOut = "paged_out"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

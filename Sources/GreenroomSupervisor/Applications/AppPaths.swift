@@ -3,21 +3,16 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Launches apps in the background when the paths of their `[Path]` say so: while nothing of them runs,
-/// or what runs is suspended. A condition that still holds when the app ends launches it again, up to
-/// its limit, past which its paths are left alone until manifests are read again.
+/// Tells the core when the paths of an app's `[Path]` say that it is wanted: what comes of it is decided
+/// there (`Triggering`).
 @LoopActor
 final class AppPaths {
-    /// Launches the app; its answer is nobody's business.
-    var launch: ((AppIdentifier) -> Void)?
-    var isRunning: ((AppIdentifier) -> Bool)?
+    /// The app is wanted, so often at most; the answer is nobody's business.
+    var launch: ((AppIdentifier, TriggerLimit) -> Void)?
 
     private final class Entry {
         let settings: AppManifest.PathTriggers
         var triggers: [PathTrigger] = []
-        /// Its latest launches, oldest first.
-        var launches: [UInt64] = []
-        var isOverLimit = false
         init(_ settings: AppManifest.PathTriggers) { self.settings = settings }
     }
 
@@ -40,7 +35,7 @@ final class AppPaths {
         var next: [AppIdentifier: Entry] = [:]
         for (app, settings) in apps {
             guard let settings else { continue }
-            if let entry = entries[app], entry.settings == settings, !entry.isOverLimit {
+            if let entry = entries[app], entry.settings == settings {
                 next[app] = entry
             } else if let entry = begin(settings) {
                 next[app] = entry
@@ -119,20 +114,13 @@ final class AppPaths {
     }
 
     private func trigger(_ app: AppIdentifier) {
-        guard let entry = entries[app], !entry.isOverLimit, isRunning?(app) != true else { return }
-        let now = TimerClock.boot.nowNanoseconds
-        let interval = UInt64(clamping: entry.settings.limitInterval.microseconds)
-        entry.launches.removeAll { (now - $0) / 1000 >= interval }
-        guard entry.launches.count < entry.settings.limitBurst else {
-            entry.isOverLimit = true
-            return reporter.say(
-                .error,
-                "\(app): its paths launched it \(entry.launches.count) times in a row, and are left "
-                    + "alone; an app takes away what PathExists= or DirectoryNotEmpty= found before "
-                    + "it ends (\"greenroomctl reload\" tries again)")
-        }
-        entry.launches.append(now)
-        launch?(app)
+        guard let settings = entries[app]?.settings else { return }
+        launch?(app, TriggerLimit(burst: settings.limitBurst, interval: settings.limitInterval))
+    }
+
+    /// What these apps wait for may be there still.
+    func tryAgain(where isLeftAlone: (AppIdentifier) -> Bool) {
+        for app in entries.keys where isLeftAlone(app) { look(at: app) }
     }
 
     /// Whether any paths are watched for the app.

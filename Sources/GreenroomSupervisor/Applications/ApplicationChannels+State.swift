@@ -13,6 +13,13 @@ extension ApplicationChannels {
         return flags
     }
 
+    func addSetup(of app: InstalledApp, to launch: inout AppLaunch) {
+        if app.hasContainer {
+            launch.container = containers.container(of: app.identifier.rawValue)
+        }
+        if !app.version.isEmpty { launch.version = app.version }
+    }
+
     func handOver(
         _ scene: SceneIdentifier, to instance: InstanceIdentifier, isThere: Bool
     ) {

@@ -11,8 +11,8 @@ internal import Systemd
 final class ApplicationChannels {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
-    /// Opens a URL for an app; the reason if it cannot.
-    var open: ((_ url: String, _ from: AppIdentifier) -> String?)?
+    /// Opens a URL for an app, as this request; the reason if it cannot.
+    var open: ((_ url: String, _ from: AppIdentifier, RequestIdentifier) -> String?)?
 
     /// The acknowledgement of a launch. Cookies of steps count up from 1 and never come so far; those
     /// of what needs no answer lie between (`freeCookie`).
@@ -27,11 +27,18 @@ final class ApplicationChannels {
     private var launches: [InstanceIdentifier: AppLaunch] = [:]
     /// Of those in their launch sequence: whether they were told that protected data can be read.
     private var toldAvailable: [InstanceIdentifier: Bool] = [:]
-    private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
+    private var appRequests: [RequestIdentifier: AppRequest] = [:]
+    private var requestCounts: [InstanceIdentifier: Int] = [:]
     private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
-    init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
+    let containers: Containers
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String,
+        containers: Containers
+    ) {
+        self.containers = containers
         self.supervisor = supervisor
         self.catalog = catalog
         contents = WaitingContents(runtimeDirectory: runtimeDirectory)
@@ -45,6 +52,7 @@ final class ApplicationChannels {
         launches[instance] = nil
         toldAvailable[instance] = nil
         repeated.forget(instance)
+        requestCounts[instance] = nil
     }
 
     // MARK: Launching
@@ -80,9 +88,11 @@ final class ApplicationChannels {
         flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
-        return AppLaunch(
+        var launch = AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
+        addSetup(of: app, to: &launch)
+        return launch
     }
 
     /// Of a paused app: just before its GO.
@@ -393,6 +403,37 @@ final class ApplicationChannels {
         return RequestIdentifier(nextAppRequest | Self.appRequestBit)
     }
 
+    private struct AppRequest {
+        let instance: InstanceIdentifier
+        /// Nil where the app has its answer already.
+        let cookie: UInt64?
+    }
+
+    /// Requests of one instance that are under way: an app that asks in a loop waits for itself.
+    static let requestLimit = 16
+
+    /// Counts one more request; refuses it if there are too many.
+    private func admit(_ cookie: UInt64, of instance: InstanceIdentifier) -> Bool {
+        let count = requestCounts[instance] ?? 0
+        guard count < Self.requestLimit else {
+            answer(
+                instance, cookie,
+                .refused(
+                    code: EAGAIN,
+                    reason:
+                        "\(Self.requestLimit) requests of this app are under way; ask again when "
+                        + "one of them is answered"))
+            return false
+        }
+        requestCounts[instance] = count + 1
+        return true
+    }
+
+    private func settle(_ instance: InstanceIdentifier) {
+        guard let count = requestCounts[instance] else { return }
+        requestCounts[instance] = count > 1 ? count - 1 : nil
+    }
+
     private func requested(
         _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
     ) {
@@ -410,8 +451,9 @@ final class ApplicationChannels {
         // It runs, so it can update what it shows.
         case .refresh: return answer(instance.identifier, cookie, .done)
         }
+        guard admit(cookie, of: instance.identifier) else { return }
         let identifier = newRequest()
-        appRequests[identifier] = (instance.identifier, cookie)
+        appRequests[identifier] = AppRequest(instance: instance.identifier, cookie: cookie)
         supervisor.handle(.sceneRequested(identifier, instance.app, request))
 
         func refuse() {
@@ -423,7 +465,10 @@ final class ApplicationChannels {
     /// True if an app had asked.
     func take(_ answer: Answer, to request: RequestIdentifier) -> Bool {
         guard request.rawValue & Self.appRequestBit != 0 else { return false }
-        guard let (instance, cookie) = appRequests.removeValue(forKey: request) else { return true }
+        guard let own = appRequests.removeValue(forKey: request) else { return true }
+        settle(own.instance)
+        guard let cookie = own.cookie else { return true }
+        let instance = own.instance
         if case .refused(.noSuchScene) = answer, repeated.wasRepeated(cookie, by: instance) {
             // The former supervisor saw to it.
             self.answer(instance, cookie, .done)
@@ -441,7 +486,13 @@ final class ApplicationChannels {
                 instance.identifier, cookie,
                 .refused(code: 1, reason: "only the app in front may open a URL"))
         }
-        let reason = open?(url, instance.app) ?? nil
+        guard admit(cookie, of: instance.identifier) else { return }
+        let request = newRequest()
+        appRequests[request] = AppRequest(instance: instance.identifier, cookie: nil)
+        let reason = open?(url, instance.app, request) ?? nil
+        if reason != nil, appRequests.removeValue(forKey: request) != nil {
+            settle(instance.identifier)
+        }
         answer(
             instance.identifier, cookie,
             reason.map { .refused(code: 2, reason: $0) } ?? .done)

@@ -13,17 +13,11 @@ struct LockedUsers {
         return Set(text.split(separator: "\n").compactMap { UInt32($0) })
     }
 
-    /// Whole or not at all (rename(2)).
     func note(_ user: UInt32, isLocked: Bool) throws(SystemError) {
         var users = users
         let isNew = isLocked ? users.insert(user).inserted : users.remove(user) != nil
         guard isNew else { return }
-        let draft = path + ".new"
-        let file = try FileDescriptor.open(draft, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
         let text = users.sorted().map { "\($0)\n" }.joined()
-        if !text.isEmpty { try file.writeText(text) }
-        guard unsafe rename(draft, path) == 0 else {
-            throw SystemError(code: errno, call: "rename", subject: path)
-        }
+        try SmallFile.replace(path, with: text, mode: 0o600)
     }
 }

@@ -146,8 +146,17 @@ extension FileDescriptor {
     }
 }
 
-/// The names in a folder, `.` and `..` left out, in no order; none if it cannot be read.
 enum FolderContents {
+    /// Nothing is in it, as far as can be seen.
+    static func isEmpty(_ path: String) -> Bool {
+        guard let stream = unsafe opendir(path) else { return true }
+        defer { unsafe closedir(stream) }
+        var count = 0
+        while count < 3, unsafe readdir(stream) != nil { count += 1 }
+        return count < 3
+    }
+
+    /// The names, `.` and `..` left out, in no order; none if it cannot be read.
     static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }

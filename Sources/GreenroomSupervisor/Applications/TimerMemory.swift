@@ -69,12 +69,7 @@ struct TimerMemory {
         unsafe mkdir(deadlines, 0o755)
         let path = "\(deadlines)/\(app)"
         let text = (deadline.map(String.init) ?? "over") + " " + schedule
-        guard
-            let file = try? FileDescriptor.open(
-                path + ".new", O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644),
-            (try? file.writeText(text)) != nil
-        else { return }
-        _ = unsafe rename(path + ".new", path)
+        try? SmallFile.replace(path, with: text)
     }
 
     func forget(_ app: AppIdentifier) { unsafe unlink("\(deadlines)/\(app)") }

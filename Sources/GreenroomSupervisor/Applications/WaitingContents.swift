@@ -43,15 +43,7 @@ final class WaitingContents {
         guard let bytes = try? message.encoded().datagram else { return }
         unsafe mkdir(directory, 0o700)
         hasDirectory = true
-        let draft = path(of: instance) + ".new"
-        guard
-            let file = try? FileDescriptor.open(
-                draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
-        else { return }
-        let count = unsafe bytes.withUnsafeBytes {
-            unsafe Glibc.write(file.rawValue, $0.baseAddress, $0.count)
-        }
-        if count == bytes.count { _ = unsafe rename(draft, path(of: instance)) }
+        try? SmallFile.replace(path(of: instance), with: bytes, mode: 0o600)
     }
 
     private func keptContent(of instance: InstanceIdentifier) -> AppContent? {

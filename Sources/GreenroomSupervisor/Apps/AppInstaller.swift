@@ -80,7 +80,8 @@ final class AppInstaller {
     }
 
     private func awaitTurn() {
-        if let turn { return turn.isEnabled = true }
+        // Another each time: one that is enabled again counts as older than what has just arrived, and
+        // goes first for ever.
         turn = try? LoopActor.deferred { [unowned self] in proceed() }
         // Out of memory, say: then nobody else has a turn.
         if turn == nil { proceed() }
@@ -125,13 +126,14 @@ final class AppInstaller {
         guard catalog.onDemandCount < Self.onDemandLimit else {
             throw .limitExceeded(what: "instances of templates", limit: Self.onDemandLimit)
         }
-        guard let (app, program) = loader.instantiate(name, reporter: reporter),
-            try mayBe(app.account)
-        else { return nil }
+        guard let (app, program) = try loader.instantiate(name, reporter: reporter, mayBe) else {
+            return nil
+        }
         loader.keep(program, of: app)
         catalog.add(app)
         staleness.watchPrograms(loader.programFiles)
         for fault in install(app) { reporter.say(.error, fault.message) }
+        if app.timer != nil || app.path != nil { onReload?() }
         return app
     }
 
@@ -152,6 +154,8 @@ final class AppInstaller {
         let now = supervisor.now
         let record = lifecycle.app(app)
         guard !lifecycle.isAwaited(app) else { return false }
+        // It waits for its hour, or its file.
+        if catalog[app]?.timer != nil || catalog[app]?.path != nil { return false }
         // Forgetting failures would invite the next one at once.
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }

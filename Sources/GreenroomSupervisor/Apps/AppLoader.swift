@@ -19,6 +19,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    let containers: Containers
     private let variables: [String: String]
     /// What programs were found to be, by the name that was inspected.
     private var programs: [String: ExecutableFacts] = [:]
@@ -26,12 +27,13 @@ final class AppLoader {
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String]
+        daemonEnvironment: [String], containers: Containers
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
         variables = SearchPath.variables(of: daemonEnvironment)
     }
 
@@ -60,6 +62,7 @@ final class AppLoader {
         /// Of commands that are a program and nothing else.
         private var commands: [String: [String]] = [:]
         var groups: [UInt32: [gid_t]] = [:]
+        let filters = CompiledFilters()
         init(_ world: World, hasShim: Bool) {
             self.world = world
             self.hasShim = hasShim
@@ -231,10 +234,12 @@ final class AppLoader {
         programs[app.arguments[0]] = program
     }
 
-    /// The app that a template makes for an instance's name; nil if there is no such template.
+    /// The app that a template makes for an instance's name; nil if there is no such template, or it may
+    /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
     func instantiate(
-        _ name: ManifestName, reporter: Reporter
-    ) -> (app: InstalledApp, program: ExecutableFacts?)? {
+        _ name: ManifestName, reporter: Reporter,
+        _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
@@ -243,7 +248,9 @@ final class AppLoader {
         shared.entries = DesktopFolders(desktop.paths).entries
         keepPrograms(shared)
         var result = Result()
-        guard let manifest = read(file, shared, reporter, &result) else { return nil }
+        guard let manifest = read(file, shared, reporter, &result),
+            let owner = try? account(manifest.user, shared), try mayBe(owner)
+        else { return nil }
         do throws(LoadFailure) {
             guard let app = try install(manifest, false, shared) else { return nil }
             app.isInstance = true
@@ -326,23 +333,11 @@ final class AppLoader {
         let taken = Dictionary(
             result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
             uniquingKeysWith: { first, _ in first })
-        let (_, diagnostics) = AppManifest.withoutDuplicates(manifests.map(\.0))
+        let (kept, diagnostics) = AppManifest.withoutDuplicates(
+            manifests.map(\.0), beside: taken)
         report(diagnostics, reporter, &result)
-        var seen = taken
-        return manifests.filter { manifest, _ in
-            if let other = seen[manifest.identifier] {
-                if taken[manifest.identifier] != nil {
-                    report(
-                        LoadFailure(
-                            message: "the identifier \(manifest.identifier) is already that of "
-                                + "\(other); set another Identifier="), of: manifest, reporter,
-                        &result)
-                }
-                return false
-            }
-            seen[manifest.identifier] = manifest.file
-            return true
-        }
+        let files = Set(kept.map(\.file))
+        return manifests.filter { files.contains($0.0.file) }
     }
 
     // MARK: What need not be done again
@@ -490,7 +485,8 @@ final class AppLoader {
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
-        let additions = manifest.environment.map(\.description)
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        let additions = own + manifest.environment.map(\.description)
         let extraKeys = manifest.prewarm.environmentKeys
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = shared.environments[key] { return known }
@@ -519,7 +515,7 @@ final class AppLoader {
         let inspected = isDesktopOnly ? nil : try facts(program, shared)
         guard let path = inspected?.path ?? find(program, shared) else { return nil }
         let sandbox = try inspected.map { facts throws(LoadFailure) in
-            try self.sandbox(of: manifest, facts)
+            try self.sandbox(of: manifest, facts, shared.filters)
         }
         let ineligibility =
             if let inspected {

@@ -105,6 +105,7 @@ final class InstalledApp {
     }
     private var rareSetup = Rare<AppManifest.Setup>.none
     var version: String { setup.version }
+    var hasContainer: Bool { setup.hasContainer }
     var stateVersion: String { setup.stateVersion ?? setup.version }
 
     var launchScreens: AppManifest.LaunchScreens? {

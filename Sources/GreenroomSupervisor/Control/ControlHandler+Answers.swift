@@ -145,6 +145,10 @@ extension ControlHandler {
                 code: hold.code,
                 reason: "\(app) is not prewarmed: "
                     + (supervisor.reclaimer.conditions.notes.map(\.text).first ?? hold.code))
+        case .notTriggered(let app):
+            .refused(
+                code: "not_triggered",
+                reason: "\(app) runs, or its paths launched it too often")
         case .holdsLock(let instance):
             .refused(
                 code: "holds_lock",

@@ -107,15 +107,14 @@ extension ControlHandler {
 
     private func begin(
         _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey, inBackground: Bool,
-        _ request: RequestIdentifier, _ identifier: LaunchIdentifier
+        _ request: RequestIdentifier, _ identifier: LaunchIdentifier, _ limit: TriggerLimit? = nil
     ) {
         supervisor.launcher.remember(context, for: request)
+        let launch = LaunchRequest(
+            app: app.identifier, launchIdentifier: identifier, environmentKey: key,
+            inBackground: inBackground)
         supervisor.handle(
-            .launchRequested(
-                request,
-                LaunchRequest(
-                    app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-                    inBackground: inBackground)))
+            limit.map { .triggered(request, launch, $0) } ?? .launchRequested(request, launch))
     }
 
     private func findApplication(
@@ -211,7 +210,9 @@ extension ControlHandler {
     }
 
     /// For an app in front that opens a URL: like a client of the same user. The reason if not.
-    func openURL(_ url: String, from source: AppIdentifier) -> String? {
+    func openURL(
+        _ url: String, from source: AppIdentifier, as request: RequestIdentifier
+    ) -> String? {
         guard let owner = catalog.owner(of: source) else { return "the app is gone" }
         do throws(ControlError) {
             let handlers = handlers { $0.account.user == owner.user }
@@ -222,8 +223,6 @@ extension ControlHandler {
             content.urls = [AppContent.OpenURL(url)]
             try check(content, app)
             let (context, key) = try context(of: app, content, .url)
-            // Nobody waits for the answer.
-            let request = supervisor.applications.newRequest()
             let identifier = LaunchIdentifier(newLaunchIdentifier())
             begin(app, context, key, inBackground: false, request, identifier)
             return nil
@@ -234,17 +233,21 @@ extension ControlHandler {
 
     func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
 
-    func launchForPath(_ identifier: AppIdentifier) { launchForSystem(identifier, .path) }
+    func launchForPath(_ identifier: AppIdentifier, _ limit: TriggerLimit) {
+        launchForSystem(identifier, .path, limit)
+    }
 
     /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
     /// is tried again with the next event.
-    private func launchForSystem(_ identifier: AppIdentifier, _ reason: AppLaunch.Reason) {
+    private func launchForSystem(
+        _ identifier: AppIdentifier, _ reason: AppLaunch.Reason, _ limit: TriggerLimit? = nil
+    ) {
         guard let app = catalog[identifier],
             let (context, key) = try? context(of: app, AppContent(), reason)
         else { return }
         begin(
             app, context, key, inBackground: true, supervisor.applications.newRequest(),
-            LaunchIdentifier(newLaunchIdentifier()))
+            LaunchIdentifier(newLaunchIdentifier()), limit)
     }
 
     private func setDefault(
@@ -275,21 +278,14 @@ extension ControlHandler {
         (try? SmallFile.text(of: defaultHandlersPath)).map(HandlerDefaults.parse) ?? [:]
     }
 
-    /// Whole or not at all (rename(2)).
     private func writeDefaults(_ defaults: [String: String]) throws(ControlError) {
-        let draft = defaultHandlersPath + ".new"
         do throws(SystemError) {
-            let file = try FileDescriptor.open(draft, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
-            try file.writeText(HandlerDefaults.text(of: defaults))
+            try SmallFile.replace(defaultHandlersPath, with: HandlerDefaults.text(of: defaults))
         } catch {
             throw .refused(
                 code: "read_only",
-                reason: "writing \(draft): \(error); the default is kept beside the manifests")
-        }
-        guard unsafe rename(draft, defaultHandlersPath) == 0 else {
-            throw .refused(
-                code: "read_only",
-                reason: "writing \(defaultHandlersPath): \(SystemError.text(of: errno))")
+                reason: "writing \(defaultHandlersPath): \(error); the default is kept beside the "
+                    + "manifests")
         }
     }
 

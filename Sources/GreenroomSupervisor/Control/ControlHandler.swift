@@ -49,6 +49,8 @@ final class ControlHandler {
     let service = Control.service(version: Options.version)
     var access: Access
     var installer: AppInstaller!
+    /// Reads the configuration and all manifests anew.
+    var reload: ((@escaping (Control.ReloadReport) -> Void) -> Void)!
     var degraded: [Control.Note] = []
     /// The apps that were chosen for schemes and types.
     var defaultHandlersPath = ""
@@ -109,7 +111,7 @@ final class ControlHandler {
                 events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
-                installer.reloadInTurns { connection.reply(ControlReply.reloaded($0)) }
+                reload { connection.reply(ControlReply.reloaded($0)) }
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))

@@ -20,6 +20,9 @@ final class ControlListener {
                 connections: all,
                 connectionsPerUser: min(connectionsPerUser, share < connections ? all / 2 : all))
         }
+
+        /// With the descriptors that this process may have.
+        var fittingHere: Limits { fitting(openFiles: ResourceLimit.current(.openFiles).soft) }
     }
 
     /// Out of descriptors, the next look is after this, or when a client leaves: a socket with
@@ -31,7 +34,8 @@ final class ControlListener {
     private static let batch = 4
 
     private let socket: UnixSocket
-    private let limits: Limits
+    /// Lowered, they end nothing.
+    var limits: Limits
     private let onConnect: (ControlConnection) -> Void
     private var source: EventSource?
     private var resumption: EventSource?
@@ -52,12 +56,6 @@ final class ControlListener {
             accept()
         }
         resumption = try LoopActor.timer { [unowned self] in listen() }
-    }
-
-    func closeAll() {
-        source = nil
-        resumption = nil
-        for connection in connections.values { connection.close() }
     }
 
     private func accept() {

@@ -8,18 +8,17 @@ internal import Systemd
 @LoopActor
 final class ConditionInspector {
     let machine: MachineCondition
-    private let minimalMemory: UInt64
-    private let maximalLoadPercent: Int
-    private let minimalBatteryPercent: Int
-    private let mindsHeat: Bool
+    var configuration: DaemonConfiguration
 
     init(machine: MachineCondition, _ configuration: DaemonConfiguration) {
         self.machine = machine
-        minimalMemory = configuration.prewarmMinimalMemory
-        maximalLoadPercent = configuration.prewarmMaximalLoadPercent
-        minimalBatteryPercent = configuration.prewarmMinimalBattery
-        mindsHeat = configuration.prewarmMindsHeat
+        self.configuration = configuration
     }
+
+    private var minimalMemory: UInt64 { configuration.prewarmMinimalMemory }
+    private var maximalLoadPercent: Int { configuration.prewarmMaximalLoadPercent }
+    private var minimalBatteryPercent: Int { configuration.prewarmMinimalBattery }
+    private var mindsHeat: Bool { configuration.prewarmMindsHeat }
 
     /// The first that holds.
     var hold: PrewarmHold? {

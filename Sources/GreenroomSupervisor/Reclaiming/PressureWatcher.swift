@@ -16,6 +16,8 @@ final class PressureWatcher {
     private var sources: [EventSource] = []
     private var timer: EventSource?
     private var isTimerArmed = false
+    /// What is watched for: warning, critical.
+    private var stalls: [Duration] = []
     /// Reported while the instances are being measured.
     private var pending = MemoryPressure.none
 
@@ -33,6 +35,12 @@ final class PressureWatcher {
 
     /// - Returns: why the kernel does not tell, if so.
     func start(_ configuration: DaemonConfiguration) -> String? {
+        let stalls = [configuration.pressureWarningStall, configuration.pressureCriticalStall]
+        guard stalls != self.stalls else { return nil }
+        self.stalls = stalls
+        sources = []
+        triggers = []
+        timer = nil
         do {
             try watch(.some, configuration.pressureWarningStall, .warning)
             try watch(.full, configuration.pressureCriticalStall, .critical)
@@ -40,7 +48,9 @@ final class PressureWatcher {
         } catch {
             sources = []
             triggers = []
+            isTimerArmed = false
             timer = try? LoopActor.timer(accuracy: .seconds(5)) { [unowned self] in look() }
+            if supervisor.lifecycle.liveCount > 0 { instancesExist() }
             return "\(error)"
         }
     }

@@ -13,6 +13,8 @@ final class Reclaimer {
     let conditions: ConditionInspector
     let measurer: MemoryMeasurer
     let ends: MemoryEnds
+    let pageOut: PageOut
+    let instancePressure: InstancePressure
     var priorities: PriorityWriter?
     private var inspection: EventSource?
 
@@ -23,6 +25,34 @@ final class Reclaimer {
         pressure = PressureWatcher(supervisor: supervisor, machine: machine, measurer: measurer)
         conditions = ConditionInspector(machine: machine, configuration)
         ends = MemoryEnds(supervisor: supervisor, machine: machine)
+        pageOut = PageOut(
+            supervisor: supervisor, machine: machine, configuration.pageOutSuspended)
+        instancePressure = InstancePressure(supervisor: supervisor, configuration)
+    }
+
+    /// Uses `writer`, and hears of its instances' own pressure from the states that it is told.
+    func use(_ writer: PriorityWriter, _ configuration: DaemonConfiguration) {
+        priorities = writer
+        writer.backgroundMemoryHigh = configuration.backgroundMemoryHigh
+        writer.onApplied = { [unowned self] instance, priority in
+            let isRunning = priority == .foreground || priority == .background
+            if isRunning, let cgroup = instance.cgroup {
+                instancePressure.runs(instance.identifier, in: cgroup)
+            } else {
+                instancePressure.rests(instance.identifier)
+            }
+        }
+    }
+
+    /// Greenroom.conf was read anew.
+    /// - Returns: why the kernel does not tell of pressure, if so.
+    func reconfigure(_ configuration: DaemonConfiguration) -> String? {
+        conditions.configuration = configuration
+        pageOut.mode = configuration.pageOutSuspended
+        priorities?.backgroundMemoryHigh = configuration.backgroundMemoryHigh
+        instancePressure.warningStall = configuration.pressureWarningStall
+        instancePressure.criticalStall = configuration.pressureCriticalStall
+        return pressure.start(configuration)
     }
 
     /// In a round of its own: whoever launched last has their answer before.
@@ -40,9 +70,8 @@ final class Reclaimer {
     func inspectLocks(of identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier] else { return }
         let processes = (try? instance.cgroup?.processes()) ?? [instance.pid]
-        let holders = (try? FileLocks.holders()) ?? []
-        supervisor.handle(
-            .locksInspected(identifier, holdsLock: processes.contains { holders.contains($0) }))
+        let holdsLock = (try? FileLocks.areHeld(by: processes)) ?? false
+        supervisor.handle(.locksInspected(identifier, holdsLock: holdsLock))
     }
 
     /// Why nothing is prewarmed by itself now, for people: looked at anew.

@@ -102,6 +102,24 @@ final class Reporter {
             }
         // `ShownScreens` tells of them, which knows the file.
         case .launchScreenShown, .launchScreenDropped: break
+        case .instanceStalled(let instance, let app, let level):
+            journal.log(
+                .notice, "\(app) is short of memory within its own limit (\(level))",
+                fields(app, instance), as: .pressureChanged)
+            publish(.pressureChanged, app, instance) {
+                $0.pressure = Control.MemoryPressure(level)
+            }
+        case .pagedOut(let instance, let app, let byteCount):
+            journal.log(
+                .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
+                fields(app, instance))
+            publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
+        case .triggersLeftAlone(let app, let count):
+            journal.log(
+                .error,
+                "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
+                    + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
+                    + "(\"greenroomctl reload\" tries again)", ["app": app.rawValue])
         case .missedStep(let instance, let app, let step, let scene):
             say(
                 step, of: app, instance, .error, "did not return in time; the watchdog ends the app"
@@ -267,6 +285,12 @@ final class Reporter {
     /// For what is missing on this machine: worth a line, not a line each time.
     func sayOnce(_ message: String) {
         if saidOnce.insert(message).inserted { journal.log(.notice, message) }
+    }
+
+    func runtimeStateIsFull(_ app: AppIdentifier) {
+        sayOnce(
+            "the runtime state is full: failures and pools of \(app) and of other apps will not "
+                + "survive a restart")
     }
 
     func runtimeStateIsFull(_ record: InstanceRecord) {

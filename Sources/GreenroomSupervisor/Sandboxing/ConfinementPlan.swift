@@ -1,6 +1,7 @@
 internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import Systemd
 
 /// `[Sandbox]` as the kernel is to be told of it.
 struct ConfinementPlan {
@@ -17,7 +18,8 @@ struct ConfinementPlan {
     }
 
     /// Nil if the app is not confined.
-    func confinement() throws(Failure) -> Confinement? {
+    @LoopActor
+    func confinement(_ compiled: CompiledFilters) throws(Failure) -> Confinement? {
         try checkAmbient()
         var confinement = Confinement()
         confinement.mounts = mounts.mounts
@@ -26,7 +28,7 @@ struct ConfinementPlan {
         if sandbox.protectsHostname { confinement.namespaces.insert(.hostName) }
         confinement.capabilityBoundingSet = boundingSet
         confinement.ambientCapabilities = sandbox.ambientCapabilities
-        confinement.filters = try CallFilterCompiler(sandbox).compile()
+        confinement.filters = try compiled.filters(of: sandbox)
         return confinement == Confinement() ? nil : confinement
     }
 

@@ -126,6 +126,8 @@ final class ListeningSockets {
 
     /// Until somebody connects, once.
     func watch(_ app: AppIdentifier) {
+        // If it caused no launch, the next one is another's.
+        arrivals.remove(app)
         do throws(SystemdError) {
             var watching: [EventSource] = []
             for held in table[app] ?? [] {

@@ -12,6 +12,7 @@ final class SpawnerEvents {
     let catalog: AppCatalog
     let readiness: ReadinessListener?
     let inspector: PausedInspector
+    var emptying: Emptying?
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
@@ -31,6 +32,7 @@ final class SpawnerEvents {
     }
 
     func handle(_ message: SpawnerMessage) {
+        if emptying?.take(message) == true { return }
         switch message {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)

@@ -1,3 +1,5 @@
+internal import GreenroomLifecycle
+
 /// Writes fields one after the other into a record of the mapping. A field that does not fit is
 /// dropped and remembered in `overflowed`: identifiers are bounded long before, so it never is.
 @safe struct RecordWriter: ~Copyable {
@@ -17,6 +19,21 @@
         guard unsafe count + 8 <= bytes.count else { return overflowed = true }
         unsafe bytes.storeBytes(of: value.littleEndian, toByteOffset: count, as: UInt64.self)
         count += 8
+    }
+
+    mutating func put(word value: UInt32) {
+        for shift in [0, 8, 16, 24] as [UInt32] { put(UInt8(truncatingIfNeeded: value >> shift)) }
+    }
+
+    /// Instants that are close to each other, oldest first, none, or so many as the count says: the
+    /// latest in full, the others as milliseconds before it. A record is short.
+    mutating func put(_ instants: ArraySlice<Instant>) {
+        put(UInt8(clamping: instants.count))
+        guard let latest = instants.last else { return }
+        put(latest.nanoseconds)
+        for instant in instants.dropLast() {
+            put(word: UInt32(clamping: instant.duration(to: latest).microseconds / 1000))
+        }
     }
 
     /// At most 255 bytes of UTF-8 behind a length byte.
@@ -68,6 +85,29 @@
         defer { offset += 8 }
         return unsafe UInt64(
             littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    mutating func shortWord() -> UInt32? {
+        var value: UInt32 = 0
+        for shift in [0, 8, 16, 24] as [UInt32] {
+            guard let byte = byte() else { return nil }
+            value |= UInt32(byte) << shift
+        }
+        return value
+    }
+
+    /// At most so many; more are damage.
+    mutating func instants(atMost limit: Int) -> [Instant] {
+        let count = Int(byte() ?? 0)
+        guard count > 0 else { return [] }
+        guard count <= limit, let latest = word().map(Instant.init(nanoseconds:)) else {
+            failed = true
+            return []
+        }
+        let earlier = (1..<count).map { _ in
+            latest.advanced(by: .zero - .milliseconds(Int64(shortWord() ?? 0)))
+        }
+        return earlier + [latest]
     }
 
     mutating func string() -> String? {

@@ -7,8 +7,11 @@ enum RecordCoding {
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
     static let version: UInt8 = 2
-    /// Of an app's; version 1 has no supervision, version 2 no sessions.
-    static let appVersion: UInt8 = 3
+    /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full.
+    static let appVersion: UInt8 = 4
+    /// Crashes of an app that are remembered over a restart, should `CrashLoopCount=` be more. With the
+    /// longest identifier, all its starts and all its sessions they fit.
+    static let crashLimit = 16
 }
 
 extension InstanceRecord {
@@ -81,9 +84,7 @@ extension AppRecord {
         writer.put(optional: prewarmRetryAt?.nanoseconds)
         writer.put(UInt64(launchFailures))
         writer.put(optional: launchRetryAt?.nanoseconds)
-        let kept = crashes.suffix(16)
-        writer.put(UInt8(kept.count))
-        for crash in kept { writer.put(crash.nanoseconds) }
+        writer.put(crashes.suffix(RecordCoding.crashLimit))
         writer.put(optional: crashLoopUntil?.nanoseconds)
         writer.put(measuredByteCount)
         writer.put(optional: poolKey?.rawValue)
@@ -104,10 +105,13 @@ extension AppRecord {
         prewarmRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         launchFailures = UInt32(truncatingIfNeeded: reader.word() ?? 0)
         launchRetryAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
-        let crashCount = reader.byte() ?? 0
-        for _ in 0..<crashCount {
-            guard let crash = reader.word() else { return nil }
-            crashes.append(Instant(nanoseconds: crash))
+        if version > 3 {
+            crashes = reader.instants(atMost: RecordCoding.crashLimit)
+        } else {
+            for _ in 0..<(reader.byte() ?? 0) {
+                guard let crash = reader.word() else { return nil }
+                crashes.append(Instant(nanoseconds: crash))
+            }
         }
         crashLoopUntil = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         measuredByteCount = reader.word() ?? 0

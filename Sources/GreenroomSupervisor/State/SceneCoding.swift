@@ -82,20 +82,3 @@ extension AppRecord {
         return (0..<count).compactMap { _ in reader.shortWord().map(SceneIdentifier.init) }
     }
 }
-
-extension RecordWriter {
-    fileprivate mutating func put(word value: UInt32) {
-        for shift in [0, 8, 16, 24] as [UInt32] { put(UInt8(truncatingIfNeeded: value >> shift)) }
-    }
-}
-
-extension RecordReader {
-    fileprivate mutating func shortWord() -> UInt32? {
-        var value: UInt32 = 0
-        for shift in [0, 8, 16, 24] as [UInt32] {
-            guard let byte = byte() else { return nil }
-            value |= UInt32(byte) << shift
-        }
-        return value
-    }
-}

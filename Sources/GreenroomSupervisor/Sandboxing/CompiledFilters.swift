@@ -1,0 +1,16 @@
+internal import GreenroomManifest
+internal import Systemd
+
+/// Filters of system calls by what they were made from, for as long as manifests are read: making one
+/// takes milliseconds, and many apps are confined alike.
+@LoopActor
+final class CompiledFilters {
+    private var known: [Sandbox: [[UInt8]]] = [:]
+
+    func filters(of sandbox: Sandbox) throws(ConfinementPlan.Failure) -> [[UInt8]] {
+        if let made = known[sandbox] { return made }
+        let made = try CallFilterCompiler(sandbox).compile()
+        if !made.isEmpty { known[sandbox] = made }
+        return made
+    }
+}

@@ -1,0 +1,131 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `What triggers an app` {
+    private let limit = TriggerLimit(burst: 2, interval: .seconds(10))
+
+    private func trigger(_ stage: inout Stage) -> [Effect] {
+        let request = stage.request()
+        return stage.send(
+            .triggered(
+                request,
+                LaunchRequest(
+                    app: Stage.app, launchIdentifier: LaunchIdentifier("\(request.rawValue)"),
+                    environmentKey: Stage.key, inBackground: true), limit))
+    }
+
+    private func refusal(_ stage: Stage) -> Effect {
+        .answer(stage.last, .refused(.notTriggered(Stage.app)))
+    }
+
+    /// Triggers it, and lets it run and end.
+    private func runOnce(_ stage: inout Stage) -> Bool {
+        let id = stage.core.nextInstance
+        let isLaunched = trigger(&stage).contains(.spawn(id, Stage.app, .launch(stage.last)))
+        stage.send(.spawned(id))
+        stage.die(id)
+        return isLaunched
+    }
+
+    @Test func `launches it in the background, and not while it runs`() {
+        var stage = Stage(.plain())
+        let id = stage.core.nextInstance
+        #expect(trigger(&stage).contains(.spawn(id, Stage.app, .launch(stage.last))))
+        stage.send(.spawned(id))
+        #expect(stage.state(id) == .background)
+        #expect(trigger(&stage) == [refusal(stage)])
+    }
+
+    @Test func `launches it up to its limit, and is then left alone until it is forgiven`() {
+        var stage = Stage(.plain())
+        let first = runOnce(&stage)
+        let second = runOnce(&stage)
+        #expect(first && second)
+        #expect(
+            trigger(&stage) == [
+                .record(.triggersLeftAlone(Stage.app, launches: 2)), refusal(stage),
+            ])
+        #expect(stage.core.areTriggersLeftAlone(of: Stage.app))
+        stage.wait(.seconds(60))
+        #expect(trigger(&stage) == [refusal(stage)], "said once, and not tried")
+        stage.send(.triggersForgiven)
+        let third = runOnce(&stage)
+        #expect(third)
+    }
+
+    @Test func `may launch it as often as it likes if that is seldom`() {
+        var stage = Stage(.plain())
+        for _ in 0..<5 {
+            let isLaunched = runOnce(&stage)
+            #expect(isLaunched)
+            stage.wait(.seconds(6))
+        }
+    }
+}
+
+@Suite struct `Stalling alone` {
+    private func warned(_ effects: [Effect], _ id: InstanceIdentifier) -> [MemoryPressure] {
+        effects.compactMap {
+            if case .record(.instanceStalled(id, _, let level)) = $0 { level } else { nil }
+        }
+    }
+
+    @Test func `warns an app once in a quiet time, and ends it in the background only`() {
+        var stage = Stage(.plain())
+        let id = stage.run(inBackground: true)
+        #expect(warned(stage.send(.instanceStalled(id, .critical)), id) == [.critical])
+        #expect(stage.send(.instanceStalled(id, .critical)).isEmpty, "what it was told can show")
+        stage.wait(.seconds(2))
+        #expect(stage.send(.instanceStalled(id, .warning)).isEmpty)
+        stage.send(.instanceStalled(id, .critical))
+        #expect(stage.core.instance(id)?.endReason == .reclaimed)
+        #expect(stage.core.pressure == .none, "nobody else's business")
+    }
+
+    @Test func `never ends an app in front`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        for _ in 0..<30 {
+            stage.send(.instanceStalled(id, .critical))
+            stage.wait(.seconds(1))
+        }
+        #expect(stage.state(id) == .active)
+        #expect(stage.send(.instanceStalled(InstanceIdentifier(99), .critical)).isEmpty)
+    }
+}
+
+@Suite struct `Paging out` {
+    @Test func `is ordered when the freezer has spoken, and recorded with what it won`() {
+        var policy = Policy()
+        policy.pagesOutSuspended = true
+        var stage = Stage(policy: policy, .plain())
+        let id = stage.run()
+        #expect(!stage.ask(.suspend, id).contains(.pageOut(id)))
+        #expect(stage.send(.frozen(id)).contains(.pageOut(id)))
+        #expect(
+            stage.send(.pagedOut(id, byteCount: 5)) == [
+                .record(.pagedOut(id, Stage.app, byteCount: 5))
+            ])
+        #expect(stage.send(.pagedOut(id, byteCount: 0)).isEmpty)
+    }
+
+    @Test func `is not ordered unless the policy says so`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.ask(.suspend, id)
+        #expect(!stage.send(.frozen(id)).contains(.pageOut(id)))
+    }
+}
+
+@Suite struct `Another rule of warmth` {
+    private struct Two: WarmthRule {
+        func count(_ facts: WarmthFacts) -> Int { facts.app.prewarmOccasion == .never ? 0 : 2 }
+    }
+
+    @Test func `takes the place of the manifests'`() {
+        var stage = Stage(.plain())
+        stage.core.decideWarmth(by: Two())
+        stage.send(.appInstalled(.prewarmed()))
+        #expect(stage.prewarms.count == 2 || stage.core.instances.count == 2)
+    }
+}
