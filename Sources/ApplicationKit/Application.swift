@@ -5,6 +5,8 @@ internal import GreenroomAppChannel
 /// ``ApplicationMain(_:)`` on.
 @MainActor public final class Application {
     private static var instance: Application?
+    /// Nil before ``ApplicationMain(_:)``.
+    static var current: Application? { instance }
 
     /// - Precondition: `ApplicationMain` has been called. What runs before it runs during a prewarm, where
     ///   the app is not launched: move it into `willFinishLaunching`.
@@ -43,6 +45,9 @@ internal import GreenroomAppChannel
     var deferred: [@MainActor () -> Void] = []
     var requests: [UInt64: @MainActor (AppEvent.Answer) -> Void] = [:]
     var requestCount: UInt64 = 0
+    /// Who asked for the pending task requests.
+    var listRequests: [UInt64: @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void] = [:]
+    var background = BackgroundTasks()
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
     /// False after a callback that turned out to be the protocol's default.
@@ -134,5 +139,9 @@ internal import GreenroomAppChannel
         let pending = requests.values
         requests = [:]
         for answer in pending { answer(.refused(code: 104, reason: "greenroomd is gone")) }
+        let lists = listRequests.values
+        listRequests = [:]
+        for answer in lists { answer([]) }
+        background.limit(to: nil)
     }
 }

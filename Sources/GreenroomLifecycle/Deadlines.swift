@@ -4,12 +4,20 @@ extension Lifecycle {
             switch key {
             case .instance(let id): instanceDeadlineReached(id)
             case .app(let app): wantRefill(of: app)
-            case .pressure: reclaim()
+            case .pressure:
+                // Both at once: nothing is taken back at a level that is over.
+                if let quiet = deadlines[.quiet], quiet <= now {
+                    deadlines.remove(.quiet)
+                    becameQuiet()
+                }
+                reclaim()
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()
             // Refilling, which follows every event, looks again.
             case .conditions: break
+            case .run(let id): runDeadlineReached(id)
+            case .work: work.needsReview = true
             }
         }
     }

@@ -52,6 +52,12 @@ public enum Refusal: Hashable, Sendable {
     case held(AppIdentifier, PrewarmHold)
     /// A process of it holds a file lock: frozen, it would make others wait.
     case holdsLock(InstanceIdentifier)
+    /// It has as many pending requests of that kind as it may.
+    case tooManyTasks(AppIdentifier, limit: Int)
+    /// Nothing of that name is pending, or running.
+    case noSuchTask(AppIdentifier)
+    /// Scheduled work of that app is being run: one at a time.
+    case taskRuns(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -65,6 +71,8 @@ public enum Answer: Hashable, Sendable {
     case discarded(AppIdentifier, SceneIdentifier)
     /// The hint was taken; whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
+    /// Its work is scheduled.
+    case scheduled(AppIdentifier)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -101,6 +109,10 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// It is told that its background time is about to end.
+    case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
+    case taskBegan(InstanceIdentifier, AppIdentifier, String)
+    case taskEnded(InstanceIdentifier, AppIdentifier, String, TaskOutcome)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -111,6 +123,8 @@ public enum Effect: Hashable, Sendable {
     case erase(InstanceIdentifier)
     case saveApp(AppRecord)
     case eraseApp(AppIdentifier)
+    /// Keep an app's scheduled work across a reboot.
+    case saveTasks(AppIdentifier, AppTasks)
 
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
     /// Tell the paused instance to go, as this request.
@@ -142,4 +156,15 @@ public enum Effect: Hashable, Sendable {
     case inspectConditions
     /// Say whether a process of it holds a file lock: `Event.locksInspected`.
     case inspectLocks(InstanceIdentifier)
+    /// Tell the app how long it may go on in the background; nil: without a limit.
+    case tellBackgroundTime(InstanceIdentifier, until: Instant?)
+    /// Tell it to end its tasks, for then it is ended. May come again.
+    case tellExpiration(InstanceIdentifier, at: Instant)
+    /// Tell it to run scheduled work. May come again with the same number.
+    case startRun(InstanceIdentifier, ScheduledRun, until: Instant)
+    case expireRun(InstanceIdentifier, ScheduledRun, at: Instant)
+    /// Say how the machine is: `Event.taskConditionsInspected`.
+    case inspectTaskConditions
+    /// Ring at this time of the wall clock, in microseconds since 1970: `Event.taskAlarmRang`; nil: never.
+    case setTaskAlarm(Int64?)
 }

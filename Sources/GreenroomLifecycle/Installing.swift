@@ -42,6 +42,7 @@ extension Lifecycle {
             $0.restartCount = 0
             $0.restartStreak = 0
         }
+        work.needsReview = true
         reviewSocket(of: app)
     }
 
@@ -67,6 +68,10 @@ extension Lifecycle {
         let members = directory[description.identifier]!.running
         for id in members.sorted()
         where table[id]!.record.state == .background && !table[id]!.record.isTravelling {
+            guard !isKeptRunning(id) else {
+                reviseBackgroundTime(id)
+                continue
+            }
             let isTimed = table[id]!.record.deadline != nil
             guard isTimed != description.suspendsInBackground else { continue }
             let deadline = suspensionDeadline(of: table[id]!.record)
@@ -82,6 +87,7 @@ extension Lifecycle {
         indexDependencies(of: app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
         clearStart(app)
+        forgetTasks(of: app)
         refuseHeld(app, .noSuchApp(app))
         standingChanged(of: app)
         if entry.isListening { effects.append(.ignoreConnections(app)) }
@@ -89,6 +95,7 @@ extension Lifecycle {
         refusePrewarms(of: app, .noSuchApp(app))
         for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
         for id in entry.running.sorted() where table[id]!.record.state == .background {
+            stopClock(id)
             update(id) { $0.deadline = nil }
         }
         effects.append(.eraseApp(app))
@@ -108,6 +115,7 @@ extension Lifecycle {
 
     mutating func policyChanged(_ policy: Policy) {
         self.policy = policy
+        work.needsReview = true
         holdBudget()
         forgetOldEnds()
     }

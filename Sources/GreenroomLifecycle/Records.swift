@@ -40,6 +40,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isEndOrdered: Bool
     /// Of an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
+    /// What keeps it running in the background.
+    public var background: Rare<BackgroundTime>
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -59,6 +61,7 @@ public struct InstanceRecord: Hashable, Sendable {
         self.isEmpty = false
         self.isAutomatic = false
         self.isEndOrdered = false
+        self.background = .none
     }
 }
 

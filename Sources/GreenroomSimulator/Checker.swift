@@ -63,6 +63,7 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    var tasks = TaskBooks()
 
     init(policy: Policy) { self.policy = policy }
 
@@ -138,6 +139,7 @@ struct Checker: Sendable {
         // An order that came to nothing with the supervisor binds nobody.
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
         churn = [:]
+        restartTasks()
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)
         }

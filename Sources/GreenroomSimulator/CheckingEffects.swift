@@ -67,6 +67,9 @@ extension Checker {
             machine.inquiries.insert(id)
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
+        case .saveTasks, .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
+            .inspectTaskConditions, .setTaskAlarm:
+            try checkTasks(effect, of: event, in: world, at: now)
         }
     }
 
@@ -115,7 +118,7 @@ extension Checker {
         case .exited(let record):
             try require(
                 record.state == .notRunning && record.isEmpty, "said to have ended before it did")
-        case .refused, .reset, .prepared: break
+        case .refused, .reset, .prepared, .scheduled: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
@@ -172,7 +175,9 @@ extension Checker {
             try require(overdue.contains(id), "\(id) missed a step nobody waited for")
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
-        case .launched, .crashLooped, .failed, .slowStep: break
+        case .launched, .crashLooped, .failed, .slowStep, .backgroundTimeExpiring, .taskBegan: break
+        case .taskEnded(let id, _, let identifier, let outcome):
+            try noteEnded(id, identifier, outcome)
         }
     }
 
@@ -188,7 +193,11 @@ extension Checker {
             let isFirst = from == .notRunning && (to == .prewarming || to == .launching)
             try require(isFirst, "\(id) began as \(to)")
         }
-        if to == .suspended { try checkSuspension(id, event, now) }
+        if to == .suspended {
+            try checkSuspension(id, event, now)
+            try checkNothingOpen(id)
+        }
+        if !to.isRunning { tasks.open[id] = nil }
         if to == .terminating { ending.insert(id) }
         if to == .active || to == .inactive { frontsMayDiffer = true }
         if to == .background { backgroundSince[id] = now }
@@ -207,6 +216,7 @@ extension Checker {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
+        // The grace counts from where it entered the background: a task that ends may end it.
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

@@ -22,6 +22,11 @@ struct Fate: Sendable {
     var isTraced: Bool
     /// Looks at its file locks that find one.
     var locksLeft: Int
+    /// From being told to run scheduled work to saying that it is done; nil never says so.
+    var runDelay: Duration?
+    var hasHandler: Bool
+    /// It ends its tasks and runs when it hears that their time ends.
+    var heedsExpiration: Bool
 
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
@@ -60,6 +65,9 @@ struct Fate: Sendable {
             dice.percent(5) ? nil : dice.milliseconds(isSlow ? 1000...6000 : 0...60)
         isTraced = dice.percent(20)
         locksLeft = dice.percent(80) ? 0 : dice.percent(50) ? 1 : 1000
+        runDelay = dice.percent(70) ? dice.milliseconds(1...60_000) : nil
+        hasHandler = dice.percent(90)
+        heedsExpiration = dice.percent(60)
     }
 }
 
@@ -79,6 +87,9 @@ struct FakeProcess: Sendable {
     var isEmpty = false
     var wasTold = false
     var isReleased = false
+    /// Open background tasks, and the runs it was told.
+    var openTasks = 0
+    var runs: Set<UInt64> = []
 
     var isAlive: Bool { isSpawned && exitStatus == nil }
 }

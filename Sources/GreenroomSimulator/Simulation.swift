@@ -136,6 +136,12 @@ struct Simulation: Sendable {
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
         case .inspectLocks(let id): world.inspectLocks(id, at: now)
+        case .startRun(let id, let run, _): world.startRun(id, run, at: now)
+        case .expireRun(let id, let run, _): world.expireRun(id, run, at: now)
+        case .tellExpiration(let id, _): world.tellExpiration(id, at: now)
+        case .inspectTaskConditions: world.inspectTaskConditions(at: now)
+        case .setTaskAlarm(let time): world.setTaskAlarm(time, at: now)
+        case .saveTasks, .tellBackgroundTime: break
         case .notify, .deliver: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
@@ -175,6 +181,7 @@ struct Simulation: Sendable {
         if isTracing { trace.append("  ! the supervisor dies") }
         let before = core
         world.listening = []
+        world.alarm = nil
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
         let wasAsleep = checker.isAsleep
         checker.restart()
@@ -194,6 +201,9 @@ struct Simulation: Sendable {
         if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
             try feed(.appInstalled(app))
+        }
+        for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
+            try feed(.tasksRestored(app, tasks))
         }
         for group in sessions.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
         for event in world.report(about: records) { try feed(event) }
@@ -222,10 +232,12 @@ struct Simulation: Sendable {
 extension Effect {
     fileprivate var isSave: Bool {
         switch self {
-        case .save, .saveApp: true
+        case .save, .saveApp, .saveTasks: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
-            .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks:
+            .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks,
+            .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
+            .inspectTaskConditions, .setTaskAlarm:
             false
         }
     }

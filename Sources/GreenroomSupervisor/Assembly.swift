@@ -126,10 +126,14 @@ public final class Daemon {
         let applications = ApplicationChannels(
             supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
         supervisor.applications = applications
+        supervisor.work = BackgroundWork(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
+            machineRoot: options.machineRoot, configuration)
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
             paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+            supervisor.work.update(catalog.apps)
         }
         paths.launch = { [unowned self] in control.launchForPath($0) }
         paths.isRunning = { [unowned self] app in
@@ -161,6 +165,7 @@ public final class Daemon {
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            supervisor.work.forget(instance)
             measurer.forget(instance)
             if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
                 paths.look(at: app)

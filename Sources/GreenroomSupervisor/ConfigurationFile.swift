@@ -57,6 +57,10 @@ extension Policy {
         prewarmStartDelay = configuration.prewarmStartDelay
         inspectsLocks = configuration.checksFileLocks
         lockGrace = configuration.lockedFileGrace
+        backgroundTaskLimit = configuration.backgroundTaskLimit
+        refreshTaskLimit = configuration.refreshTaskLimit
+        processingTaskLimit = configuration.processingTaskLimit
+        taskIdleTime = configuration.taskIdleTime
         instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
     }
 }

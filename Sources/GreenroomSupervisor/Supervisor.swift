@@ -25,6 +25,7 @@ final class Supervisor {
     var sockets: ListeningSockets!
     var applications: ApplicationChannels!
     var reclaimer: Reclaimer!
+    var work: BackgroundWork!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -112,6 +113,15 @@ final class Supervisor {
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         case .inspectConditions: reclaimer.inspectConditions()
         case .inspectLocks(let instance): reclaimer.inspectLocks(of: instance)
+        case .saveTasks(let app, let tasks): work.save(tasks, of: app)
+        case .tellBackgroundTime(let instance, let end):
+            work.tellTime(until: end, instance)
+        case .tellExpiration(let instance, let end):
+            work.tellExpiration(at: end, instance)
+        case .startRun(let instance, let run, let end): work.start(run, on: instance, until: end)
+        case .expireRun(let instance, let run, let end): work.expire(run, on: instance, at: end)
+        case .inspectTaskConditions: work.inspect()
+        case .setTaskAlarm(let time): work.setAlarm(time)
         }
     }
 

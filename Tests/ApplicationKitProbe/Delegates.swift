@@ -4,6 +4,7 @@ import Glibc
 @MainActor let delegates: [String: any ApplicationDelegate.Type] = [
     "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
     "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self,
+    "tasks": TaskApp.self,
 ]
 
 /// Everything but the two methods whose absence counts.

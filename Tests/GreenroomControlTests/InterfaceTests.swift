@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `is described in the language that everybody reads`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 28)
+        #expect(Control.interface.methods.count == 31)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -48,7 +48,7 @@ import VarlinkTestSupport
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
                     case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,
-                        .explain, .resetFailed, .application, .prepare, .debugPressure:
+                        .explain, .resetFailed, .application, .prepare, .debugPressure, .task:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

@@ -58,6 +58,8 @@ enum Samples {
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
+            .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
+            .task(.run(app: "a.b", identifier: "c")),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -78,6 +80,8 @@ enum Samples {
         status.restartCount = 3
         status.scenes = [.init(session: "1", activation: .foregroundActive)]
         status.steps = [.init(step: "main", elapsedUSec: -5)]
+        status.backgroundTasks = ["upload"]
+        status.backgroundRemainingUSec = 12
         return status
     }
 
@@ -96,7 +100,21 @@ enum Samples {
         event.session = "2"
         event.activation = .known(.background)
         event.step = "willConnect"
+        event.task = "refresh"
+        event.outcome = .known(.expired)
         return event
+    }
+
+    static var fullTask: Control.ScheduledTask {
+        var task = Control.ScheduledTask(
+            app: "a.b", identifier: "c", kind: .processing, state: .running)
+        task.earliestTimestampUSec = 1 << 50
+        task.requiresExternalPower = true
+        task.requiresNetwork = true
+        task.instance = 3
+        task.remainingUSec = 4
+        task.hold = .init(code: "in_use", text: "an app was used")
+        return task
     }
 
     static var fullExplanation: Control.Explanation {
@@ -173,6 +191,8 @@ enum Samples {
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
+        (.tasks([fullTask]), .task(.list(app: nil))), (.tasks([]), .task(.list(app: "a.b"))),
+        (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
         (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
     ]
 

@@ -67,6 +67,6 @@ import UnitFile
         #expect(diagnostics.map(\.description) == [])
         #expect(configuration == DaemonConfiguration())
         // Each key is there: 25 values and 3 lists.
-        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 28)
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 34)
     }
 }

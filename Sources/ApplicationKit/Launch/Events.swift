@@ -26,7 +26,7 @@ extension Application {
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
         case .restoreState(_, _, let cookie): acknowledge(cookie)
         case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
-        case .background: break
+        case .background(let event): handle(event)
         }
         for descriptor in descriptors { close(descriptor) }
     }

@@ -59,7 +59,7 @@ extension Application {
         }
     }
 
-    private func ask(
+    func ask(
         _ report: (UInt64) -> AppReport, _ answered: @escaping @MainActor (AppEvent.Answer) -> Void
     ) {
         guard let channel else {
@@ -68,6 +68,14 @@ extension Application {
         requestCount += 1
         requests[requestCount] = answered
         channel.send(.report(report(requestCount)))
+    }
+
+    func listTaskRequests(
+        _ answered: @escaping @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void
+    ) {
+        requestCount += 1
+        listRequests[requestCount] = answered
+        report(.background(.query(.list, cookie: requestCount)))
     }
 
     private func activateByHand(_ identifier: String?, _ content: AppContent) {

@@ -150,6 +150,9 @@ extension Control.Event {
         case .missedStep: "\(step ?? "?") did not return in time"
         case .launchStep:
             "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
+        case .backgroundTimeExpiring: "background time is about to end"
+        case .taskBegan: "runs \(task ?? "?")"
+        case .taskEnded: "\(task ?? "?"): \(outcome?.words ?? "ended")"
         }
     }
 
@@ -157,8 +160,9 @@ extension Control.Event {
         guard let kind = kind.known else { return nil }
         return switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged, .sceneChanged, .launchStep: nil
-        case .slowStep: .notable
+        case .launched, .appsChanged, .sceneChanged, .launchStep, .taskBegan: nil
+        case .slowStep, .backgroundTimeExpiring: .notable
+        case .taskEnded: outcome == .succeeded ? nil : .notable
         case .missedStep: .bad
         case .exited: exit?.style
         case .reclaimed, .restartScheduled, .pressureChanged: .notable
@@ -192,7 +196,7 @@ extension Control.ExitRecord {
         return switch reason {
         case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
             .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
-            .probablyOutOfMemory:
+            .probablyOutOfMemory, .backgroundTaskTimeout:
             .bad
         case .exitedSelf where status != 0: .notable
         case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,

@@ -24,6 +24,7 @@ extension ControlCall: ParametersEncodable {
         case .application(let call): call.methodName
         case .prepare: "Prepare"
         case .debugPressure: "DebugPressure"
+        case .task(let call): call.methodName
         }
     }
 
@@ -47,6 +48,7 @@ extension ControlCall: ParametersEncodable {
         case .explain(let app), .resetFailed(let app), .prepare(let app): writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
+        case .task(let call): call.encodeMembers(to: &writer)
         }
     }
 }

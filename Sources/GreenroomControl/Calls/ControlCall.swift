@@ -20,6 +20,7 @@ public enum ControlCall: Hashable, Sendable {
     case application(Control.ApplicationCall)
     case prepare(app: String)
     case debugPressure(Control.MemoryPressure)
+    case task(Control.TaskCall)
 }
 
 extension Control {
@@ -64,6 +65,10 @@ extension ControlCall {
         case _:
             if let call = try Control.ApplicationCall(method: String(name), call) {
                 self = .application(call)
+                return
+            }
+            if let call = try Control.TaskCall(method: String(name), call) {
+                self = .task(call)
                 return
             }
             guard let transition = Control.Transition(rawValue: String(name)) else {

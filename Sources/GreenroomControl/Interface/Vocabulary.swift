@@ -57,6 +57,7 @@ extension Control {
         case suspendedWithLockedFile = "suspended_with_locked_file"
         case outOfMemory = "out_of_memory"
         case probablyOutOfMemory = "probably_out_of_memory"
+        case backgroundTaskTimeout = "background_task_timeout"
     }
 
     /// What an event reports; which of its members are there depends on it.
@@ -75,6 +76,9 @@ extension Control {
         case missedStep = "missed_step"
         case launchStep = "launch_step"
         case pressureChanged = "pressure_changed"
+        case backgroundTimeExpiring = "background_time_expiring"
+        case taskBegan = "task_began"
+        case taskEnded = "task_ended"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

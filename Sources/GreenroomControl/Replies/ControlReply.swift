@@ -22,6 +22,7 @@ public enum ControlReply: Hashable, Sendable {
     case handled(app: String, Control.Launched)
     /// Of a hint: whether an instance is paused already.
     case prepared(isReady: Bool)
+    case tasks([Control.ScheduledTask])
 }
 
 extension ControlReply: ParametersEncodable {
@@ -49,6 +50,7 @@ extension ControlReply: ParametersEncodable {
             writer.member("app", app)
             launched.encodeMembers(to: &writer)
         case .prepared(let isReady): writer.member("ready", isReady)
+        case .tasks(let tasks): writer.member("tasks", objects: tasks)
         }
     }
 
@@ -87,6 +89,12 @@ extension ControlReply: ParametersEncodable {
         case .resetFailed: self = .resetFailed
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .debugPressure: self = .done
+        case .task(.list):
+            self = .tasks(
+                try Self.required("tasks", parameters).objects { (object) throws(ServiceError) in
+                    try Control.ScheduledTask(object)
+                })
+        case .task(.run), .task(.expire): self = .changed(try Control.Changed(parameters))
         case .application(.open), .application(.performAction), .application(.notify),
             .application(.continueActivity), .application(.deliver):
             let app = try Self.required("app", parameters).text()

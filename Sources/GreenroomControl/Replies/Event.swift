@@ -33,6 +33,9 @@ extension Control {
         public var step: String?
         /// `reclaimed`, `pressureChanged`
         public var pressure: MemoryPressure?
+        /// `taskBegan`, `taskEnded`: its identifier.
+        public var task: String?
+        public var outcome: Word<TaskOutcome>?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
@@ -69,6 +72,8 @@ extension Control.Event: ParametersEncodable {
         writer.member("activation", ifPresent: activation)
         writer.member("step", ifPresent: step)
         writer.member("pressure", ifPresent: pressure)
+        writer.member("task", ifPresent: task)
+        writer.member("outcome", ifPresent: outcome)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -95,6 +100,8 @@ extension Control.Event: ParametersEncodable {
             case "activation": activation = try member.optionalWord()
             case "step": step = try member.optionalText()
             case "pressure": pressure = try member.optionalWord()
+            case "task": task = try member.optionalText()
+            case "outcome": outcome = try member.optionalWord()
             case _: break
             }
         }

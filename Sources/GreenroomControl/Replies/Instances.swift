@@ -42,6 +42,9 @@ extension Control {
         public var restartCount: Int64?
         public var scenes: [Scene]?
         public var steps: [LaunchStep]?
+        /// Names of the open background tasks, and what is left of their time.
+        public var backgroundTasks: [String]?
+        public var backgroundRemainingUSec: Int64?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -127,6 +130,8 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("restartCount", ifPresent: restartCount)
         if let scenes { writer.member("scenes", objects: scenes) }
         if let steps { writer.member("steps", objects: steps) }
+        writer.member("backgroundTasks", ifPresent: backgroundTasks)
+        writer.member("backgroundRemainingUSec", ifPresent: backgroundRemainingUSec)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -151,6 +156,9 @@ extension Control.InstanceStatus: ParametersEncodable {
                 scenes = try member.objects { (object) throws(ServiceError) in
                     try Control.Scene(object)
                 }
+            case "backgroundTasks": backgroundTasks = try member.optionalTexts()
+            case "backgroundRemainingUSec":
+                backgroundRemainingUSec = try member.optionalInteger()
             case "steps" where member.value != .null:
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)

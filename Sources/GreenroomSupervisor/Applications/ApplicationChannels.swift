@@ -256,7 +256,7 @@ final class ApplicationChannels {
     private func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
-    private func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
+    func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel
         else { return }
         do {
@@ -288,7 +288,7 @@ final class ApplicationChannels {
         case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
         case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
         case .state: break
-        case .background: break
+        case .background(let report): supervisor.work.received(report, from: instance)
         }
     }
 
@@ -328,6 +328,13 @@ final class ApplicationChannels {
         return RequestIdentifier(nextAppRequest | Self.appRequestBit)
     }
 
+    /// The core's answer to it goes back to the app.
+    func request(of instance: InstanceIdentifier, _ cookie: UInt64) -> RequestIdentifier {
+        let request = newRequest()
+        appRequests[request] = (instance, cookie)
+        return request
+    }
+
     private func requested(
         _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
     ) {
@@ -360,7 +367,7 @@ final class ApplicationChannels {
         guard request.rawValue & Self.appRequestBit != 0 else { return false }
         guard let (instance, cookie) = appRequests.removeValue(forKey: request) else { return true }
         if case .refused(let refusal) = answer {
-            self.answer(instance, cookie, .refused(code: 1, reason: "\(refusal)"))
+            self.answer(instance, cookie, refusal.answerToApp)
         } else {
             self.answer(instance, cookie, .done)
         }
@@ -379,7 +386,7 @@ final class ApplicationChannels {
             reason.map { .refused(code: 2, reason: $0) } ?? .done)
     }
 
-    private func answer(
+    func answer(
         _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
     ) {
         send(.answer(request: cookie, answer), to: instance)

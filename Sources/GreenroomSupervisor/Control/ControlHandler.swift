@@ -124,6 +124,7 @@ final class ControlHandler {
                 let installed = try find(app, .control, connection.peer)
                 supervisor.handle(
                     .prepareRequested(register(.prepare(connection)), installed.identifier))
+            case .task(let call): try perform(call, connection)
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
                 supervisor.reclaimer.pressure.report(MemoryPressure(level))

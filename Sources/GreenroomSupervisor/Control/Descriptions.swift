@@ -83,6 +83,12 @@ extension ControlHandler {
         if !steps.isEmpty {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }
+        if let time = record.background.value, time.taskCount > 0 {
+            status.backgroundTasks = supervisor.work.openTasks(of: record.instance)
+            status.backgroundRemainingUSec = time.end.map {
+                max(0, supervisor.now.duration(to: $0).microseconds)
+            }
+        }
         return status
     }
 
