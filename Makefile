@@ -72,20 +72,27 @@ export STATIC_NOISE := /in statically linked applications requires at runtime|us
 release: setup $(SHIM)
 	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
 	    --product greenroomd
+	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
+	    --product greenroom-bus
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build -c release --scratch-path .build/static --static-swift-stdlib \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 .build/daemon/release/greenroomd .build/static/release/greenroom-spawner \
+	@install -s -m 755 .build/daemon/release/greenroomd .build/daemon/release/greenroom-bus .build/static/release/greenroom-spawner \
 	    .build/static/release/greenroomctl $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 
 # Apps made with ApplicationKit, which `make demo` shows.
 SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
-samples: release
+# The same in C and in Python; the module lies beside the app that imports it.
+OTHER_SAMPLES := greenroom-sums greenroom-reader
+samples: release $(APP_LIBRARY)
 	@for product in $(SAMPLES); do $(SWIFT) build -c release --scratch-path .build/daemon \
 	    --static-swift-stdlib --product $$product; done
 	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix .build/daemon/release/,$(SAMPLES))
+	@$(CLANG) $(APP_CFLAGS) -s -o $(PRODUCT)/samples/greenroom-sums Sources/Samples/Sums/sums.c $(APP_FOLDER)/libgreenroom-app.a
+	@install -m 755 Sources/Samples/Reader/reader.py $(PRODUCT)/samples/greenroom-reader
+	@install -m 644 -t $(PRODUCT)/samples Sources/Python/greenroom_app.py
 
 # --- Testing.
 test: build
@@ -160,10 +167,13 @@ units:
 
 install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
-	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
+	    $(PRODUCT)/greenroom-bus
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
-	@for sample in $(SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
+	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
 	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done
+	@[ ! -e $(PRODUCT)/samples/greenroom-reader ] || \
+	    install -D -m 644 -t $(DESTDIR)$(LIBEXECDIR)/samples Sources/Python/greenroom_app.py
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
@@ -185,6 +195,9 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 
+# Where Debian's Python looks: below /usr for all versions, below /usr/local for each.
+PYTHONDIR ?= $(PREFIX)/lib/python$(shell [ $(PREFIX) = /usr ] && echo 3 || \
+    /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
 # What apps are built with: headers, the library for C, the module for Python.
 install-dev: $(APP_LIBRARY)
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include Sources/CPrewarm/include/greenroom-prewarm.h \
@@ -195,13 +208,13 @@ install-dev: $(APP_LIBRARY)
 	@for file in CPrewarm/greenroom-prewarm CGreenroomApp/greenroom-app; do \
 	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in \
 	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
-	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/python3/dist-packages Sources/Python/greenroom_app.py
+	@install -D -m 644 -t $(DESTDIR)$(PYTHONDIR) Sources/Python/greenroom_app.py
 
 uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
 	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
-	    $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/greenroom_app.py
+	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \

@@ -20,6 +20,7 @@ let package = Package(
         .executable(name: "greenroomd", targets: ["greenroomd"]),
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
+        .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
     ],
@@ -38,6 +39,8 @@ let package = Package(
         .executableTarget(
             name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
         .executableTarget(
+            name: "greenroom-bus", dependencies: ["GreenroomBus"], swiftSettings: strict),
+        .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             swiftSettings: strict),
 
@@ -55,10 +58,15 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomControl", "GreenroomLinux", "GreenroomManifest", "UnitFile", "Varlink",
+                "GreenroomAppChannel", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
+                "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
+        .target(
+            name: "GreenroomBus",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"],
+            swiftSettings: strict),
         .target(
             name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
             swiftSettings: strict),
@@ -195,7 +203,9 @@ let package = Package(
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomSupervisorTests",
-            dependencies: ["GreenroomSupervisor", "GreenroomLifecycle", "Systemd"],
+            dependencies: [
+                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle", "Systemd",
+            ],
             swiftSettings: relaxed),
 
         // Apps that speak the channel, through the whole daemon.
@@ -208,6 +218,7 @@ let package = Package(
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
                 "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
+                "greenroom-bus", "systemd-probe",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "ManualTests",

@@ -23,6 +23,7 @@ public final class World {
         var context = ManifestContext()
         context.findExecutable = { [self] in findExecutable($0) }
         context.specifiers = { [self] in text(for: $0, user: $1) }
+        context.checkLaunchScreen = LaunchScreenFile.look
         return context
     }
 

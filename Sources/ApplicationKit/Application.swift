@@ -1,4 +1,5 @@
 internal import CApplicationKit
+internal import Glibc
 internal import GreenroomAppChannel
 
 /// The app: its state, its scenes, why it runs; UIKit's `UIApplication`. There is one, from
@@ -43,18 +44,27 @@ internal import GreenroomAppChannel
     var hasHadScene = false
     var credentials: Credentials
     var deferred: [@MainActor () -> Void] = []
-    var requests: [UInt64: @MainActor (AppEvent.Answer) -> Void] = [:]
+    var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
+    /// The last step that was done, by its cookie.
+    var lastStep: UInt64 = 0
     /// Who asked for the pending task requests.
     var listRequests: [UInt64: @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void] = [:]
     var background = BackgroundTasks()
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
+    /// What came while the launch sequence waited for something else.
+    var held: [AppChannel.Incoming] = []
+    var restorables = RestorableObjects()
+    /// Restorations that are not complete, by session; nil is the app's own.
+    var extensions: [String?: Int] = [:]
     /// False after a callback that turned out to be the protocol's default.
     private var isImplemented = true
     /// A bit per step.
     private var reportedSteps: UInt32 = 0
     let loop: EventLoop
+    /// It has said so, itself or one of its scenes.
+    var hasDrawn = false
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
         launch = start.launch
@@ -71,6 +81,7 @@ internal import GreenroomAppChannel
         Self.instance = self
         report(.launchStep(.main, at: start.resumeInstant, session: nil))
         reached(.objects)
+        MetricManager.shared.begin(self)
     }
 
     // MARK: Calling back
@@ -79,13 +90,19 @@ internal import GreenroomAppChannel
     public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
     private static let callbackNanosecondLimit: UInt64 = 250_000_000
 
+    /// What the main actor has to do is the app's too.
+    func runMainQueue() { call("main queue") { loop.runMainQueue() } }
+
+    /// What begins now is not part of the launch.
+    var hasFinishedLaunch: Bool { hasDrawn || hasReached(.active) }
+
     /// Runs a callback of the app's.
     func call<Result>(_ name: String, _ body: () -> Result) -> Result {
         let start = monotonicNanoseconds()
         let result = body()
         let duration = monotonicNanoseconds() &- start
         if duration > Self.callbackNanosecondLimit {
-            report(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
+            note(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
         }
         return result
     }
@@ -106,13 +123,24 @@ internal import GreenroomAppChannel
 
     func report(_ report: @autoclosure () -> AppReport) { channel?.send(.report(report())) }
 
+    /// What nobody waits for.
+    func note(_ report: @autoclosure () -> AppReport) {
+        channel?.send(.report(report()), mayBeLost: true)
+    }
+
+    /// Ends the process, when what it had to say is said.
+    func end() -> Never {
+        channel?.drain()
+        exit(0)
+    }
+
     /// Reports a step of the launch sequence, the first time it is done.
     func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
         guard !hasReached(step) else { return }
         reportedSteps |= 1 << step.rawValue
         let now = monotonicNanoseconds()
         launchInfo.instants.append((step.rawValue, now))
-        report(.launchStep(step, at: now, session: session?.persistentIdentifier))
+        note(.launchStep(step, at: now, session: session?.persistentIdentifier))
     }
 
     func hasReached(_ step: AppReport.LaunchStep) -> Bool {
@@ -125,7 +153,8 @@ internal import GreenroomAppChannel
 
     /// The user sees the app now. Without this call, the first activation counts.
     public func didDrawFirstFrame() {
-        report(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
+        hasDrawn = true
+        note(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
     }
 
     /// Runs `work` on the main thread when the launch sequence is over and the app is active, or in the
@@ -138,7 +167,9 @@ internal import GreenroomAppChannel
         channel = nil
         let pending = requests.values
         requests = [:]
-        for answer in pending { answer(.refused(code: 104, reason: "greenroomd is gone")) }
+        for request in pending {
+            request.answered(.refused(code: ECONNRESET, reason: "greenroomd is gone"))
+        }
         let lists = listRequests.values
         listRequests = [:]
         for answer in lists { answer([]) }

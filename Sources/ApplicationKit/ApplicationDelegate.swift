@@ -41,6 +41,30 @@
         didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
     ) -> Bool
 
+    // MARK: State restoration. Apps without scenes: a scene saves an activity.
+
+    /// The app has left the foreground, or is to end in it. May encode values of its own.
+    /// - Returns: whether its state shall be kept. False forgets what was kept before.
+    func application(
+        _ application: Application, shouldSaveSecureApplicationState coder: StateCoder
+    ) -> Bool
+    /// Between `willFinishLaunching` and `didFinishLaunching`, if something is kept; later if protected data was
+    /// unavailable at the launch.
+    /// - Returns: whether it shall be restored. False leaves it as it is, until the app saves again.
+    func application(
+        _ application: Application, shouldRestoreSecureApplicationState coder: StateCoder
+    ) -> Bool
+    /// Before the objects encode theirs.
+    func application(_ application: Application, willEncodeRestorableStateWith coder: StateCoder)
+    /// After the objects have decoded theirs.
+    func application(_ application: Application, didDecodeRestorableStateWith coder: StateCoder)
+    /// An object of the archive that is not registered.
+    /// - Returns: nil if its state is of no use any more. The app keeps the object.
+    func application(
+        _ application: Application, objectWithRestorationIdentifier identifier: String,
+        coder: StateCoder
+    ) -> (any StateRestoring)?
+
     // MARK: States. Apps without scenes: scenes hear of their own.
 
     func applicationDidBecomeActive(_ application: Application)
@@ -111,6 +135,23 @@ extension ApplicationDelegate {
         _ application: Application,
         didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
     ) -> Bool { application.leftToDefault(true) }
+
+    public func application(
+        _ application: Application, shouldSaveSecureApplicationState coder: StateCoder
+    ) -> Bool { application.leftToDefault(false) }
+    public func application(
+        _ application: Application, shouldRestoreSecureApplicationState coder: StateCoder
+    ) -> Bool { application.leftToDefault(false) }
+    public func application(
+        _ application: Application, willEncodeRestorableStateWith coder: StateCoder
+    ) {}
+    public func application(
+        _ application: Application, didDecodeRestorableStateWith coder: StateCoder
+    ) {}
+    public func application(
+        _ application: Application, objectWithRestorationIdentifier identifier: String,
+        coder: StateCoder
+    ) -> (any StateRestoring)? { nil }
 
     public func applicationDidBecomeActive(_ application: Application) {}
     public func applicationWillResignActive(_ application: Application) {}

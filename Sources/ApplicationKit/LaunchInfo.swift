@@ -9,6 +9,14 @@ public struct LaunchInfo: Sendable {
     /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same, unless it was
     /// looked at before `ApplicationMain`: it keeps what it finds first, which is the prewarm's.
     public var arguments: [String] { given?.strings ?? CommandLine.arguments }
+    /// The app has never finished a launch here: time for its one-time setup (install templates into
+    /// ``Container/stateDirectory``, say). Stays so until a launch succeeds; false for an app that is run by
+    /// hand.
+    public let isFirstLaunch: Bool
+    /// The same of this version of it (`Version=` of the manifest).
+    public let isFirstLaunchOfVersion: Bool
+    /// `Version=` of the manifest.
+    public let version: String?
     /// When somebody asked for the launch.
     public var requestInstant: Duration { Self.duration(request) }
     /// When the process was prewarmed and paused; nil if it was not.
@@ -69,6 +77,9 @@ public struct LaunchInfo: Sendable {
     @MainActor init(_ start: PausedStart) {
         wasPrewarmed = start.pauseInstant != nil
         reason = Reason(rawValue: start.launch.reason.rawValue) ?? .system
+        isFirstLaunch = start.launch.flags.contains(.firstLaunch)
+        isFirstLaunchOfVersion = start.launch.flags.contains(.firstLaunchOfVersion)
+        version = start.launch.version
         given = start.arguments
         request = start.launch.requestInstant
         pause = start.pauseInstant

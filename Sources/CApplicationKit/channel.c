@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -83,4 +84,12 @@ ssize_t cak_receive(int socket, void *bytes, size_t capacity, int *descriptors, 
     if (is_whole) return size;
     while (*count > 0) close(descriptors[--*count]);
     return -EPROTO;
+}
+
+bool cak_wait_writable(int socket, int milliseconds) {
+    struct pollfd entry = {.fd = socket, .events = POLLOUT};
+    int count;
+    do count = poll(&entry, 1, milliseconds);
+    while (count < 0 && errno == EINTR);
+    return count > 0 && (entry.revents & POLLOUT);
 }

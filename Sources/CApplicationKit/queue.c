@@ -30,6 +30,11 @@ int cak_watch_remove(int set, int descriptor) {
     return epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &event) < 0 ? -errno : 0;
 }
 
+int cak_watch_room(int set, int descriptor, bool is_watched) {
+    struct epoll_event event = {.events = EPOLLIN | (is_watched ? EPOLLOUT : 0), .data.fd = descriptor};
+    return epoll_ctl(set, EPOLL_CTL_MOD, descriptor, &event) < 0 ? -errno : 0;
+}
+
 int cak_watch_wait(int set) {
     struct epoll_event event;
     int count;

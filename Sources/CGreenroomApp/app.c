@@ -1,6 +1,8 @@
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
-#include "channel.h"
+#include "app.h"
+
+#include "../CGreenroomLinux/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,35 +16,7 @@
 
 extern char **environ;
 
-enum { LAUNCH_FOREGROUND = 1, LAUNCH_SCENES = 2, LAUNCH_UNLOCKED = 4, CONNECT_FOREGROUND = 1, SCENE_LIMIT = 64 };
-enum {
-    STEP_MAIN, STEP_OBJECTS, STEP_EVENT_LOOP, STEP_INTERFACE, STEP_WILL, STEP_RESTORATION, STEP_DID,
-    STEP_NOTIFICATION, STEP_SCENE_CONFIGURATION, STEP_SCENE_CONNECTION, STEP_ACTIVE, STEP_BACKGROUND,
-    STEP_AFTER_LAUNCH
-};
-enum { SLOW_NANOSECONDS = 250000000 };
-
-struct scene {
-    char *session;
-    enum greenroom_activation_state state;
-};
-
-struct greenroom_app {
-    struct greenroom_delegate delegate;
-    void *context;
-    int channel;
-    struct message launch;
-    struct greenroom_launch_info info;
-    int credentials;
-    bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
-    bool has_reached[STEP_AFTER_LAUNCH + 1];
-    enum greenroom_application_state state; /* of an app that has had no scene */
-    struct scene scenes[SCENE_LIMIT];
-    size_t scene_count;
-    uint64_t last_request;
-};
-
-static uint64_t now(void) {
+uint64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
@@ -51,7 +25,7 @@ static uint64_t now(void) {
 static struct greenroom_content content_of(const struct message *message) {
     return (struct greenroom_content){
         message->strings ? (const char *const *)message->strings + message->header.argc : NULL,
-        message->strings ? message->header.envc : 0,
+        message->strings ? message->content_count : 0,
     };
 }
 
@@ -67,7 +41,7 @@ const char *greenroom_content_value(const struct greenroom_content *content, con
 
 /* --- Telling the daemon. */
 
-static void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled) {
+void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled) {
     if (cookie != 0) channel_send(app->channel, MESSAGE_ACKNOWLEDGED, !handled, cookie, 0, NULL);
 }
 
@@ -81,28 +55,14 @@ static void report_first(struct greenroom_app *app, int step, const char *sessio
     report(app, step, session);
 }
 
-static void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name) {
+void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name) {
     uint64_t elapsed = now() - began;
     if (elapsed > SLOW_NANOSECONDS) channel_send(app->channel, MESSAGE_OVERRAN, 0, elapsed, 0, name);
 }
 
-/* Calls the delegate if it has the callback. */
-#define CALL(app, callback, ...) \
-    do { \
-        uint64_t began = now(); \
-        if ((app)->delegate.callback) (app)->delegate.callback(__VA_ARGS__); \
-        tell_if_slow(app, began, #callback); \
-    } while (0)
-#define CALL_FOR(result, app, callback, missing, ...) \
-    do { \
-        uint64_t began = now(); \
-        result = (app)->delegate.callback ? (app)->delegate.callback(__VA_ARGS__) : (missing); \
-        tell_if_slow(app, began, #callback); \
-    } while (0)
-
 /* --- Scenes. */
 
-static struct scene *find_scene(const struct greenroom_app *app, const char *session) {
+struct scene *find_scene(const struct greenroom_app *app, const char *session) {
     for (size_t i = 0; session && i < app->scene_count; i++)
         if (strcmp(app->scenes[i].session, session) == 0) return (struct scene *)&app->scenes[i];
     return NULL;
@@ -113,12 +73,13 @@ static struct scene *add_scene(struct greenroom_app *app, const char *session) {
     if (known || app->scene_count == SCENE_LIMIT) return known;
     char *copy = strdup(session);
     if (!copy) return NULL;
-    app->scenes[app->scene_count] = (struct scene){copy, GREENROOM_UNATTACHED};
+    app->scenes[app->scene_count] = (struct scene){copy, GREENROOM_UNATTACHED, NULL};
     return &app->scenes[app->scene_count++];
 }
 
 static void remove_scene(struct greenroom_app *app, struct scene *scene) {
     free(scene->session);
+    state_free(scene->activity);
     *scene = app->scenes[--app->scene_count];
 }
 
@@ -128,7 +89,10 @@ static bool connect_scene(struct greenroom_app *app, const struct message *messa
     if (!scene) return false;
     report(app, STEP_SCENE_CONFIGURATION, session);
     struct greenroom_content content = content_of(message);
+    take_connection_state(scene, message);
     CALL(app, scene_will_connect, app, session, &content);
+    /* Who wants a document does not want to be somewhere else. */
+    if (!document_of(&content)) (void)restore_scene(app, scene);
     report(app, STEP_SCENE_CONNECTION, session);
     if (!(message->header.flags & CONNECT_FOREGROUND)) {
         scene->state = GREENROOM_SCENE_BACKGROUND;
@@ -150,9 +114,12 @@ static void move_scene(struct greenroom_app *app, const struct message *message)
     struct scene *scene = find_scene(app, message->strings[0]);
     if (!scene || event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_WILL_TERMINATE) return;
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
+    bool was_in_front = is_in_front(scene);
+    if (event == GREENROOM_WILL_ENTER_FOREGROUND) background_time_without_limit(app);
     if (tells || event == GREENROOM_WILL_TERMINATE) scene->state = states[event];
     CALL(app, scene_event, app, scene->session, (enum greenroom_event)event);
     scene->state = states[event];
+    if (was_in_front && event == GREENROOM_DID_ENTER_BACKGROUND) save_scene(app, scene);
     app->has_had_scene = true;
     if (tells) report_first(app, event == GREENROOM_DID_BECOME_ACTIVE ? STEP_ACTIVE : STEP_BACKGROUND, scene->session);
     if (event == GREENROOM_WILL_TERMINATE) remove_scene(app, scene);
@@ -211,6 +178,7 @@ static void finish_launching(struct greenroom_app *app) {
     const struct greenroom_content *options = has_scenes ? NULL : &content;
     CALL_FOR(will, app, will_finish_launching, true, app, options);
     report(app, STEP_WILL, NULL);
+    restore_at_launch(app);
     report(app, STEP_RESTORATION, NULL);
     CALL_FOR(did, app, did_finish_launching, true, app, options);
     report(app, STEP_DID, NULL);
@@ -222,6 +190,12 @@ static void finish_launching(struct greenroom_app *app) {
     acknowledge(app, app->launch.header.cookie, (will && did) || is_notification);
 }
 
+/* When what it had to say is said. */
+static _Noreturn void end(struct greenroom_app *app) {
+    if (app->channel >= 0) channel_drain(app->channel);
+    exit(0);
+}
+
 static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) {
     bool is_state = event <= GREENROOM_DID_ENTER_BACKGROUND, has_scenes = app->launch.header.flags & LAUNCH_SCENES;
     static const enum greenroom_application_state states[] = {
@@ -231,23 +205,38 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     if (event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) return;
     if (is_state && has_scenes) return; /* scenes hear of their own */
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
+    bool was_in_front = app->state != GREENROOM_BACKGROUND;
     if (tells) app->state = states[event];
     if (event == GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) app->is_unlocked = true;
+    if (event == GREENROOM_WILL_ENTER_FOREGROUND) background_time_without_limit(app);
+    if (event == GREENROOM_WILL_TERMINATE) save_before_end(app);
     CALL(app, event, app, (enum greenroom_event)event);
     if (is_state) app->state = states[event];
+    if (was_in_front && event == GREENROOM_DID_ENTER_BACKGROUND) save_state(app);
     if (tells) report_first(app, event == GREENROOM_DID_BECOME_ACTIVE ? STEP_ACTIVE : STEP_BACKGROUND, NULL);
     if (event == GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE) app->is_unlocked = false;
     if (event == GREENROOM_WILL_TERMINATE) {
         acknowledge(app, cookie, true);
-        exit(0);
+        end(app);
     }
+}
+
+/* Steps count up from 1 in the life of an app, and are told again with the same cookie. */
+static bool is_step(const struct gr_header *header) {
+    return (header->type == MESSAGE_LIFECYCLE || header->type == MESSAGE_CONNECT_SCENE
+            || header->type == MESSAGE_SCENE) && header->cookie != 0 && header->cookie >> 63 == 0;
 }
 
 static void handle(struct greenroom_app *app, struct message *message) {
     bool handled = true;
     uint64_t cookie = message->header.cookie;
+    if (is_step(&message->header)) {
+        /* A daemon that was restarted does not know that it was done. */
+        if (cookie <= app->last_step) return acknowledge(app, cookie, true);
+        app->last_step = cookie;
+    }
     switch (message->header.type) {
-    case GR_QUIT: exit(0);
+    case GR_QUIT: end(app);
     case GR_PING: channel_send(app->channel, GR_PONG, 0, cookie, 0, NULL); return;
     case GR_GO: /* there is one launch in the life of a process */
     case MESSAGE_LAUNCH: channel_send(app->channel, GR_ERROR, EPROTO, cookie, 0, NULL); return;
@@ -268,13 +257,33 @@ static void handle(struct greenroom_app *app, struct message *message) {
             app->credentials = message->descriptors[--message->descriptor_count];
         }
         break;
-    case MESSAGE_ANSWER: return;
+    case MESSAGE_RESTORE_STATE: handled = restore_late(app, message); break;
+    case MESSAGE_ANSWER: answer_request(app, message); return;
+    case MESSAGE_PENDING_TASKS: list_request(app, message); return;
+    case MESSAGE_BACKGROUND_TIME: background_time_changed(app, cookie); return;
+    case MESSAGE_BACKGROUND_TIME_EXPIRES: background_time_expires(app, cookie); return;
+    case MESSAGE_RUN_TASK: run_task(app, message); return;
+    case MESSAGE_EXPIRE_TASK: expire_task(app, cookie); return;
     }
     acknowledge(app, cookie, handled);
 }
 
 static void become_foreground_by_hand(struct greenroom_app *app) {
     handle_event(app, GREENROOM_DID_BECOME_ACTIVE, 0);
+}
+
+void channel_ended(struct greenroom_app *app) {
+    if (app->channel >= 0) close(app->channel);
+    app->channel = -1;
+    abandon_requests(app);
+}
+
+/* What came while the launch waited for something else comes first. */
+static enum reception next_message(struct greenroom_app *app, struct message *message) {
+    if (app->held_count == 0) return channel_receive(app->channel, message, false);
+    *message = app->held[0];
+    memmove(app->held, app->held + 1, --app->held_count * sizeof *app->held);
+    return RECEIVED;
 }
 
 static bool run_after_launch(struct greenroom_app *app) {
@@ -296,17 +305,16 @@ void greenroom_app_process(struct greenroom_app *app) {
         finish_launching(app);
         if (app->channel < 0) become_foreground_by_hand(app);
     }
+    if (app->channel >= 0) channel_flush(app->channel);
     do {
         struct message message;
         enum reception reception = NOTHING;
-        while (app->channel >= 0 && (reception = channel_receive(app->channel, &message, false)) == RECEIVED) {
+        while ((app->channel >= 0 || app->held_count > 0)
+            && (reception = next_message(app, &message)) == RECEIVED) {
             handle(app, &message);
             message_release(&message);
         }
-        if (reception == ENDED) { /* the daemon is gone for good: the app goes on by itself */
-            close(app->channel);
-            app->channel = -1;
-        }
+        if (reception == ENDED) channel_ended(app);
     } while (run_after_launch(app));
     app->is_processing = false;
 }
@@ -314,7 +322,7 @@ void greenroom_app_process(struct greenroom_app *app) {
 void greenroom_app_run(struct greenroom_app *app) {
     for (;;) {
         greenroom_app_process(app);
-        struct pollfd entry = {.fd = app->channel, .events = POLLIN};
+        struct pollfd entry = {.fd = greenroom_app_descriptor(app), .events = POLLIN};
         (void)poll(&entry, 1, -1);
     }
 }
@@ -346,7 +354,10 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
     if (!place_descriptors(go, channel)) return false;
     if (go->header.flags & GR_NEW_SESSION) (void)setsid();
     for (int fd = 0; (go->header.flags & GR_CONTROLLING_TERMINAL) && fd < 3; fd++)
-        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) break;
+        if (isatty(fd) && ioctl(fd, TIOCSCTTY, 0) == 0) {
+            keep_job_control(); /* so that ^Z works */
+            break;
+        }
     if (go->header.umask != GR_UMASK_UNCHANGED) (void)umask((mode_t)go->header.umask);
     /* The strings stay for good, as the kernel's do: the message gives them up. */
     if (argv) {
@@ -402,12 +413,36 @@ static void await_launch(struct greenroom_app *app, bool is_prewarmed, int *argc
     }
 }
 
-struct greenroom_app *greenroom_app_start(
-    const struct greenroom_delegate *delegate, void *context, int *argc, char ***argv
+static const char *field_of(const struct message *message, const char *name) {
+    struct greenroom_content fields = {
+        message->strings ? (const char *const *)message->strings + message->header.argc : NULL,
+        message->strings ? message->header.envc : 0,
+    };
+    return greenroom_content_value(&fields, name, 0);
+}
+
+static struct greenroom_launch_info info_of(const struct message *launch, bool was_prewarmed, uint64_t reached) {
+    const char *requested = field_of(launch, "requested");
+    uint32_t flags = launch->header.flags;
+    return (struct greenroom_launch_info){
+        .reason = (enum greenroom_reason)launch->header.status, .is_foreground = flags & LAUNCH_FOREGROUND,
+        .was_prewarmed = was_prewarmed, .requested = requested ? strtoull(requested, NULL, 10) : reached,
+        .paused = was_prewarmed ? reached : 0, .resumed = now(),
+        .is_first_launch = flags & LAUNCH_FIRST, .is_first_launch_of_version = flags & LAUNCH_FIRST_OF_VERSION,
+        .version = field_of(launch, "version"), .state_directory = field_of(launch, "state-directory"),
+        .cache_directory = field_of(launch, "cache-directory"),
+        .temporary_directory = field_of(launch, "temporary-directory"),
+    };
+}
+
+struct greenroom_app *greenroom_app_start_sized(
+    const struct greenroom_delegate *delegate, size_t delegate_size, void *context, int *argc, char ***argv
 ) {
     struct greenroom_app *app = calloc(1, sizeof *app);
     if (!app) return NULL;
-    app->delegate = *delegate;
+    /* An app that was built with an older header has fewer callbacks, one built with a newer one more. */
+    memcpy(&app->delegate, delegate, delegate_size < sizeof *delegate ? delegate_size : sizeof *delegate);
+    app->background.until = UINT64_MAX;
     app->context = context;
     app->credentials = -1;
     app->channel = channel_find();
@@ -419,14 +454,8 @@ struct greenroom_app *greenroom_app_start(
     else channel_send(app->channel, GR_PAUSED, PAUSED_AT_APPLICATION_MAIN, reached, thread_count(), NULL);
     if (app->channel >= 0) await_launch(app, is_prewarmed, argc, argv);
 
-    struct greenroom_content content = content_of(&app->launch);
-    const char *requested = greenroom_content_value(&content, "requested", 0);
-    app->info = (struct greenroom_launch_info){
-        .reason = (enum greenroom_reason)app->launch.header.status,
-        .is_foreground = app->launch.header.flags & LAUNCH_FOREGROUND, .was_prewarmed = is_prewarmed,
-        .requested = requested ? strtoull(requested, NULL, 10) : reached, .paused = is_prewarmed ? reached : 0,
-        .resumed = now(),
-    };
+    app->watch = app->channel >= 0 ? channel_watch(app->channel) : -1;
+    app->info = info_of(&app->launch, is_prewarmed, reached);
     app->state = app->info.is_foreground ? GREENROOM_INACTIVE : GREENROOM_BACKGROUND;
     app->is_unlocked = app->launch.header.flags & LAUNCH_UNLOCKED;
     report(app, STEP_MAIN, NULL);
@@ -436,9 +465,9 @@ struct greenroom_app *greenroom_app_start(
 
 /* --- What apps look at. */
 
-int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel; }
+int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel >= 0 ? app->watch : -1; }
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
-struct greenroom_launch_info greenroom_app_launch_info(const struct greenroom_app *app) { return app->info; }
+const struct greenroom_launch_info *greenroom_app_launch_info(const struct greenroom_app *app) { return &app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }
 int greenroom_app_credentials(const struct greenroom_app *app) { return app->credentials; }
 
@@ -462,10 +491,10 @@ void greenroom_app_did_draw_first_frame(struct greenroom_app *app) {
     channel_send(app->channel, MESSAGE_FIRST_FRAME, 0, now(), 0, NULL);
 }
 
-void greenroom_app_activate_scene(struct greenroom_app *app, const char *session) {
-    channel_send(app->channel, MESSAGE_REQUEST_SCENE, 0, ++app->last_request, 0, session);
+static void request_scene(struct greenroom_app *app, int32_t kind, const char *session) {
+    struct gr_header header = {.type = MESSAGE_REQUEST_SCENE, .status = kind};
+    ask(app, (struct request){0}, header, &session, session != NULL, session != NULL);
 }
 
-void greenroom_app_destroy_scene(struct greenroom_app *app, const char *session) {
-    channel_send(app->channel, MESSAGE_REQUEST_SCENE, 2, ++app->last_request, 0, session);
-}
+void greenroom_app_activate_scene(struct greenroom_app *app, const char *session) { request_scene(app, 0, session); }
+void greenroom_app_destroy_scene(struct greenroom_app *app, const char *session) { request_scene(app, 2, session); }

@@ -2,15 +2,18 @@
 APP_FOLDER := .build/app
 APP_LIBRARY := $(APP_FOLDER)/libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.a
 APP_SOURCES := $(wildcard Sources/CGreenroomApp/*.c)
-APP_HEADERS := $(wildcard Sources/CGreenroomApp/*.h Sources/CGreenroomApp/include/*.h) Sources/CPrewarm/wire.h
+APP_HEADERS := $(wildcard Sources/CGreenroomApp/*.h Sources/CGreenroomApp/include/*.h) Sources/CPrewarm/wire.h \
+    Sources/CGreenroomLinux/keeper.h
 APP_CFLAGS := -std=c17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wconversion \
     -Wno-sign-conversion -Werror -ISources/CGreenroomApp/include
 
 $(APP_FOLDER)/%.o: Sources/CGreenroomApp/%.c $(APP_HEADERS)
 	@mkdir -p $(APP_FOLDER)
 	@$(CLANG) $(APP_CFLAGS) -c -o $@ $<
+# One object, so that no name of ours but the header's can meet one of the app's.
 $(APP_FOLDER)/libgreenroom-app.a: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_FOLDER)/%.o)
-	@rm -f $@ && ar crs $@ $^
+	@ld -r -o $(APP_FOLDER)/all.o $^ && objcopy --localize-hidden $(APP_FOLDER)/all.o
+	@rm -f $@ && ar crs $@ $(APP_FOLDER)/all.o
 $(APP_FOLDER)/libgreenroom-app.so.0: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_FOLDER)/%.o)
 	@$(CLANG) -shared -Wl,-soname,libgreenroom-app.so.0 -Wl,-z,relro,-z,now -o $@ $^
 	@ln -sf libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.so

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +36,75 @@ const char *message_word(const struct message *message, size_t n) {
     return word && *word ? word : NULL;
 }
 
+/* --- What the daemon has no room for now waits here, in its order: an app that says much at once would
+ * otherwise lose an acknowledgement among its notes. A process has one channel. */
+
+enum {
+    OUTBOX_LIMIT = 256,   /* of what may be lost; acknowledgements answer the daemon's own messages */
+    DRAIN_MILLISECONDS = 5000,
+};
+struct packet {
+    struct packet *next;
+    size_t size;
+    char bytes[];
+};
+static struct packet *outbox_first, **outbox_end = &outbox_first;
+static size_t outbox_count;
+static int watch = -1;
+
+/* False where there is no room now. What cannot be sent at all has been. */
+static bool try_send(int channel, const struct msghdr *packet) {
+    ssize_t sent;
+    do sent = sendmsg(channel, packet, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS);
+}
+
+static void watch_room(int channel, bool is_watched) {
+    struct epoll_event event = {.events = EPOLLIN | (is_watched ? EPOLLOUT : 0)};
+    if (watch >= 0) (void)epoll_ctl(watch, EPOLL_CTL_MOD, channel, &event);
+}
+
+static void keep(const struct iovec *parts, int channel) {
+    size_t size = parts[0].iov_len + parts[1].iov_len;
+    struct packet *packet = malloc(sizeof *packet + size);
+    if (!packet) return;
+    packet->next = NULL;
+    packet->size = size;
+    memcpy(packet->bytes, parts[0].iov_base, parts[0].iov_len);
+    if (parts[1].iov_len) memcpy(packet->bytes + parts[0].iov_len, parts[1].iov_base, parts[1].iov_len);
+    *outbox_end = packet;
+    outbox_end = &packet->next;
+    if (outbox_count++ == 0) watch_room(channel, true);
+}
+
+void channel_flush(int channel) {
+    if (!outbox_first) return;
+    while (outbox_first) {
+        struct packet *packet = outbox_first;
+        struct iovec part = {packet->bytes, packet->size};
+        if (!try_send(channel, &(struct msghdr){.msg_iov = &part, .msg_iovlen = 1})) return;
+        outbox_first = packet->next;
+        outbox_count--;
+        free(packet);
+    }
+    outbox_end = &outbox_first;
+    watch_room(channel, false);
+}
+
+void channel_drain(int channel) {
+    channel_flush(channel);
+    struct pollfd entry = {.fd = channel, .events = POLLOUT};
+    while (outbox_first && poll(&entry, 1, DRAIN_MILLISECONDS) > 0 && (entry.revents & POLLOUT)) channel_flush(channel);
+}
+
+int channel_watch(int channel) {
+    struct epoll_event event = {.events = EPOLLIN | (outbox_first ? EPOLLOUT : 0)};
+    watch = epoll_create1(EPOLL_CLOEXEC);
+    if (watch >= 0) (void)epoll_ctl(watch, EPOLL_CTL_ADD, channel, &event);
+    return watch;
+}
+
 void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, uint32_t threads, const char *word) {
     if (channel < 0) return;
     struct gr_header header = {
@@ -43,7 +114,45 @@ void channel_send(int channel, uint16_t type, int32_t status, uint64_t cookie, u
     };
     struct iovec parts[] = {{&header, sizeof header}, {(void *)(uintptr_t)word, header.string_byte_count}};
     struct msghdr packet = {.msg_iov = parts, .msg_iovlen = word ? 2 : 1};
-    while (sendmsg(channel, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {}
+    if (!outbox_first && try_send(channel, &packet)) return;
+    bool may_be_lost = type != MESSAGE_ACKNOWLEDGED && type != GR_PONG && type != GR_ERROR;
+    if (may_be_lost && outbox_count >= OUTBOX_LIMIT) return;
+    keep(parts, channel);
+}
+
+char *channel_packet(
+    struct gr_header header, const char *const *strings, size_t count, size_t words, size_t *size
+) {
+    size_t string_size = 0;
+    for (size_t i = 0; i < count; i++) string_size += strlen(strings[i]) + 1;
+    char *bytes = string_size > GR_WIRE_INLINE_STRING_LIMIT ? NULL : malloc(sizeof header + string_size);
+    if (!bytes) return NULL;
+    header.magic = GR_WIRE_MAGIC;
+    header.version = GR_WIRE_VERSION;
+    header.argc = (uint32_t)words;
+    header.envc = (uint32_t)(count - words);
+    header.string_byte_count = (uint32_t)string_size;
+    memcpy(bytes, &header, sizeof header);
+    char *end = bytes + sizeof header;
+    for (size_t i = 0; i < count; i++) end = stpcpy(end, strings[i]) + 1;
+    *size = sizeof header + string_size;
+    return bytes;
+}
+
+void channel_send_packet(int channel, const char *bytes, size_t size) {
+    if (channel < 0) return;
+    struct iovec parts[] = {{(void *)(uintptr_t)bytes, size}, {NULL, 0}};
+    if (!outbox_first && try_send(channel, &(struct msghdr){.msg_iov = parts, .msg_iovlen = 1})) return;
+    keep(parts, channel);
+}
+
+void channel_send_strings(
+    int channel, struct gr_header header, const char *const *strings, size_t count, size_t words
+) {
+    size_t size;
+    char *bytes = channel < 0 ? NULL : channel_packet(header, strings, count, words, &size);
+    if (bytes) channel_send_packet(channel, bytes, size);
+    free(bytes);
 }
 
 static void take_descriptors(struct msghdr *packet, struct message *message) {
@@ -79,7 +188,31 @@ static char **lay_out(const char *bytes, size_t size, size_t count) {
 
 static bool is_known(uint16_t type) {
     return type == GR_GO || type == GR_PING || type == GR_QUIT
-        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS);
+        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS) || type == MESSAGE_RESTORE_STATE
+        || (type >= MESSAGE_BACKGROUND_TIME && type <= MESSAGE_EXPIRE_TASK);
+}
+
+/* What travels beside the content of a launch or a connection. */
+static bool is_content(const char *entry) {
+    static const char *const others[] = {
+        "requested=", "version=", "state-directory=", "cache-directory=", "temporary-directory=", "restored=",
+        "restored.",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(entry, others[i], strlen(others[i])) == 0) return false;
+    return true;
+}
+
+/* Moves the content to the front, in its order. How much it is. */
+static size_t content_first(char **fields, size_t count) {
+    size_t contents = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *entry = fields[i];
+        if (!is_content(entry)) continue;
+        memmove(fields + contents + 1, fields + contents, (i - contents) * sizeof *fields);
+        fields[contents++] = entry;
+    }
+    return contents;
 }
 
 /* The strings of a launch that are too many for a datagram lie in the last descriptor. */
@@ -114,8 +247,12 @@ static int decode(const char *bytes, size_t size, struct message *message) {
     message->strings =
         lay_out(bytes + sizeof *header, header->string_byte_count, (size_t)header->argc + header->envc);
     if (!message->strings) return errno;
-    bool needs_session = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE;
-    return needs_session && !message_word(message, 0) ? EPROTO : 0;
+    bool has_content = header->type == MESSAGE_LAUNCH || header->type == MESSAGE_CONNECT_SCENE;
+    message->content_count =
+        has_content ? content_first(message->strings + header->argc, header->envc) : header->envc;
+    bool needs_word = header->type == MESSAGE_CONNECT_SCENE || header->type == MESSAGE_SCENE
+        || header->type == MESSAGE_RUN_TASK;
+    return needs_word && !message_word(message, 0) ? EPROTO : 0;
 }
 
 enum reception channel_receive(int channel, struct message *message, bool wait) {

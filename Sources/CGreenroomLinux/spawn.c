@@ -118,14 +118,25 @@ static int move_aside(struct job *job, int source, int stage) {
     return fd;
 }
 
+/* No source has the number of a target, as a rule: what came in a message is above 0, 1 and 2. */
+static bool are_apart(const struct job *job) {
+    int count = job->request->fd_count;
+    int highest = count > 0 ? job->fds[count - 1].to : -1;
+    for (int i = 0; i < count; i++)
+        if (job->fds[i].from <= highest) return false;
+    return job->cwd < 0 || job->cwd > highest;
+}
+
 /* Every source first moves to a number that is nobody's target, so that no dup2 overwrites a
  * source still needed. Not "above the highest target": that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
     int count = job->request->fd_count;
+    bool apart = are_apart(job);
     for (int i = 0; i < count; i++)
-        moved[i] = move_aside(job, job->fds[i].from, GR_STAGE_DESCRIPTORS);
-    if (job->cwd >= 0) job->cwd = move_aside(job, job->cwd, GR_STAGE_DIRECTORY);
+        moved[i] = apart ? job->fds[i].from
+                         : move_aside(job, job->fds[i].from, GR_STAGE_DESCRIPTORS);
+    if (job->cwd >= 0 && !apart) job->cwd = move_aside(job, job->cwd, GR_STAGE_DIRECTORY);
     unsigned next = 0;
     for (int i = 0; i < count; i++) {
         unsigned to = (unsigned)job->fds[i].to;

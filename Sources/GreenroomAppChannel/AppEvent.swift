@@ -21,10 +21,17 @@ public enum AppEvent: Equatable, Sendable {
     /// follows a launch that announced it (``AppLaunch/Flags/archive``); otherwise it was withheld, as
     /// protected data, and can be read now.
     case restoreState(SavedState?, session: String?, cookie: UInt64)
+    /// What was counted of it in the times that are over; one at a time.
+    case metrics([MetricReport], cookie: UInt64)
+    case diagnostics([DiagnosticReport], cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
     case answer(request: UInt64, Answer)
     /// Background time and scheduled work. Not acknowledged.
     case background(Background)
+
+    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
+    /// waits. Who does asks again, with ``AppReport/againBit``.
+    public static let askAgain = AppEvent.answer(request: 0, .done)
 
     /// UIKit's events of the app delegate.
     public enum Lifecycle: Int32, CaseIterable, Sendable {
@@ -101,7 +108,8 @@ extension AppEvent {
         case .launch(let launch): launch.cookie
         case .connectScene(let connection): connection.cookie
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
-            .deliver(_, _, let cookie), .credentials(let cookie), .restoreState(_, _, let cookie):
+            .deliver(_, _, let cookie), .credentials(let cookie), .restoreState(_, _, let cookie),
+            .metrics(_, let cookie), .diagnostics(_, let cookie):
             cookie
         case .answer, .background: nil
         }
@@ -134,6 +142,9 @@ extension AppEvent {
         case .restoreState(nil, let session, let cookie):
             return AppFrame(
                 .restoreState, cookie: cookie, status: Self.notThere, words: [session ?? ""])
+        case .metrics(let reports, let cookie): return .metrics(reports, cookie)
+        case .diagnostics(let reports, let cookie):
+            return AppFrame(.diagnostics, cookie: cookie, words: reports.map(\.text))
         case .answer(let request, .done): return AppFrame(.answer, cookie: request)
         case .answer(let request, .refused(let code, let reason)):
             return AppFrame(.answer, cookie: request, status: code, words: [reason])
@@ -169,14 +180,19 @@ extension AppEvent {
             self = .restoreState(
                 frame.status == 0 ? try SavedState(frame) : nil, session: frame.word(0),
                 cookie: frame.cookie)
+        case .metrics: self = .metrics(frame.metricReports, cookie: frame.cookie)
+        case .diagnostics:
+            self = .diagnostics(
+                frame.words.compactMap { DiagnosticReport(text: $0) }, cookie: frame.cookie)
         case .answer:
             let answer: Answer =
                 frame.status == 0
                 ? .done : .refused(code: frame.status, reason: frame.word(0) ?? "")
             self = .answer(request: frame.cookie, answer)
         case .acknowledged, .launchStep, .callbackOverran, .didDrawFirstFrame, .requestScene,
-            .openURL, .saveState, .extendRestoration, .completeRestoration, .beginBackgroundTask,
-            .endBackgroundTask, .submitTask, .taskRequests, .completedTask:
+            .openURL, .launchTask, .subscribesToMetrics, .saveState, .extendRestoration,
+            .completeRestoration, .beginBackgroundTask, .endBackgroundTask, .submitTask,
+            .taskRequests, .completedTask:
             throw .unknownType(frame.type.rawValue)
         case .backgroundTime: self = .background(Background(time: frame))
         case .backgroundTimeExpires: self = .background(.timeExpires(at: frame.cookie))

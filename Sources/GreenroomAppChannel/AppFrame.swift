@@ -9,9 +9,11 @@
 /// | 35 | to the app | ``AppEvent/scene(_:session:cookie:)`` | of the event | ``AppEvent/SceneTransition`` | session | |
 /// | 36 | to the app | ``AppEvent/discardScenes(_:cookie:)`` | of the event | | sessions | |
 /// | 37 | to the app | ``AppEvent/deliver(_:session:cookie:)`` | of the event | | session, or none | ``AppContent`` |
-/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request | 0 or errno | reason | |
+/// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request; 0: ask again | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be had | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
+/// | 56 | to the app | ``AppEvent/metrics(_:cookie:)`` | of the event | | | `payload=BEGIN END` before the lines of each ``MetricReport`` |
+/// | 57 | to the app | ``AppEvent/diagnostics(_:cookie:)`` | of the event | | each ``DiagnosticReport`` | |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
 /// | 65 | to the daemon | ``AppReport/launchStep(_:at:session:)`` | time | ``AppReport/LaunchStep`` | session, or none | |
 /// | 66 | to the daemon | ``AppReport/callbackOverran(_:duration:)`` | nanoseconds | | callback | |
@@ -30,7 +32,13 @@
 /// | 85 | to the daemon | ``AppReport/Background/submit(_:cookie:)`` | of the request | ``TaskRequest/Kind`` | identifier | `earliest`; flag 1: external power, 2: network |
 /// | 86 | to the daemon | ``AppReport/Background/query(_:cookie:)`` | of the request | 0 list, 1 cancel, 2 cancel all | identifiers to cancel | |
 /// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
-/// | 56–63, 88–95 | | reserved: metrics 56/88, launch screens 59/91 | | | | |
+/// | 88 | to the daemon | ``AppReport/launchTask(_:isFinished:at:)`` | time | 0, or 1: finished | name of the task | |
+/// | 89 | to the daemon | ``AppReport/subscribesToMetrics(_:)`` | | 1, or 0: not any more | | |
+/// | 58–63, 90–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
+///
+/// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
+/// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
+/// requests count up from 1.
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
 /// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an
@@ -50,6 +58,8 @@ enum AppMessageType: UInt16, CaseIterable {
     case runTask = 53
     case pendingTasks = 54
     case expireTask = 55
+    case metrics = 56
+    case diagnostics = 57
 
     case acknowledged = 64
     case launchStep = 65
@@ -65,6 +75,8 @@ enum AppMessageType: UInt16, CaseIterable {
     case submitTask = 85
     case taskRequests = 86
     case completedTask = 87
+    case launchTask = 88
+    case subscribesToMetrics = 89
 }
 
 /// A message of the table above before its meaning: the header's fields and the strings.

@@ -18,6 +18,14 @@ public enum AppReport: Equatable, Sendable {
     case state(StateReport, session: String?, cookie: UInt64)
     /// Background time and scheduled work.
     case background(Background)
+    /// Work that is part of the launch, by a name of the app's, has begun or is done.
+    case launchTask(String, isFinished: Bool, at: UInt64)
+    /// Somebody in the app wants metrics and diagnostics, or nobody any more.
+    case subscribesToMetrics(Bool)
+
+    /// Added to the cookie of a request that is asked again because the daemon is another
+    /// (``AppEvent/askAgain``). The answer has the plain cookie.
+    public static let againBit: UInt64 = 1 << 63
 
     /// In the order of the sequence.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
@@ -79,6 +87,11 @@ extension AppReport {
         case .state(let state, let session, let cookie):
             return state.frame(session: session, cookie: cookie)
         case .background(let report): return report.frame
+        case .launchTask(let name, let isFinished, let instant):
+            return AppFrame(
+                .launchTask, cookie: instant, status: isFinished ? 1 : 0, words: [name])
+        case .subscribesToMetrics(let wants):
+            return AppFrame(.subscribesToMetrics, status: wants ? 1 : 0)
         }
     }
 
@@ -103,13 +116,16 @@ extension AppReport {
         case .openURL:
             guard let url = frame.word(0) else { throw .malformedStrings }
             self = .openURL(url, cookie: frame.cookie)
+        case .launchTask:
+            guard let name = frame.word(0) else { throw .malformedStrings }
+            self = .launchTask(name, isFinished: frame.status != 0, at: frame.cookie)
+        case .subscribesToMetrics: self = .subscribesToMetrics(frame.status != 0)
         case .saveState, .extendRestoration, .completeRestoration:
             self = .state(
                 try StateReport(frame), session: frame.word(0), cookie: frame.cookie)
         case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
             .credentials, .restoreState, .backgroundTime, .backgroundTimeExpires, .runTask,
-            .pendingTasks,
-            .expireTask:
+            .pendingTasks, .expireTask, .metrics, .diagnostics:
             throw .unknownType(frame.type.rawValue)
         case .beginBackgroundTask:
             self = .background(.begin(identifier: frame.cookie, name: frame.word(0)))

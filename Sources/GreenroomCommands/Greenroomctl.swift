@@ -24,7 +24,8 @@ public struct Greenroomctl: ParsableCommand {
             Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
             ResetFailed.self, Doctor.self, Completion.self,
             Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
-            Unlock.self, Prepare.self, Tasks.self, Debug.self,
+            Unlock.self, Prepare.self, Debug.self, Metrics.self, Conformance.self,
+            DBusService.self, Tasks.self,
         ])
 
     public init() {}

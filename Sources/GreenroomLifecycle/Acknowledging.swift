@@ -30,6 +30,7 @@ extension Lifecycle {
             $0.deadline = nil
             $0.conversation = Conversation(scenes: [scene])
         }
+        finishedLaunching(app)
         tellDiscarded(id)
         if inBackground { return followScenes(id) }
         activate(id)
@@ -97,6 +98,7 @@ extension Lifecycle {
     private mutating func tell(
         _ id: InstanceIdentifier, _ step: LifecycleStep, _ scene: SceneIdentifier
     ) {
+        if step == .connect || step == .connectInBackground { prepareState(of: scene, for: id) }
         let half = now.advanced(by: policy.limit(of: step) / 2)
         update(id) {
             $0.conversation!.lastCookie += 1
@@ -110,6 +112,7 @@ extension Lifecycle {
     /// Every scene is where it shall be.
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = table[id]!.record
+        trialIsOver(for: id)
         answerGoal(of: id, .done(id, record.state))
         if record.state == .background { settleInBackground(id) }
     }
@@ -121,13 +124,16 @@ extension Lifecycle {
         if record.state == .terminating, pending.step == .willTerminate { return agreedToEnd(id) }
         guard record.state.isRunning else { return }
         table[id]!.isOverdue = false
+        table[id]!.savedScenes = []
         deadlines.remove(.step(id))
         var scenes = record.conversation!.scenes
         if let index = scenes.firstIndex(where: { $0.scene == pending.scene }) {
             let before = scenes[index].activation
             scenes[index].apply(pending.step)
             let after = scenes[index].activation
-            if before != after { note(.sceneChanged(id, record.app, pending.scene, after)) }
+            if before != after, pending.scene != .application {
+                note(.sceneChanged(id, record.app, pending.scene, after))
+            }
             let isGone = pending.step == .disconnect && scenes[index].goal == .disconnected
             if isGone { scenes.remove(at: index) }
         }
@@ -156,9 +162,8 @@ extension Lifecycle {
 
     /// At half the time a warning, at the end the watchdog, unless a debugger holds the app.
     mutating func stepDeadlineReached(_ id: InstanceIdentifier) {
-        guard let record = table[id]?.record, let pending = record.conversation?.pending else {
-            return
-        }
+        guard let record = table[id]?.record else { return }
+        guard let pending = record.conversation?.pending else { return ownEndIsOverdue(id) }
         if pending.isWarned { return becameOverdue(id) }
         note(.slowStep(id, record.app, pending.step, pending.scene))
         let rest = policy.limit(of: pending.step) / 2
@@ -223,9 +228,30 @@ extension Lifecycle {
         deadlines.remove(.step(id))
     }
 
+    /// It ends by itself now; sent at once, a SIGTERM would often be the faster.
     private mutating func agreedToEnd(_ id: InstanceIdentifier) {
         update(id) { $0.conversation!.pending = nil }
-        if table[id]!.record.exitStatus == nil { effects.append(.terminate(id)) }
+        awaitOwnEnd(id)
+    }
+
+    private mutating func awaitOwnEnd(_ id: InstanceIdentifier) {
+        guard table[id]!.record.exitStatus == nil else { return }
+        deadlines.set(.step(id), at: now.advanced(by: policy.exitGrace))
+    }
+
+    /// It has agreed to its end and is still there.
+    private mutating func ownEndIsOverdue(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard record.state == .terminating, record.exitStatus == nil else { return }
+        effects.append(.terminate(id))
+    }
+
+    /// After a restart: what it was told is told again, what it agreed to has time again.
+    mutating func reapplyOwnEnd(_ id: InstanceIdentifier) {
+        guard let pending = table[id]!.record.conversation?.pending,
+            pending.step == .willTerminate
+        else { return awaitOwnEnd(id) }
+        effects.append(.tell(id, pending))
     }
 
     mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
@@ -240,8 +266,11 @@ extension Lifecycle {
     /// Tells again what a former supervisor told: the cookie says whether it was heard already.
     mutating func retell(_ id: InstanceIdentifier) {
         guard let pending = table[id]!.record.conversation?.pending else { return proceed(id) }
-        // One that is being ended gets its SIGTERM.
+        // (One that is being ended: reapplyOwnEnd.)
         guard table[id]!.record.state.isRunning else { return }
+        if pending.step == .connect || pending.step == .connectInBackground {
+            prepareState(of: pending.scene, for: id)
+        }
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)

@@ -56,6 +56,12 @@ struct Instance: Hashable, Sendable {
     var lockedSince: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
+    /// What is kept for it, and how far it is with that.
+    var restoration: [SceneIdentifier: RestorationPhase] = [:]
+    /// What it has saved since it was told its step.
+    var savedScenes: Set<SceneIdentifier> = []
+    /// The user has seen it.
+    var hasDrawn = false
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }
@@ -86,6 +92,9 @@ struct App: Hashable, Sendable {
     var isListening = false
     /// A hint that it will be launched is believed until then.
     var hintedUntil: Instant?
+    /// The state versions of its archives, and the version that last finished a launch.
+    var kept: [SceneIdentifier: UInt64] = [:]
+    var launchedVersion: UInt64?
 
     init(record: AppRecord) { self.record = record }
 

@@ -4,13 +4,7 @@ extension Lifecycle {
             switch key {
             case .instance(let id): instanceDeadlineReached(id)
             case .app(let app): wantRefill(of: app)
-            case .pressure:
-                // Both at once: nothing is taken back at a level that is over.
-                if let quiet = deadlines[.quiet], quiet <= now {
-                    deadlines.remove(.quiet)
-                    becameQuiet()
-                }
-                reclaim()
+            case .pressure: reclaimDue()
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()

@@ -198,18 +198,17 @@ extension Lifecycle {
     private mutating func serve(_ pending: PendingLaunch) {
         let launch = pending.launch
         let isAutomatic = pending.request == .automatic
-        guard let app = directory[launch.app], let description = app.description else {
+        guard let description = directory[launch.app]?.description else {
             return refuseAll(pending, .noSuchApp(launch.app))
         }
-        let running = app.running.max(by: isUsedBefore)
         if isAutomatic {
             clearStart(launch.app)
-            if running != nil { return }
+            if directory[launch.app]?.running.isEmpty == false { return }
             let supervision = description.supervision.value ?? Supervision()
             guard mayStart(launch.app, supervision) else { return fail(launch.app, .startLimit) }
             countStart(launch.app, supervision)
         }
-        if let running, description.isSingleInstance, !launch.isAttached {
+        if let running = instanceToJoin(launch) {
             for waiter in pending.waiters {
                 if let known = launches[launch.app, waiter.launchIdentifier] {
                     repeatLaunch(waiter.request, launch, of: known)

@@ -109,6 +109,12 @@ public enum Record: Hashable, Sendable {
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     /// All of it: the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
+    case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
+    /// Its launch screen is to be shown, for what this request brought; is to go.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
     /// It is told that its background time is about to end.
     case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
     case taskBegan(InstanceIdentifier, AppIdentifier, String)
@@ -156,6 +162,15 @@ public enum Effect: Hashable, Sendable {
     case inspectConditions
     /// Say whether a process of it holds a file lock: `Event.locksInspected`.
     case inspectLocks(InstanceIdentifier)
+    /// Keep what the app has just reported, in the place of what was kept before.
+    case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
+    case deleteState(AppIdentifier, SceneIdentifier)
+    /// Send the app what is kept, or word that it cannot have it after all.
+    case handOverState(InstanceIdentifier, SceneIdentifier, isThere: Bool)
+    case keepSessions(AppIdentifier, SessionList)
+    /// The installed version of it has finished a launch: remember it.
+    case noteVersion(AppIdentifier)
     /// Tell the app how long it may go on in the background; nil: without a limit.
     case tellBackgroundTime(InstanceIdentifier, until: Instant?)
     /// Tell it to end its tasks, for then it is ended. May come again.

@@ -2,7 +2,8 @@
 //
 //   prewarming, prewarmed, undecided → SIGKILL: nothing of them has run that could clean up
 //   suspended                        → thaw, then as the others; SDK apps: SIGKILL (UIKit)
-//   SDK apps that run                → willTerminate; acknowledged, as the others
+//   SDK apps that run                → willTerminate; acknowledged, they have a moment to exit by
+//                                      themselves, then as the others
 //   the others                       → SIGTERM, after the grace SIGKILL
 //   force-quit, watchdog             → SIGKILL
 //   main ended, processes left       → SIGKILL to the rest
@@ -60,6 +61,7 @@ extension Lifecycle {
             }
             $0.deadline = isOver ? nil : next
         }
+        deadlines.remove(.step(id))
         effects.append(.kill(id))
     }
 
@@ -79,6 +81,7 @@ extension Lifecycle {
             $0.lastState = record.lastState ?? record.state
         }
         if record.endReason == nil { countExit(record, reason) }
+        judgeState(table[id]!.record)
         if record.isEmpty { return finish(id) }
         effects.append(.kill(id))
         let deadline = now.advanced(by: policy.killRetry)

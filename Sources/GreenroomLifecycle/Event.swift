@@ -134,6 +134,17 @@ public enum Event: Hashable, Sendable {
     case locksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool)
+    // State preservation
+    /// What is kept for an app; comes after `appInstalled`.
+    case stateFound(AppIdentifier, KeptState)
+    /// The shell has it no more, or could not write it.
+    case stateLost(AppIdentifier, SceneIdentifier)
+    /// The app's word about its state, or that of a scene of it.
+    case stateReported(InstanceIdentifier, SceneIdentifier, StateWish)
+
+    // Launch screens
+    /// The user sees the app: it says so itself.
+    case drewFirstFrame(InstanceIdentifier)
     // Background time and scheduled work
     case backgroundTaskBegan(InstanceIdentifier)
     case backgroundTaskEnded(InstanceIdentifier)

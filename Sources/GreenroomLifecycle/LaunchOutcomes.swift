@@ -27,6 +27,7 @@ extension Lifecycle {
         if table[id]!.record.state == .launching {
             if !launch.inBackground { update(id) { $0.inBackground = false } }
             if !launch.inBackground { table[id]!.launch?.launch.inBackground = false }
+            showScreen(of: id, for: request)
             if table[id]!.isUndecided {
                 return wait(request, launch, for: id, isRepeated: false)
             }

@@ -12,26 +12,33 @@ extension Lifecycle {
         if let known = launches[launch.app, launch.launchIdentifier] {
             return repeatLaunch(request, launch, of: known)
         }
-        guard let app = directory[launch.app], let description = app.description else {
+        guard directory[launch.app]?.description != nil else {
             return refuse(request, .noSuchApp(launch.app))
         }
         if !launch.inBackground { work.lastUse = now }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
         let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
         if isHeld(launch) { return hold(pending) }
-        if description.isSingleInstance, !launch.isAttached,
-            let running = app.running.max(by: isUsedBefore)
-        {
-            return join(request, launch, running)
-        }
+        if let running = instanceToJoin(launch) { return join(request, launch, running) }
         // A user's wish is always tried; what nobody waits for is not.
-        if launch.inBackground, !launch.isAttached, let refusal = launchRefusal(app.record) {
+        if launch.inBackground, !launch.isAttached,
+            let record = directory[launch.app]?.record, let refusal = launchRefusal(record)
+        {
             return refuse(request, refusal)
         }
         directory[launch.app]!.lastLaunched = now
         directory[launch.app]!.hintedUntil = nil
         if !launch.isAttached { beginAnew(launch.app) }
         admit(pending)
+    }
+
+    /// Of an app that runs once: the instance that it has already. (Of others nobody looks: there may be
+    /// a thousand.)
+    func instanceToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
+        guard let app = directory[launch.app], app.description?.isSingleInstance == true,
+            !launch.isAttached
+        else { return nil }
+        return app.running.max(by: isUsedBefore)
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {
@@ -72,6 +79,7 @@ extension Lifecycle {
         // The app waits for this one: before what only tells others of it.
         effects.append(.resume(id, pending.request))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
@@ -93,6 +101,7 @@ extension Lifecycle {
         }
         assign(pending, to: id)
         effects.append(.spawn(id, launch.app, .launch(pending.request)))
+        showScreen(of: id, for: pending.request)
     }
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
@@ -104,6 +113,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         table[id]!.launch = pending
+        announceState(to: id)
         launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
         for name in pending.joined {
@@ -139,6 +149,8 @@ extension Lifecycle {
         }
         let record = table[id]!.record
         settle(id)
+        handOverAnnounced(to: id)
+        handOverWithheld(to: id)
         wantRefill(of: record.app)
         let description = directory[record.app]!.description
         if let supervision = description?.supervision.value, !record.isAttached,

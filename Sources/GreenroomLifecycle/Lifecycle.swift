@@ -144,6 +144,10 @@ public struct Lifecycle: Hashable, Sendable {
         case .prepareRequested(let request, let app): prepareRequested(request, app)
         case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
         case .outOfMemory(let id, let isCertain): outOfMemory(id, isCertain: isCertain)
+        case .stateFound(let app, let kept): stateFound(app, kept)
+        case .stateLost(let app, let scene): stateLost(app, scene)
+        case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
+        case .drewFirstFrame(let id): drewFirstFrame(id)
         case .backgroundTaskBegan(let id): backgroundTaskBegan(id)
         case .backgroundTaskEnded(let id): backgroundTaskEnded(id)
         case .taskSubmitted(let request, let app, let task): taskSubmitted(request, app, task)
@@ -204,7 +208,8 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory, .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted,
+            .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
+            .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted,
             .tasksCancelled, .tasksRestored, .taskCompleted, .taskConditionsInspected,
             .taskAlarmRang, .runTaskRequested, .expireTaskRequested:
             .full

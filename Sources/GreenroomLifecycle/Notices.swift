@@ -43,6 +43,7 @@ extension Lifecycle {
             .notify(
                 id,
                 isLocked ? .protectedDataWillBecomeUnavailable : .protectedDataDidBecomeAvailable))
+        if !isLocked { handOverWithheld(to: id) }
     }
 
     private func userOfApp(of id: InstanceIdentifier) -> UInt32? {

@@ -71,10 +71,14 @@ public struct AppDescription: Hashable, Sendable {
     /// It is told its states and acknowledges them (made with the SDK).
     public var acknowledges = false
     public var scenes = SceneSupport.unsupported
+    public var launchScreen = LaunchScreenUse.none
     /// Whose protected data it uses.
     public var user: UInt32 = 0
     /// The foreground group of its user's session, where its own is another or none.
     public var session: String?
+    /// Digests of its version, and of that of the state which it saves (one-time setup, restoration).
+    public var version: UInt64 = 0
+    public var stateVersion: UInt64 = 0
 
     public init(
         identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
@@ -127,6 +131,8 @@ public struct Policy: Hashable, Sendable {
     public var backgroundGrace: Duration = .seconds(10)
     /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
+    /// From an app's acknowledgement of willTerminate to SIGTERM: it ends by itself meanwhile.
+    public var exitGrace: Duration = .milliseconds(500)
     /// From ordering a freeze to believing it, where the freezer says neither yes nor no: a task
     /// in an uninterruptible sleep is stopped the moment that it leaves it.
     public var freezeDeadline: Duration = .seconds(2)
@@ -175,6 +181,8 @@ public struct Policy: Hashable, Sendable {
     /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
     public var inspectsLocks = false
     public var lockGrace: Duration = .seconds(5)
+    /// The largest archive that is kept, of an app or of a scene.
+    public var stateByteLimit: UInt64 = 32 << 10
 
     /// How long background tasks keep an app from being suspended (Apple, observed), and a run of
     /// scheduled work: a refresh (Apple), and processing, “minutes” (Apple).

@@ -40,6 +40,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isEndOrdered: Bool
     /// Of an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
+    /// Its launch screen is on the display.
+    public var showsLaunchScreen = false
     /// What keeps it running in the background.
     public var background: Rare<BackgroundTime>
 

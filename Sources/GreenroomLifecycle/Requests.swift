@@ -42,6 +42,7 @@ extension Lifecycle {
             endRequiring(table[id]!.record.app)
             wait(request, forEndOf: id, orderedIt: true)
             let isForced = transition == .forceQuit
+            if isForced { deleteStates(of: table[id]!.record.app, .forceQuit) }
             end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
         case .foreground, .background, .suspend, .resume:
             guard state.isRunning, state != .launching || transition != .suspend else {

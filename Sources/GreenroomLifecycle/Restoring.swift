@@ -68,6 +68,7 @@ extension Lifecycle {
         isRestored = true
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
+        for id in table.keys.sorted() { reannounceState(to: id) }
         // Those that memory was taken from have other things to hear.
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
         considerAutostart(directory.keys.sorted(), mayStart: true)
@@ -93,6 +94,9 @@ extension Lifecycle {
             deadline > now
         else { return effects.append(.kill(record.instance)) }
         effects.append(.thaw(record.instance))
-        effects.append(.terminate(record.instance))
+        guard record.conversation != nil, record.lastState?.isRunning == true else {
+            return effects.append(.terminate(record.instance))
+        }
+        reapplyOwnEnd(record.instance)
     }
 }

@@ -41,6 +41,7 @@ extension Lifecycle {
             $0.lastSession = scene.rawValue
             $0.sessions.append(scene)
         }
+        sessionsChanged(of: app)
         return scene
     }
 
@@ -50,6 +51,7 @@ extension Lifecycle {
             record.sessions.removeAll { $0 == scene }
             record.sessions.append(scene)
         }
+        sessionsChanged(of: app)
     }
 
     /// - Parameter request: nil if the app itself asks.
@@ -155,6 +157,8 @@ extension Lifecycle {
             record.discarded.append(scene)
             record.discarded.removeFirst(max(0, record.discarded.count - AppRecord.sessionLimit))
         }
+        sessionDiscarded(scene, of: app)
+        sessionsChanged(of: app)
         guard let id = running else {
             if let request { answer(request, .discarded(app, scene)) }
             return
@@ -176,6 +180,7 @@ extension Lifecycle {
         let app = table[id]!.record.app
         guard let discarded = directory[app]?.record.discarded, !discarded.isEmpty else { return }
         updateApp(app) { $0.discarded = [] }
+        sessionsChanged(of: app)
         effects.append(.notify(id, .discardedSessions(discarded)))
     }
 

@@ -21,6 +21,16 @@ extension Lifecycle {
         pressureFell(to: pressure == .critical ? .warning : .none)
     }
 
+    /// The next step of taking memory back. Where the quiet time ends in the same moment, that comes
+    /// first: as much is not needed any more.
+    mutating func reclaimDue() {
+        if let quiet = deadlines[.quiet], quiet <= now {
+            deadlines.remove(.quiet)
+            becameQuiet()
+        }
+        reclaim()
+    }
+
     private mutating func pressureFell(to level: MemoryPressure) {
         guard level < pressure else { return }
         pressure = level

@@ -63,6 +63,7 @@ extension Lifecycle {
         }
         enrol(table[id]!.record)
         note(.stateChanged(id, old.app, from: old.state, to: state))
+        reviewScreen(of: id, in: state)
         if let priority = priority(in: state, table[id]!.record),
             priority != self.priority(in: old.state, old)
         {

@@ -87,7 +87,7 @@ extension AppManifest {
     }
 
     /// RFC 3986: a letter, then letters, digits, `+`, `-`, `.`; a URL's beginning may follow.
-    private static func readScheme(_ text: String) throws(ValueError) -> String {
+    static func readScheme(_ text: String) throws(ValueError) -> String {
         let scheme = text.prefix { $0 != ":" }
         let isScheme =
             scheme.utf8.first.map(isLetter) == true

@@ -91,6 +91,8 @@ extension AppManifest {
         let timer = readTimer(&reader, kind)
         let path = readPath(&reader, kind)
         let credentials = readCredentials(&reader)
+        let setup = readSetup(&reader, kind)
+        let launchScreens = readLaunchScreens(&reader, kind, context)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
         let resources = Resources.read(&reader)
@@ -116,7 +118,8 @@ extension AppManifest {
             backgroundGrace: backgroundGrace, terminateGrace: terminateGrace, prewarm: prewarm,
             supervision: supervision, dependencies: dependencies, socket: socket,
             wantedBy: wantedBy, sandbox: sandbox, resources: resources,
-            application: application, timer: timer, path: path, credentials: credentials)
+            application: application, timer: timer, path: path, credentials: credentials,
+            setup: setup, launchScreens: launchScreens)
     }
 
     private enum Instances: String, CaseIterable {

@@ -34,7 +34,7 @@ extension AppManifest {
             afterLaunch: reader.last(section, "OnUnitActiveSec", timerSpan))
         timer.calendar = reader.fold(section, "OnCalendar", []) {
             (all: inout [CalendarExpression], value) throws(ValueError) in
-            // As in systemd, nothing takes back what was said before.
+            // As in systemd, an empty value takes back what was said before.
             if value.text.isEmpty { return all = [] }
             guard all.count < calendarLimit else {
                 throw ValueError(message: "more than \(calendarLimit) expressions")

@@ -71,6 +71,10 @@ public struct AppManifest: Hashable, Sendable {
     public var path: PathTriggers?
     /// `LoadCredential=`, `SetCredential=`
     public var credentials: [Credential] = []
+    /// `Version=`, `StateVersion=`, `Container=`
+    public var setup = Setup()
+    /// `[LaunchScreen]`
+    public var launchScreens: LaunchScreens?
 
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable, unaware of Greenroom.

@@ -56,6 +56,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// after the grace.
     public var checksFileLocks = true
     public var lockedFileGrace: Duration = .seconds(5)
+    /// `MetricsIntervalSec=`: from one payload of metrics to an app to the next (MetricKit).
+    public var metricsInterval: Duration = .seconds(86_400)
     /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple, observed).
     public var backgroundTaskLimit: Duration = .seconds(30)
     /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`, `ProcessingTaskSec=`: how
@@ -144,6 +146,7 @@ extension DaemonConfiguration {
             try value.boolean()
         }
         set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
+        set(\.metricsInterval, "MetricsIntervalSec", &reader, positiveDuration)
     }
 
     private mutating func readBackgroundTime(_ reader: inout SectionReader) {

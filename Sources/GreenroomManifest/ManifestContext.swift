@@ -17,6 +17,8 @@ public struct ManifestContext {
     public var specifiers: ((Specifier, _ user: String?) -> String?)?
     /// Whether there is a desktop entry of that identifier, which then has what `Exec=` lacks.
     public var hasDesktopEntry: ((String) -> Bool)?
+    /// What is wrong with the file of a launch screen; nil if nothing is.
+    public var checkLaunchScreen: ((String) -> LaunchScreenFinding?)?
 
     public init() {}
 }

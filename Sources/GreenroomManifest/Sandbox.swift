@@ -33,6 +33,18 @@ public struct Sandbox: Hashable, Sendable {
         public var destination: String
         public var isOptional: Bool
         public var isReadOnly: Bool
+
+        init(source: String, destination: String, isOptional: Bool, isReadOnly: Bool) {
+            self.source = source
+            self.destination = destination
+            self.isOptional = isOptional
+            self.isReadOnly = isReadOnly
+        }
+
+        /// What the app may write to, wherever it lies.
+        public init(ownFolder path: String) {
+            self.init(source: path, destination: path, isOptional: true, isReadOnly: false)
+        }
     }
 
     public var noNewPrivileges = false

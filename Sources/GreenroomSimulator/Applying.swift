@@ -53,6 +53,7 @@ extension Simulation {
         case .lock(let user, let isLocked):
             try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
         case .changeTime: try feed(.significantTimeChanged)
+        case .loseState(let app): try loseState(identifier(app))
         case .logOut(let group):
             sessions.remove("seat\(group)")
             try feed(.loggedOut(foregroundGroup: "seat\(group)"))
@@ -90,7 +91,7 @@ extension Simulation {
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
-            .stall, .prepare, .task:
+            .stall, .prepare, .loseState, .task:
             break
         }
     }
@@ -114,7 +115,7 @@ extension Simulation {
             Self.vary(&catalogue[index], index, among: catalogue.count, &dice)
             catalogue[index].generation += 1
         }
-        try feed(.appInstalled(catalogue[index]))
+        try install(catalogue[index])
     }
 
     private mutating func changePolicy(_ variation: Int) throws(Violation) {

@@ -45,6 +45,8 @@ struct Checker: Sendable {
     var frontsMayDiffer = false
     /// Sent to the background by the event being handled.
     var displaced: Set<InstanceIdentifier> = []
+    /// When they acknowledged willTerminate.
+    var agreedAt: [InstanceIdentifier: Instant] = [:]
     /// Whose end began, and who was sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
@@ -63,6 +65,9 @@ struct Checker: Sendable {
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
+    var kept = StateBooks()
+    /// Whose launch screen is on the display.
+    var screens: Set<InstanceIdentifier> = []
     var tasks = TaskBooks()
 
     init(policy: Policy) { self.policy = policy }
@@ -99,6 +104,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
+        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
     }
 
@@ -123,6 +129,7 @@ struct Checker: Sendable {
         machine.hints = [:]
         machine.inquiries = []
         states = saved.mapValues(\.state)
+        screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
         // Saved, and perhaps told: it is told again, whatever is wanted by then.
         for record in saved.values {
@@ -138,6 +145,7 @@ struct Checker: Sendable {
         starts = savedApps.mapValues(\.starts)
         // An order that came to nothing with the supervisor binds nobody.
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
+        kept = StateBooks()
         churn = [:]
         restartTasks()
         for record in saved.values where record.endReason == .reclaimed {

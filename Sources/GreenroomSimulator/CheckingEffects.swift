@@ -25,12 +25,14 @@ extension Checker {
         case .eraseApp(let app): savedApps[app] = nil
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
+            if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
         case .resume(let id, _):
             try require(saved[id]?.isResuming == true, "resumed \(id) without the intent saved")
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")
             try checkBeginning(id, now)
+            noteSeen(id, .application, world, isGiven: false)
         case .freeze(let id):
             // Its end may have been ordered in the same event.
             let state = saved[id]?.state
@@ -38,6 +40,7 @@ extension Checker {
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
+            if case .terminate = effect { try checkOwnEnd(id, now) }
             signalled.insert(id)
             let isEnding = saved[id].map { $0.state == .terminating || $0.state == .notRunning }
             try require(isEnding ?? true, "ended \(id) in \(saved[id]!.state)")
@@ -67,6 +70,12 @@ extension Checker {
             machine.inquiries.insert(id)
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
+        case .keepState(let id, let app, let scene): try checkKept(id, app, scene, event)
+        case .refuseState, .keepSessions, .noteVersion: break
+        case .deleteState(let app, let scene): try checkDeleted(app, scene, world)
+        case .handOverState(let id, let scene, let isThere):
+            if isThere { try checkHandedOver(id, scene, world) }
+            if world.states[saved[id]!.app]?[scene] == nil { kept.seen[id]?.insert(scene) }
         case .saveTasks, .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
             .inspectTaskConditions, .setTaskAlarm:
             try checkTasks(effect, of: event, in: world, at: now)
@@ -122,6 +131,7 @@ extension Checker {
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
+            try require(world.states[app]?[scene] == nil, "discarded \(scene), not its state")
         }
     }
 
@@ -175,6 +185,10 @@ extension Checker {
             try require(overdue.contains(id), "\(id) missed a step nobody waited for")
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
+        case .launchScreenShown(let id, _, _): try checkScreenShown(id)
+        case .launchScreenDropped(let id, _, _):
+            try require(screens.remove(id) != nil, "dropped the launch screen of \(id) unshown")
+        case .stateKept, .stateRefused, .stateDeleted: break
         case .launched, .crashLooped, .failed, .slowStep, .backgroundTimeExpiring, .taskBegan: break
         case .taskEnded(let id, _, let identifier, let outcome):
             try noteEnded(id, identifier, outcome)
@@ -216,7 +230,8 @@ extension Checker {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
-        // The grace counts from where it entered the background: a task that ends may end it.
+        // Asked for, perhaps by a client that has left, and held up by a lock.
+        if machine.lockedSince[id] != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

@@ -40,15 +40,17 @@ extension Checker {
         case .sceneRequested(let request?, _, _): owed[request] = event
         case .lockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
-        case .acknowledged, .tracerInspected, .sceneRequested(nil, _, _),
+        case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
+        case .tracerInspected, .sceneRequested(nil, _, _),
             .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
-            .locksInspected, .outOfMemory:
+            .locksInspected, .outOfMemory, .drewFirstFrame:
             break
         case .prepareRequested(let request, let app):
             owed[request] = event
             churn[app] = nil
         case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived:
+            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived,
+            .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false
         case .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted, .tasksCancelled,
@@ -135,6 +137,7 @@ extension Checker {
             try require(reclaimed.contains(id), "\(id) was reclaimed without a record")
         }
         try checkConversation(record, nextDeadline)
+        try checkScreen(record)
         if let deadline = record.deadline, record.state != .notRunning {
             try require(
                 nextDeadline.map { $0 <= deadline } ?? false, "the deadline of \(id) is forgotten")

@@ -26,6 +26,10 @@ extension Checker {
         }
         try require(pending.cookie == step.cookie, "told \(id) another step than saved")
         try require(world.processes[id]?.isFrozen == false, "told frozen \(id)")
+        if step.step == .connect || step.step == .connectInBackground {
+            let isLocked = installed[record.app].map { locked.contains($0.user) } ?? false
+            noteSeen(id, step.scene, world, isGiven: !isLocked)
+        }
         switch step.step {
         case .willTerminate:
             try require(record.endReason != nil, "\(id) is told its end, and does not end")
@@ -40,6 +44,20 @@ extension Checker {
             try require(record.state.isRunning, "told \(id) in \(record.state)")
         }
         told[id] = step.cookie
+    }
+
+    /// An app that has acknowledged its end leaves by itself.
+    mutating func noteAgreement(_ id: InstanceIdentifier, _ cookie: UInt64, _ now: Instant) {
+        guard let record = saved[id], record.state == .terminating,
+            record.conversation?.pending?.cookie == cookie
+        else { return }
+        agreedAt[id] = now
+    }
+
+    func checkOwnEnd(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
+        guard saved[id]?.exitStatus == nil, let agreed = agreedAt[id] else { return }
+        try require(
+            agreed.advanced(by: policy.exitGrace) <= now, "\(id) agreed to end and had no time")
     }
 
     mutating func checkScene(
@@ -82,5 +100,26 @@ extension Checker {
         guard !isRestoring, let pending = conversation.pending else { return }
         try require(
             nextDeadline.map { $0 <= pending.deadline } ?? false, "a step of \(id) has no deadline")
+    }
+}
+
+extension Checker {
+    mutating func checkScreenShown(_ id: InstanceIdentifier) throws(Violation) {
+        try require(screens.insert(id).inserted, "showed the launch screen of \(id) twice")
+        try require(states[id] == .launching, "showed a launch screen of \(id), which runs")
+        guard let record = saved[id] else { throw Violation("a launch screen of unknown \(id)") }
+        try require(!record.isAttached, "showed a launch screen of attached \(id)")
+        try require(!record.inBackground, "showed a launch screen of \(id) in the background")
+    }
+
+    /// It is on the display only of an app that is in front, or on its way there.
+    func checkScreen(_ record: InstanceRecord) throws(Violation) {
+        let isShown = screens.contains(record.instance)
+        if isRestoring { return }
+        try require(isShown == record.showsLaunchScreen, "the screen of \(record.instance) unsaved")
+        guard isShown else { return }
+        try require(
+            [.launching, .inactive, .active].contains(record.state),
+            "a launch screen of \(record.instance) in \(record.state)")
     }
 }

@@ -28,6 +28,10 @@ struct Fate: Sendable {
     /// It ends its tasks and runs when it hears that their time ends.
     var heedsExpiration: Bool
 
+    /// With its saved state.
+    var habit: Habit
+
+    enum Habit: Sendable { case none, keeps, forgets, exceeds, extends }
     enum Pause: Sendable { case after(Duration), never, exits(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
     enum Freeze: Sendable { case after(Duration), silent, fails }
@@ -64,6 +68,9 @@ struct Fate: Sendable {
         acknowledgement =
             dice.percent(5) ? nil : dice.milliseconds(isSlow ? 1000...6000 : 0...60)
         isTraced = dice.percent(20)
+        var own = Dice(seed: seed, thing: instance.rawValue &+ 1 << 40)
+        let habits: [Habit] = [.none, .keeps, .keeps, .keeps, .keeps, .forgets, .exceeds, .extends]
+        habit = habits[own.below(habits.count)]
         locksLeft = dice.percent(80) ? 0 : dice.percent(50) ? 1 : 1000
         runDelay = dice.percent(70) ? dice.milliseconds(1...60_000) : nil
         hasHandler = dice.percent(90)

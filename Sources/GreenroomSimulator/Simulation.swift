@@ -68,6 +68,7 @@ struct Simulation: Sendable {
         app.readyCondition = conditions[dice.below(5)]
         varySupervision(&app, number, among: count, &dice)
         app.user = UInt32(dice.below(2))
+        app.launchScreen = [.none, .untilActive, .untilFirstDraw][number % 3]
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported
@@ -75,12 +76,14 @@ struct Simulation: Sendable {
         }
         app.acknowledges = true
         app.readyCondition = .finishedLaunching
+        app.version = UInt64(dice.below(2))
+        app.stateVersion = app.version
         app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
     }
 
     /// Runs all of it, from installation to the end of every process.
     mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
-        for app in catalogue { try feed(.appInstalled(app)) }
+        for app in catalogue { try install(app) }
         try feed(.restored)
         for stimulus in stimuli {
             if isTracing { trace.append(shortened("* \(stimulus)")) }
@@ -112,6 +115,7 @@ struct Simulation: Sendable {
             try checker.check(effect, of: event, in: world, at: now)
             perform(effect)
         }
+        try checker.checkStates(event, core, world)
         try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
         for group in ["seat0", "seat1"] {
             try checker.checkHolder(core.foreground(of: group), of: group)
@@ -136,13 +140,18 @@ struct Simulation: Sendable {
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
         case .inspectLocks(let id): world.inspectLocks(id, at: now)
+        case .notify, .deliver, .refuseState, .handOverState: break
+        case .keepState(_, let app, let scene):
+            world.states[app, default: [:]][scene] = core.description(of: app)!.stateVersion
+        case .deleteState(let app, let scene): world.states[app]?[scene] = nil
+        case .keepSessions(let app, let list): world.sessions[app] = list
+        case .noteVersion(let app): world.versions[app] = core.description(of: app)?.version
         case .startRun(let id, let run, _): world.startRun(id, run, at: now)
         case .expireRun(let id, let run, _): world.expireRun(id, run, at: now)
         case .tellExpiration(let id, _): world.tellExpiration(id, at: now)
         case .inspectTaskConditions: world.inspectTaskConditions(at: now)
         case .setTaskAlarm(let time): world.setTaskAlarm(time, at: now)
         case .saveTasks, .tellBackgroundTime: break
-        case .notify, .deliver: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
     }
@@ -197,10 +206,13 @@ struct Simulation: Sendable {
             try checker.require(before.instances == core.instances, "an instance was not saved")
             try checker.require(before.apps == core.apps, "an app was not saved")
         }
+        for user in checker.locked.sorted() {
+            try feed(.lockChanged(user: user, isLocked: true))
+        }
         if level != .none { try feed(.pressureChanged(level)) }
         if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
-            try feed(.appInstalled(app))
+            try install(app)
         }
         for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
             try feed(.tasksRestored(app, tasks))
@@ -236,6 +248,7 @@ extension Effect {
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks,
+            .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
             .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
             .inspectTaskConditions, .setTaskAlarm:
             false

@@ -30,6 +30,8 @@ enum Stimulus: Sendable {
     case scene(app: Int, wish: Int, session: Int, byApp: Bool)
     case lock(user: Int, Bool)
     case changeTime
+    /// A file of its state cannot be read.
+    case loseState(app: Int)
     case logOut(group: Int)
     case sleep(Bool)
     /// It is called off at once, or after a while.
@@ -89,6 +91,7 @@ extension Stimulus {
             default: return .sleep(dice.percent(40))
             }
         case 76:
+            if dice.percent(10) { return .loseState(app: pick) }
             return dice.percent(20) ? .changeTime : .lock(user: dice.below(2), dice.percent(50))
         case 77..<83: return .task(.random(&dice))
         default: return .wait(randomWait(&dice))

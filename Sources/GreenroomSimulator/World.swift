@@ -26,6 +26,10 @@ struct World: Sendable {
     /// Apps whose sockets the supervisor watches, and those that somebody waits at.
     var listening: Set<AppIdentifier> = []
     var connected: Set<AppIdentifier> = []
+    /// What is kept beyond the boot: state versions by session, the sessions, versions launched.
+    var states: [AppIdentifier: [SceneIdentifier: UInt64]] = [:]
+    var sessions: [AppIdentifier: SessionList] = [:]
+    var versions: [AppIdentifier: UInt64] = [:]
     /// What the supervisor's alarm is set to, on the wall clock.
     var alarm: Int64?
 
@@ -80,8 +84,14 @@ struct World: Sendable {
         guard let process = processes[id], process.isAlive, let delay = process.fate.acknowledgement
         else { return }
         let then = now.advanced(by: delay)
+        for wish in process.fate.wishes(at: step) {
+            agenda.add(.stateReported(id, step.scene, wish), at: then)
+        }
         agenda.add(.acknowledged(id, cookie: step.cookie), at: then)
-        if step.step == .willTerminate { agenda.add(.exited(id, .exited(0)), at: then) }
+        // Some leave at once, some take their time, some wait for the signal.
+        if step.step == .willTerminate, process.fate.dieDelay < .milliseconds(250) {
+            agenda.add(.exited(id, .exited(0)), at: then.advanced(by: process.fate.dieDelay * 3))
+        }
     }
 
     mutating func inspectTracer(_ id: InstanceIdentifier, at now: Instant) {
@@ -137,7 +147,7 @@ struct World: Sendable {
                 return nil
             }
             processes[id]!.isEmpty = true
-        case .acknowledged(let id, _):
+        case .acknowledged(let id, _), .stateReported(let id, _, _), .drewFirstFrame(let id):
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
@@ -183,6 +193,12 @@ struct World: Sendable {
     private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {
         guard let delay = processes[id]!.fate.readyDelay else { return }
         agenda.add(.becameReady(id), at: now.advanced(by: delay))
+        // Some draw at once, some later than they are active, some never.
+        switch id.rawValue % 3 {
+        case 0: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay / 2))
+        case 1: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay * 3))
+        case _: break
+        }
     }
 
     /// What a new supervisor finds in the spawner's table about the records it has.

@@ -140,11 +140,12 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
     }
 
     private func decode(_ message: ReceivedMessage) throws(WireError) -> Packet {
-        let bytes = unsafe Array(buffer[..<message.byteCount])
-        let (type, flags) = try Packet.decodeHeader(bytes[...])
+        let header = unsafe Array(buffer[..<min(message.byteCount, Packet.headerByteCount)])
+        let (type, flags) = try Packet.decodeHeader(header[...])
         if flags & ~Packet.bodyInDescriptor != 0 { throw .badValue }
         var packet = Packet(
-            type: type, body: Array(bytes.dropFirst(Packet.headerByteCount)),
+            type: type,
+            body: unsafe Array(buffer[Packet.headerByteCount..<message.byteCount]),
             descriptors: message.descriptors)
         if flags & Packet.bodyInDescriptor != 0 {
             guard packet.body.isEmpty, !packet.descriptors.isEmpty else { throw .badDescriptors }

@@ -30,6 +30,10 @@ public final class Spawner {
     var isDeaf = false
     /// The cgroups that are to be removed.
     var litter: [Litter] = []
+    /// Those that are to be used.
+    var reserve = CgroupReserve()
+    /// The limit of open files when it was last asked for.
+    var knownOpenFiles = 0
     /// Nil where the runtime directory takes no file: then nothing outlives us but processes.
     var ledger: Ledger?
     /// The state file is of this boot, and what it says may be true.
@@ -37,6 +41,8 @@ public final class Spawner {
     let exits: ProcessExits
     /// Adopted instances whose parent has not waited for them yet, and until when we wait for that.
     var unreaped: [UInt64: UInt64] = [:]
+    /// Instances whose first process has ended and others may not have.
+    var dying: Set<UInt64> = []
     /// There may be cgroups of nobody's.
     var strays = false
     /// Adopted instances of whose last processes nothing tells us.

@@ -8,18 +8,23 @@ extension Spawner {
         while let (pid, status) = try Children.reapOne() {
             guard let number = numbersByPid.removeValue(forKey: pid) else { continue }
             instances[number]?.status = status
-            tell(.exited(instance: number, status))
+            if isDeserted(number) {
+                // That first: nobody needs to end what is left of it.
+                conclude(number) { tell(.exited(instance: number, status)) }
+            } else {
+                dying.insert(number)
+                tell(.exited(instance: number, status))
+            }
         }
         // Also those that ended before: an orphan may have been the last process of one.
         let snapshot = ProcessSnapshot()
-        for instance in instances.values where instance.status != nil && !instance.isEmptied {
-            finish(instance.number, snapshot)
-        }
+        for number in dying { finish(number, snapshot) }
     }
 
     /// The first process of an adopted one ended.
     func end(adopted number: UInt64, _ status: TerminationStatus) {
         instances[number]?.status = status
+        dying.insert(number)
         tell(.exited(instance: number, status))
         finish(number, ProcessSnapshot())
     }
@@ -46,23 +51,53 @@ extension Spawner {
         }
         do {
             if try !instance.group.isEmpty(snapshot) {
-                // Their end is reported to us: by cgroup.events, or by SIGCHLD as they become ours.
-                // Without a cgroup, an adopted instance's become somebody else's: we look again.
-                if instance.isAdopted, instance.watch == nil { lingering.insert(number) }
-                return try instance.group.kill(snapshot)
+                let isFirst = watch(number)
+                try instance.group.kill(snapshot)
+                // They may have ended before anybody watched.
+                guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }
         } catch {
             // ENODEV: somebody removed the cgroup, which only an empty one allows.
             if error.code != ENODEV { return tell(.failed(instance: number, code: error.code)) }
         }
+        conclude(number) {}
+    }
+
+    /// No process is left in its cgroup. Without one it takes a walk of /proc, which `finish` makes for
+    /// all together.
+    private func isDeserted(_ number: UInt64) -> Bool {
+        guard case .cgroup(let cgroup, _)? = instances[number]?.group else { return false }
+        return (try? cgroup.isPopulated()) == false
+    }
+
+    private func conclude(_ number: UInt64, then report: () -> Void) {
         lingering.remove(number)
+        dying.remove(number)
         instances[number]?.isEmptied = true
-        if let watch = instance.watch {
+        if let watch = instances[number]?.watch {
             emptiness.remove(watch)
             numbersByWatch[watch] = nil
         }
         tell(.emptied(instance: number))
-        if instance.isReleased { forget(instance) }
+        report()
+        if let instance = instances[number], instance.isReleased { forget(instance) }
+    }
+
+    /// The first process has ended and others have not. Their end is reported to us: by
+    /// cgroup.events, or by SIGCHLD as they become ours. Without a cgroup, an adopted instance's become
+    /// somebody else's: we look again.
+    ///
+    /// - Returns: true if it is watched from now on.
+    private func watch(_ number: UInt64) -> Bool {
+        guard let instance = instances[number], instance.watch == nil else { return false }
+        let watch = watchEmptiness(of: instance.group)
+        if let watch {
+            instances[number]?.watch = watch
+            numbersByWatch[watch] = number
+        } else if instance.isAdopted {
+            lingering.insert(number)
+        }
+        return watch != nil
     }
 
     func forget(_ instance: Instance) {

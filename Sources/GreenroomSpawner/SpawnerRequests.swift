@@ -56,29 +56,91 @@ extension Spawner {
                 throw SpawnError(stage: .arguments, code: EAGAIN)
             }
             if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
-            let started = try InstanceStart(
-                specification: specification, subtree: subtree, openFiles: openFiles
-            ).run()
+            let started = try start(specification)
+            // Nobody asks about its last process before the first has ended.
             let instance = Instance(
                 number: number, app: specification.app, pid: started.spawned.pid,
                 process: started.spawned.process, channel: started.channel, group: started.group,
-                watch: watchEmptiness(of: started.group))
+                watch: nil)
             enter(instance)
             tell(.spawned(instance.record))
         } catch {
-            // Already gone, as a rule, but for what the child had begun to make in it.
-            if subtree.cgroup != nil, instances[number] == nil {
-                discard(cgroup: Subtree.name(app: specification.app, instance: number))
-            }
             tell(.spawnFailed(instance: number, error))
         }
+    }
+
+    private func start(
+        _ specification: SpawnSpecification
+    ) throws(SpawnError) -> InstanceStart.Started {
+        let reserved = takeFromReserve(for: specification)
+        do throws(SpawnError) {
+            let cgroup = reserved == nil ? try makeCgroup(for: specification) : reserved
+            return try start(specification, in: cgroup)
+        } catch {
+            // Somebody else removed what was in reserve.
+            guard reserved != nil, error.stage == .cgroup else { throw error }
+            return try start(specification, in: makeCgroup(for: specification))
+        }
+    }
+
+    private func start(
+        _ specification: SpawnSpecification, in cgroup: (cgroup: Cgroup, name: String)?
+    ) throws(SpawnError) -> InstanceStart.Started {
+        do throws(SpawnError) {
+            return try InstanceStart(
+                specification: specification, cgroup: cgroup, openFiles: openFiles
+            ).run()
+        } catch {
+            if let cgroup, (try? subtree.cgroup?.removeChild(cgroup.name)) != true {
+                // What the child had begun to make is still in it.
+                discard(cgroup: cgroup.name)
+            }
+            throw error
+        }
+    }
+
+    /// A paused instance is nobody's haste, and has a channel.
+    private func takeFromReserve(
+        for specification: SpawnSpecification
+    ) -> (cgroup: Cgroup, name: String)? {
+        guard !specification.wantsChannel, subtree.cgroup != nil else { return nil }
+        return reserve.take(app: specification.app, instance: specification.instance)
+    }
+
+    private func makeCgroup(
+        for specification: SpawnSpecification
+    ) throws(SpawnError) -> (cgroup: Cgroup, name: String)? {
+        guard let base = subtree.cgroup else { return nil }
+        let name = Subtree.name(app: specification.app, instance: specification.instance)
+        do throws(SystemError) {
+            do throws(SystemError) {
+                return (try base.createChild(name), name)
+            } catch {
+                // One that a dead spawner left behind is empty, or not ours to take.
+                guard error.code == EEXIST else { throw error }
+                try base.removeChild(name)
+                return (try base.createChild(name), name)
+            }
+        } catch {
+            throw SpawnError(stage: .cgroup, code: error.code)
+        }
+    }
+
+    /// Nobody waits for anything: the next launch need not wait for its cgroup.
+    func refillReserve() {
+        guard ending == .no, let base = subtree.cgroup else { return }
+        if let name = reserve.refill(in: base) { discard(cgroup: name) }
     }
 
     /// So many that the next packet can be received and its instance be started: descriptors that a
     /// message loses for want of room cannot be told from a broken connection. The kernel gives the
     /// lowest number that is free.
     private var hasDescriptorsToSpare: Bool {
+        // Far from any limit nobody needs to ask the kernel.
+        let mostUsed = 3 * instances.count + kept.count + 2 * Int(SpawnerLimits.descriptorReserve)
+        if mostUsed < knownOpenFiles { return true }
         let limit = ResourceLimit.current(.openFiles).soft
+        knownOpenFiles = Int(clamping: limit)
         let reserve = min(SpawnerLimits.descriptorReserve, limit / 2)
         guard let next = try? signals.descriptor.duplicate() else { return false }
         return UInt64(next.rawValue) < limit - reserve

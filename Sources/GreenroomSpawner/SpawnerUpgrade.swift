@@ -5,6 +5,7 @@ extension Spawner {
     /// Executes the program again, which may be a newer one by now, with everything it needs to go
     /// on. Returns only if that failed, with everything as before.
     func upgrade() throws(SystemError) {
+        for name in reserve.empty() { discard(cgroup: name) }
         removeLitter()
         let succession = Succession(
             listener: listener.descriptor, subtree: subtree, openFiles: openFiles,
@@ -32,7 +33,9 @@ extension Spawner {
         state = succession.state
         kept = succession.kept
         for var instance in succession.instances {
-            if !instance.isEmptied { instance.watch = watchEmptiness(of: instance.group) }
+            if instance.status != nil, !instance.isEmptied {
+                instance.watch = watchEmptiness(of: instance.group)
+            }
             enter(instance)
         }
     }

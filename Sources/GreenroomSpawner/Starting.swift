@@ -4,7 +4,8 @@ internal import GreenroomLinux
 /// From a specification to a running instance.
 struct InstanceStart {
     let specification: SpawnSpecification
-    let subtree: Subtree
+    /// Its own, empty; nil without cgroups.
+    let cgroup: (cgroup: Cgroup, name: String)?
     /// The limit of open files that we had before we raised ours.
     let openFiles: ResourceLimit
 
@@ -19,20 +20,14 @@ struct InstanceStart {
         try keepInside(&request)
         let null = try placeDescriptors(in: &request)
         let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
-        let cgroup = try makeCgroup()
         request.cgroup = cgroup?.cgroup.directory
-        do {
-            try limit(cgroup?.cgroup)
-            let spawned = try request.spawn()
-            withExtendedLifetime((null, channel, specification)) {}
-            return Started(
-                spawned: spawned, channel: channel?.ours,
-                group: cgroup.map { .cgroup($0.cgroup, name: $0.name) }
-                    ?? .session(leader: spawned.pid))
-        } catch {
-            if let cgroup { _ = try? subtree.cgroup?.removeChild(cgroup.name) }
-            throw error
-        }
+        try limit(cgroup?.cgroup)
+        let spawned = try request.spawn()
+        withExtendedLifetime((null, channel, specification)) {}
+        return Started(
+            spawned: spawned, channel: channel?.ours,
+            group: cgroup.map { .cgroup($0.cgroup, name: $0.name) }
+                ?? .session(leader: spawned.pid))
     }
 
     private var request: SpawnRequest {
@@ -131,23 +126,6 @@ struct InstanceStart {
             return (ours, apps)
         } catch {
             throw SpawnError(stage: .descriptors, code: error.code)
-        }
-    }
-
-    private func makeCgroup() throws(SpawnError) -> (cgroup: Cgroup, name: String)? {
-        guard let base = subtree.cgroup else { return nil }
-        let name = Subtree.name(app: specification.app, instance: specification.instance)
-        do throws(SystemError) {
-            do throws(SystemError) {
-                return (try base.createChild(name), name)
-            } catch {
-                // One that a dead spawner left behind is empty, or not ours to take.
-                guard error.code == EEXIST else { throw error }
-                try base.removeChild(name)
-                return (try base.createChild(name), name)
-            }
-        } catch {
-            throw SpawnError(stage: .cgroup, code: error.code)
         }
     }
 }

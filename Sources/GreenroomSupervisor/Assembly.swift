@@ -32,6 +32,8 @@ public final class Daemon {
     private let significantTime: SignificantTime
     private let paths: AppPaths
     private let machine: MachineEvents
+    private let emptying = Emptying()
+    private let containers: Containers
     private var isStopping = false
     private let control: ControlHandler
     private var spawner: SpawnerLink
@@ -69,24 +71,31 @@ public final class Daemon {
         if contents.damagedCount > 0 {
             reporter.say(.error, "\(contents.damagedCount) damaged records were dropped")
         }
+        events.owner = { [catalog] in catalog.owner(of: AppIdentifier($0))?.user }
+        try events.keep(in: memory, at: RuntimeState.byteCount)
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         let lifecycle = Lifecycle(
             restoring: contents.instances, apps: Self.withoutPoolKeys(contents.apps),
             // Also after those that only the spawner knows any more: a number never comes twice.
             nextInstance: max(
                 contents.nextInstance,
-                InstanceIdentifier((greeting.instances.map(\.instance).max() ?? 0) + 1)),
+                InstanceIdentifier(
+                    (greeting.instances.map(\.instance).filter { !Emptying.isOwn($0) }.max() ?? 0)
+                        + 1)),
             policy: Policy(configuration),
             seed: MonotonicClock.nanoseconds, at: now)
         supervisor = try Supervisor(
             lifecycle: lifecycle, state: state, memory: memory, reporter: reporter)
 
+        containers = Containers(
+            stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
         let output = AppOutput(
             directory: options.runtimeDirectory + "/output",
             hasJournal: Self.hasJournal(environment))
         instances = InstanceTable(supervisor: supervisor)
         launcher = Launcher(
-            supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath)
+            supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath,
+            containers: containers)
         staleness = try StalenessWatcher()
         let readiness = try? ReadinessListener(
             supervisor: supervisor, output: output,
@@ -95,6 +104,7 @@ public final class Daemon {
         let inspector = PausedInspector(staleness: staleness)
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
+        spawnerEvents.emptying = emptying
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,
             access: try Access(configuration, reporter: reporter))
@@ -105,7 +115,7 @@ public final class Daemon {
                 desktop: DesktopSource(
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
-                daemonEnvironment: environment), staleness: staleness)
+                daemonEnvironment: environment, containers: containers), staleness: staleness)
         timers = AppTimers(
             memory: TimerMemory(
                 stateDirectory: options.stateDirectory,
@@ -124,8 +134,25 @@ public final class Daemon {
             return settings.first { $0.file == "cpu.weight" }.flatMap { Int($0.value) } ?? 100
         }
         let applications = ApplicationChannels(
-            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory)
+            supervisor: supervisor, catalog: catalog, runtimeDirectory: options.runtimeDirectory,
+            containers: containers)
         supervisor.applications = applications
+        supervisor.states = KeptStates(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory)
+        supervisor.states.send = { [unowned self] in
+            supervisor.applications.send($0, to: $1)
+        }
+        supervisor.states.answer = { [unowned self] in
+            supervisor.applications.answer($0, $1, $2)
+        }
+        supervisor.screens = ShownScreens(supervisor: supervisor, catalog: catalog)
+        supervisor.screens.lastInherited = InstanceIdentifier(lifecycle.nextInstance.rawValue - 1)
+        let metrics = Metrics(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
+            interval: configuration.metricsInterval)
+        supervisor.metrics = metrics
+        metrics.deliveries.lastInherited = supervisor.screens.lastInherited
+        metrics.deliveries.send = { applications.send($0, to: $1) }
         supervisor.work = BackgroundWork(
             supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
             machineRoot: options.machineRoot, configuration)
@@ -149,6 +176,7 @@ public final class Daemon {
             }
             if !isLocked { supervisor.applications.becameUnlocked(user) }
         }
+        emptying.spawner = { [unowned self] in launcher.spawner }
         timers.launch = { [unowned self] in control.launchForTimer($0) }
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
@@ -165,14 +193,16 @@ public final class Daemon {
             inspector.forget(instance)
             readiness?.forget(instance)
             applications.forget(instance)
+            supervisor.screens.forget(instance)
+            metrics.deliveries.forget(instance)
             supervisor.work.forget(instance)
             measurer.forget(instance)
-            if let app = supervisor.lifecycle.instance(instance)?.app, paths.has(app) {
-                paths.look(at: app)
-            }
+            guard let app = supervisor.lifecycle.instance(instance)?.app else { return }
+            if paths.has(app) { paths.look(at: app) }
+            if !isStopping { emptyTemporaryFiles(of: app) }
         }
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
-        staleness.onChangedApps = { [unowned self] in installer.reload() }
+        staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
         control.surroundings = { [unowned self] in surroundings }
         if environment.contains(where: { $0.hasPrefix("NOTIFY_SOCKET=") }) {
@@ -185,6 +215,7 @@ public final class Daemon {
         supervisor.sockets.inherit(greeting.kept)
         installer.reload()
         supervisor.sockets.dropUnclaimed()
+        metrics.adopt(contents.instances)
         recovery.reconcile(contents.instances, with: greeting.instances)
         applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
@@ -193,9 +224,11 @@ public final class Daemon {
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
-        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
         machine.begin()
         supervisor.handle(.restored)
+        metrics.deliveries.reviewAll()
+        for app in catalog.unsortedApps { emptyTemporaryFiles(of: app.identifier) }
         if let reason = supervisor.reclaimer.pressure.start(configuration) {
             reporter.sayOnce(
                 "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
@@ -216,6 +249,10 @@ public final class Daemon {
         machine.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
+        defer {
+            supervisor.metrics.write()
+            events.flush()
+        }
         return LoopActor.shared.loop.run()
     }
 
@@ -275,6 +312,16 @@ public final class Daemon {
             spawnerProcessId: launcher.spawner == nil ? nil : spawner.process)
     }
 
+    /// Once nothing runs that was launched. A paused instance has made none.
+    private func emptyTemporaryFiles(of app: AppIdentifier) {
+        guard let installed = catalog[app], installed.hasContainer,
+            supervisor.lifecycle.instances(of: app).allSatisfy({
+                $0.state == .notRunning || $0.state == .prewarming || $0.state == .prewarmed
+            })
+        else { return }
+        emptying.empty(containers.temporaryFolder(of: app.rawValue), of: installed)
+    }
+
     // MARK: The spawner
 
     private var recovery: Recovery {
@@ -284,6 +331,7 @@ public final class Daemon {
     private func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner = link
         launcher.spawner = link
+        emptying.forget()
         supervisor.sockets.spawner = link
         instances.spawner = link
         supervisor.reclaimer.priorities?.controllersMayDiffer()
@@ -329,6 +377,7 @@ public final class Daemon {
             supervisor.use(
                 unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents),
                 memory: memory)
+            try events.keep(in: memory, at: RuntimeState.byteCount)
             let orders = link.isSameSpawner(as: spawner) ? Array(spawner.openOrders.values) : []
             use(link, greeting)
             if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
@@ -387,8 +436,7 @@ public final class Daemon {
         sources = [
             try LoopActor.signal(SIGHUP) { [unowned self] _ in
                 Notify.reloading(status: "reading manifests")
-                installer.reload()
-                Notify.ready(status: statusText)
+                installer.reloadInTurns { [unowned self] _ in Notify.ready(status: statusText) }
             },
             try LoopActor.signal(SIGTERM) { [unowned self] _ in stop() },
             try LoopActor.signal(SIGINT) { [unowned self] _ in stop() },
@@ -399,6 +447,7 @@ public final class Daemon {
     /// to end, and the spawner with them.
     private func stop() {
         Notify.stopping(status: "stopping")
+        supervisor.metrics.write()
         if isSpawnerManaged { return LoopActor.shared.loop.exit(0) }
         // Asked a second time: now, and who has not ended is killed.
         guard !isStopping else { return endSpawner(graceMilliseconds: 0) }

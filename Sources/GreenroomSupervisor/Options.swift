@@ -6,6 +6,8 @@ public struct Options: Sendable, Equatable {
     public var runtimeDirectory: String
     /// Holds what is remembered beyond the boot.
     public var stateDirectory = ""
+    /// Holds what apps can make again, and their temporary files.
+    public var cacheDirectory = ""
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
     /// Folders of desktop entries, and whether each entry makes an app or only those that a manifest
@@ -42,6 +44,9 @@ public struct Options: Sendable, Equatable {
           --state-directory DIR    what is remembered beyond the boot (default: $STATE_DIRECTORY, else
                                    /var/lib/greenroom as root, else $XDG_STATE_HOME/greenroom;
                                    for root in another runtime directory, state in that)
+          --cache-directory DIR    caches and temporary files of apps (default: $CACHE_DIRECTORY, else
+                                   /var/cache/greenroom as root, else $XDG_CACHE_HOME/greenroom;
+                                   for root in another runtime directory, cache in that)
           --apps DIR               read manifests from DIR; may be repeated, the first wins
           --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
                                    --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
@@ -84,7 +89,8 @@ public struct Options: Sendable, Equatable {
             switch name {
             case "--help", "-h": return .print(help)
             case "--version": return .print("greenroomd " + version)
-            case "--runtime-directory", "--state-directory", "--apps", "--desktop", "--config",
+            case "--runtime-directory", "--state-directory", "--cache-directory", "--apps",
+                "--desktop", "--config",
                 "--spawner", "--shim", "--machine-root":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
@@ -102,6 +108,10 @@ public struct Options: Sendable, Equatable {
             options.stateDirectory =
                 options.defaultState(environment, isRoot) ?? options.runtimeDirectory + "/state"
         }
+        if options.cacheDirectory.isEmpty {
+            options.cacheDirectory =
+                options.defaultCache(environment, isRoot) ?? options.runtimeDirectory + "/cache"
+        }
         options.makesDesktopApps = !isRoot || !options.desktopDirectories.isEmpty
         if options.desktopDirectories.isEmpty, options.appDirectories.isEmpty {
             options.desktopDirectories = SearchPath.desktop(environment)
@@ -116,6 +126,7 @@ public struct Options: Sendable, Equatable {
         switch name {
         case "--runtime-directory": runtimeDirectory = value
         case "--state-directory": stateDirectory = value
+        case "--cache-directory": cacheDirectory = value
         case "--apps": appDirectories.append(value)
         case "--desktop": desktopDirectories.append(value)
         case "--config":
@@ -135,6 +146,7 @@ public struct Options: Sendable, Equatable {
         var options = self
         options.runtimeDirectory = resolve(runtimeDirectory)
         options.stateDirectory = resolve(stateDirectory)
+        options.cacheDirectory = resolve(cacheDirectory)
         options.appDirectories = appDirectories.map(resolve)
         options.desktopDirectories = desktopDirectories.map(resolve)
         options.configurationFile = resolve(configurationFile)
@@ -157,6 +169,14 @@ public struct Options: Sendable, Equatable {
         return
             (environment["XDG_STATE_HOME"]
             ?? environment["HOME"].map { $0 + "/.local/state" }).map { $0 + "/greenroom" }
+    }
+
+    private func defaultCache(_ environment: [String: String], _ isRoot: Bool) -> String? {
+        if let made = environment["CACHE_DIRECTORY"], !made.isEmpty { return made }
+        if isRoot { return runtimeDirectory == "/run/greenroom" ? "/var/cache/greenroom" : nil }
+        return
+            (environment["XDG_CACHE_HOME"] ?? environment["HOME"].map { $0 + "/.cache" })
+            .map { $0 + "/greenroom" }
     }
 
     private static func defaultConfiguration(

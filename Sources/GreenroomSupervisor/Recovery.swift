@@ -122,6 +122,9 @@ struct Recovery {
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
             if isApplication { events.listen(to: instance) } else { instance.closeChannel() }
+            if isApplication, record?.launchedAt != nil {
+                supervisor.applications.askAgain(identifier)
+            }
         }
         let now = supervisor.lifecycle.instance(identifier)
         if now?.state == .launching, now?.launchedAt != nil, !isApplication {

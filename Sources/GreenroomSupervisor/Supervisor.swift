@@ -25,6 +25,9 @@ final class Supervisor {
     var sockets: ListeningSockets!
     var applications: ApplicationChannels!
     var reclaimer: Reclaimer!
+    var states: KeptStates!
+    var screens: ShownScreens!
+    var metrics: Metrics!
     var work: BackgroundWork!
 
     private var queue: [Event] = []
@@ -56,6 +59,7 @@ final class Supervisor {
         queue.append(event)
         guard !isHandling else { return }
         isHandling = true
+        reporter.events.beganTurn()
         var next = 0
         while next < queue.count {
             let event = queue[next]
@@ -65,6 +69,7 @@ final class Supervisor {
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
+        reporter.events.endedTurn()
         armTimer()
         if lifecycle.isShuttingDown, lifecycle.liveCount == 0, let onEmpty {
             self.onEmpty = nil
@@ -103,8 +108,17 @@ final class Supervisor {
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
             if !applications.take(answer, to: request) { control.answer(request, with: answer) }
+            if case .launched(let outcome) = answer,
+                let requestedAt = launcher.context(of: request)?.requestedAt
+            {
+                metrics.launched(outcome, requestedAt: requestedAt)
+            }
+            metrics.answered(request, answer)
             launcher.forget(request)
-        case .record(let record): reporter.note(record)
+        case .record(let record):
+            reporter.note(record)
+            screens.note(record)
+            metrics.note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step): applications.tell(instance, step)
@@ -113,6 +127,14 @@ final class Supervisor {
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         case .inspectConditions: reclaimer.inspectConditions()
         case .inspectLocks(let instance): reclaimer.inspectLocks(of: instance)
+        case .keepState(let instance, let app, let scene): states.keep(instance, app, scene)
+        case .refuseState(let instance, let scene, let refusal):
+            states.refuse(refusal, instance, scene)
+        case .deleteState(let app, let scene): states.delete(app, scene)
+        case .handOverState(let instance, let scene, let isThere):
+            applications.handOver(scene, to: instance, isThere: isThere)
+        case .keepSessions(let app, let list): states.keep(list, of: app)
+        case .noteVersion(let app): states.noteVersion(of: app)
         case .saveTasks(let app, let tasks): work.save(tasks, of: app)
         case .tellBackgroundTime(let instance, let end):
             work.tellTime(until: end, instance)

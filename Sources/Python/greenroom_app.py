@@ -1,4 +1,5 @@
-"""Apps for Greenroom, in Python: pause, launch options, life-cycle events, scenes.
+"""Apps for Greenroom, in Python: pause, launch options, life-cycle events, scenes, state restoration,
+background time, scheduled work.
 
 One file, standard library only (Python 3.9 or later, Linux). An app is a script with
 `Type=application-kit` in its manifest:
@@ -28,29 +29,39 @@ and whenever the descriptor is readable:
 
     GLib.unix_fd_add_full(0, application.fileno(), GLib.IOCondition.IN,
         lambda *_: application.process_events() or True)  # GLib
+
+    watcher = QSocketNotifier(application.fileno(), QSocketNotifier.Read)  # Qt
+    watcher.activated.connect(application.process_events)
 """
 
 from __future__ import annotations
 
 import array
+import collections
 import enum
 import errno
 import fcntl
+import math
 import os
+import re
 import select
+import signal
 import socket
 import struct
 import sys
 import termios
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import Callable
 
 __all__ = [
     "Application", "ApplicationDelegate", "ApplicationState", "Activity", "ActivationState",
-    "LaunchInfo", "LaunchReason", "OpenURL", "ProtectedDataUnavailable", "QuickAction", "Scene",
-    "SceneDelegate", "application_main", "application_start",
+    "AppRefreshTaskRequest", "Container", "LaunchInfo", "LaunchReason", "OpenURL",
+    "ProcessingTaskRequest", "ProtectedDataUnavailable", "QuickAction", "Scene", "SceneDelegate",
+    "StateCoder", "Task", "TaskKind", "TaskScheduler", "application_main", "application_start",
 ]
+__version__ = "0.1.0"
 
 # --- The wire: one datagram is one message, a header of 160 bytes and NUL-terminated strings.
 
@@ -64,8 +75,16 @@ _UMASK_UNCHANGED = 0xFFFFFFFF
 _PAUSED_AT_APPLICATION_MAIN = 2
 
 _PAUSED, _STARTED, _PONG, _ERROR, _GO, _PING, _QUIT = 1, 2, 3, 4, 16, 17, 18
+_RESTORE, _TIME, _TIME_EXPIRES, _RUN, _PENDING, _EXPIRE = 48, *range(51, 56)
+_SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED = range(80, 88)
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
+_NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
+_OUTBOX_LIMIT = 256  # of notes; acknowledgements answer the daemon's own messages
+_REQUEST_LIMIT = 256
+_ASKED_AGAIN = 1 << 63
+
+_KNOWN = {_GO, _PING, _QUIT, *range(_LAUNCH, _CREDENTIALS + 1), _RESTORE, *range(_TIME, _EXPIRE + 1)}
 
 
 @dataclass
@@ -82,6 +101,10 @@ class _Message:
 
     def pairs(self):
         return [entry.partition("=")[::2] for entry in self.fields]
+
+    def word(self, index):
+        """None if it is missing or empty."""
+        return self.words[index] or None if index < len(self.words) else None
 
     def close(self):
         for descriptor in self.descriptors:
@@ -101,16 +124,55 @@ class _Channel:
     def __init__(self, descriptor):
         self.socket = socket.socket(fileno=descriptor)
         self.socket.set_inheritable(False)
+        self._outbox = collections.deque()
+        self._watches_room = False
+        # Readable when there is something to receive, or room for what waits.
+        self.watch = select.epoll()
+        self.watch.register(self.socket, select.EPOLLIN)
 
-    def send(self, type, *, status=0, cookie=0, words=(), fields=(), threads=0):
-        strings = b"".join(os.fsencode(text) + b"\0" for text in (*words, *fields))
+    def close(self):
+        self.watch.close()
+        self.socket.close()
+
+    def send(self, type, *, status=0, cookie=0, flags=0, words=(), fields=(), threads=0):
+        texts = [os.fsencode(text) for text in (*words, *fields)]
+        if any(b"\0" in text for text in texts):
+            raise ValueError("a text with a NUL character cannot be sent")
+        strings = b"".join(text + b"\0" for text in texts)
         header = _HEADER.pack(
-            _MAGIC, _VERSION, type, 0, len(words), len(fields), len(strings), 0, 0, cookie, status,
+            _MAGIC, _VERSION, type, flags, len(words), len(fields), len(strings), 0, 0, cookie, status,
             threads, *([0] * 28))
-        try:
-            self.socket.send(header + strings, socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
-        except OSError:
-            pass  # A daemon that is gone shows when we listen; one that does not read must not stop us.
+        self._outbox.append(header + strings)
+        if len(self._outbox) == 1:
+            self.flush()
+            if self._outbox:
+                self._watch_room(True)
+        elif type in _NOTES and len(self._outbox) > _OUTBOX_LIMIT:
+            self._outbox.pop()
+
+    def flush(self):
+        """Sends what waits, in its order, as far as there is room: an app that says much at once would
+        otherwise lose an acknowledgement among its notes."""
+        while self._outbox:
+            try:
+                self.socket.send(self._outbox[0], socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                pass  # A daemon that is gone shows when we listen.
+            self._outbox.popleft()
+        if self._watches_room:
+            self._watch_room(False)
+
+    def _watch_room(self, is_watched):
+        self._watches_room = is_watched
+        self.watch.modify(self.socket, select.EPOLLIN | (select.EPOLLOUT if is_watched else 0))
+
+    def drain(self):
+        """Before the process ends: waits a moment for a daemon that is slow to read."""
+        self.flush()
+        while self._outbox and select.select([], [self.socket], [], 5)[1]:
+            self.flush()
 
     def receive(self, waiting):
         """The next message; None if there is none now. Raises EOFError at the end."""
@@ -147,7 +209,7 @@ class _Channel:
          message.umask, descriptor_count, message.cookie, message.status, _, *roles) = _HEADER.unpack_from(data)
         if magic != _MAGIC or version != _VERSION or descriptor_count != len(message.descriptors):
             raise _Malformed(errno.EPROTO, message.cookie)
-        if message.type not in (_GO, _PING, _QUIT, *range(_LAUNCH, _CREDENTIALS + 1)):
+        if message.type not in _KNOWN:
             raise _Malformed(errno.ENOSYS, message.cookie)
         message.roles = roles[:descriptor_count]
         strings = data[_HEADER.size:]
@@ -206,6 +268,7 @@ class LaunchReason(enum.IntEnum):
     SOCKET = 7
     PATH = 8
     SYSTEM = 9
+    SCHEDULED_TASK = 10
 
 
 _SINGLE = {
@@ -259,6 +322,15 @@ def _take_detail(owner, kind, detail, value):
         owner.user_info[detail[5:]] = value
 
 
+@dataclass(frozen=True)
+class Container:
+    """Folders of the app's own, which it may write to (`Container=` of the manifest). Absolute paths."""
+
+    state_directory: str  # what must stay
+    cache_directory: str  # what can be made again, and may be gone at the next launch
+    temporary_directory: str  # emptied after the app has ended
+
+
 @dataclass
 class LaunchInfo:
     """Why this process runs. Stays true to its end. Times are CLOCK_MONOTONIC in nanoseconds."""
@@ -270,6 +342,257 @@ class LaunchInfo:
     paused: int | None
     resumed: int
     arguments: list[str]
+    # The app, or this version of it, has never finished a launch here: time for its one-time setup.
+    is_first_launch: bool = False
+    is_first_launch_of_version: bool = False
+    version: str | None = None  # Version= of the manifest
+    container: Container | None = None
+
+
+# --- State that is kept.
+
+
+class StateCoder:
+    """What an app writes its state into and reads it from: named values, `coder["page"] = 3`. They are
+    str, bool, int, float, bytes or a list of str, 32 KiB in all; None removes one. State is where the user
+    was: what the user made belongs into files. Each restorable object has names of its own."""
+
+    def __init__(self, app_version=None, timestamp=None, launch_document_url=None):
+        self.app_version = app_version  # Version= when it was saved
+        self.timestamp = timestamp  # when that was: seconds since 1970; None while it is being saved
+        # The file: URL that the app was launched to open. Where a user who wants it does not want what was
+        # there before as well, should_restore_secure_application_state returns False.
+        self.launch_document_url = launch_document_url
+        self._values = {}
+        self._object = ""
+
+    def __setitem__(self, key, value):
+        if value is None:
+            self._values.pop((self._object, key), None)
+        else:
+            self._values[self._object, key] = _text_of(value)
+
+    def __getitem__(self, key):
+        return _value_of(self._values[self._object, key])
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def __contains__(self, key):
+        return (self._object, key) in self._values
+
+    def _objects(self):
+        return [name for name in dict.fromkeys(owner for owner, _ in self._values) if name]
+
+    def _fields(self):
+        return [f"{_escape(owner)}/{_escape(key)}={text}" for (owner, key), text in self._values.items()]
+
+    def _take(self, fields):
+        for entry in fields:
+            name, _, text = entry.partition("=")
+            owner, slash, key = name.partition("/")
+            if slash and text:
+                self._values[_unescape(owner), _unescape(key)] = text
+
+
+_SPECIAL = "%/=\0"
+
+
+def _escape(text):
+    return "".join(f"%{_SPECIAL.index(one)}" if one in _SPECIAL else one for one in text)
+
+
+def _unescape(text):
+    return re.sub("%([0-3])", lambda match: _SPECIAL[int(match[1])], text)
+
+
+def _text_of(value):
+    if isinstance(value, bool):
+        return "b1" if value else "b0"
+    if isinstance(value, int):
+        return f"i{value}"
+    if isinstance(value, float):
+        return "d" + struct.pack(">d", value).hex()
+    if isinstance(value, str):
+        return "s" + _escape(value)
+    if isinstance(value, bytes):
+        return "x" + value.hex()
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return "a" + "".join(_escape(one) + "/" for one in value)
+    raise TypeError(f"state cannot hold {type(value).__name__}: use str, bool, int, float, bytes or a list of str")
+
+
+def _value_of(text):
+    kind, rest = text[:1], text[1:]
+    if kind == "s":
+        return _unescape(rest)
+    if kind == "b":
+        return rest == "1"
+    if kind == "i":
+        return int(rest)
+    if kind == "d":
+        return struct.unpack(">d", bytes.fromhex(rest.zfill(16)))[0]
+    if kind == "x":
+        return bytes.fromhex(rest)
+    if kind == "a":
+        return [_unescape(one) for one in rest.split("/")[:-1]]
+    raise ValueError(f"state of an unknown type: {text[:20]!r}")
+
+
+_ARCHIVE_LIMIT = 32 << 10
+_RESTORED = {"title": "title", "page": "webpage_url", "target": "target_content_identifier"}
+
+
+def _activity_fields(activity):
+    fields = ["restored=" + activity.type]
+    for name, attribute in _RESTORED.items():
+        if getattr(activity, attribute) is not None:
+            fields.append(f"restored.{name}={getattr(activity, attribute)}")
+    return fields + [f"restored.info.{key}={value}" for key, value in activity.user_info.items()]
+
+
+def _restored_activity(pairs):
+    activity = None
+    for name, value in pairs:
+        if name == "restored":
+            activity = Activity(value)
+        elif name.startswith("restored."):
+            _take_detail(activity, "activity", name[len("restored."):], value)
+    return activity
+
+
+# --- Work in the background.
+
+
+class TaskKind(enum.IntEnum):
+    APP_REFRESH = 0  # short, to bring what is shown up to date
+    PROCESSING = 1  # minutes of work, while nobody uses the machine
+
+
+@dataclass
+class AppRefreshTaskRequest:
+    """`identifier` is one of the manifest's `ScheduledTasks=`; `earliest_begin` in seconds since 1970."""
+
+    identifier: str
+    earliest_begin: float | None = None
+
+
+@dataclass
+class ProcessingTaskRequest(AppRefreshTaskRequest):
+    requires_external_power: bool = False
+    requires_network_connectivity: bool = False
+
+
+class Task:
+    """One run of scheduled work. Set `expiration_handler`, which gets the task: without one, a task that
+    expires is completed without success."""
+
+    def __init__(self, application, number, identifier, kind, deadline):
+        self._application, self.number = application, number
+        self.identifier, self.kind = identifier, kind
+        self.deadline = deadline  # CLOCK_MONOTONIC in nanoseconds; its expiration comes before
+        self.expiration_handler: Callable[["Task"], None] | None = None
+        self._was_told = False
+
+    def set_task_completed(self, success):
+        """Once; again does nothing."""
+        self._application.task_scheduler._complete(self.number, bool(success))
+
+
+class TaskScheduler:
+    """Work that is asked for now and run later, when the app need not be running any more.
+    `application.task_scheduler` is the only one."""
+
+    def __init__(self, application):
+        self._application = application
+        self._handlers: dict[str, Callable[[Task], None]] = {}
+        self._runs: dict[int, Task] = {}
+        self._known: list[int] = []  # the latest runs: a daemon that was restarted tells them again
+
+    def register(self, identifier, launch_handler):
+        """What runs for that identifier: it gets the task, and returns soon. Once each, and before the launch
+        is over: in did_finish_launching at the latest."""
+        if self._application._is_launched:
+            raise RuntimeError("tasks are registered before the launch is over, in did_finish_launching")
+        if identifier in self._handlers:
+            raise ValueError(f"{identifier} is registered already")
+        self._handlers[identifier] = launch_handler
+
+    def submit(self, request, completion=None):
+        """Takes the place of a pending request of that identifier. `completion` gets the reason of a refusal,
+        or None: the manifest names no such task, or one refresh or ten processing requests are pending."""
+        is_processing = isinstance(request, ProcessingTaskRequest)
+        earliest = request.earliest_begin
+        self._application._request(
+            _SUBMIT, completion, status=int(is_processing), words=[request.identifier],
+            flags=is_processing and request.requires_external_power
+            | (2 if request.requires_network_connectivity else 0),
+            fields=[] if earliest is None else [f"earliest={int(earliest * 1_000_000)}"])
+
+    def cancel(self, identifier):
+        """What has begun goes on."""
+        self._application._tell(_QUERY, status=1, words=[identifier])
+
+    def cancel_all(self):
+        self._application._tell(_QUERY, status=2)
+
+    def get_pending_task_requests(self, completion):
+        """`completion` gets the list of requests, or None without a daemon."""
+        self._application._request(_QUERY, completion)
+
+    @staticmethod
+    def _requests(pairs):
+        details = []
+        for name, value in pairs:
+            if name == "task":
+                details.append({"identifier": value})
+            elif details and name.startswith("task."):
+                details[-1][name[len("task."):]] = value
+        requests = []
+        for one in details:
+            earliest = int(one["earliest"]) / 1_000_000 if "earliest" in one else None
+            requests.append(
+                ProcessingTaskRequest(
+                    one["identifier"], earliest, one.get("power") == "1", one.get("network") == "1")
+                if one.get("kind") == "1" else AppRefreshTaskRequest(one["identifier"], earliest))
+        return requests
+
+    def _run(self, message):
+        if message.cookie in self._known or not message.word(0):
+            return
+        self._known = [*self._known[-15:], message.cookie]
+        handler = self._handlers.get(message.words[0])
+        if handler is None:
+            return self._application._tell(_COMPLETED, cookie=message.cookie, status=2)
+        deadline = dict(message.pairs()).get("deadline")
+        task = Task(
+            self._application, message.cookie, message.words[0], TaskKind(message.status),
+            int(deadline) if deadline else None)
+        self._runs[task.number] = task
+        self._application._timed(handler, "task", task)
+
+    def _expire(self, number):
+        task = self._runs.get(number)
+        if task is None or task._was_told:
+            return
+        task._was_told = True
+        if task.expiration_handler is None:
+            return task.set_task_completed(False)
+        self._application._timed(task.expiration_handler, "expiration_handler", task)
+
+    def _complete(self, number, success):
+        if self._runs.pop(number, None):
+            self._application._tell(_COMPLETED, cookie=number, status=0 if success else 1)
+
+
+_NO_LIMIT = (1 << 64) - 1
+_BACKGROUND_TASK_LIMIT = 64
+
+
+@dataclass
+class _BackgroundTask:
+    handler: Callable[[], None] | None
+    was_told: bool = False
 
 
 # --- Delegates. Each method is optional: what is not defined does not count.
@@ -290,13 +613,27 @@ class ApplicationDelegate:
     protected_data_will_become_unavailable, protected_data_did_become_available (application)
     did_discard_scene_sessions(application, sessions)
     scene_delegate(application, scene) -> SceneDelegate, for an app with scenes
+
+    State restoration, of an app without scenes, in the order in which they are called. Saved when the app has
+    left the foreground, or will end in it; restored between will_finish_launching and did_finish_launching, or
+    later if protected data was unavailable. Each coder is a StateCoder:
+
+    should_save_secure_application_state(application, coder) -> bool: False forgets what was kept
+    will_encode_restorable_state(application, coder), then the objects' encode_restorable_state(coder)
+    should_restore_secure_application_state(application, coder) -> bool: False leaves it until the app saves
+    object_with_restoration_identifier(application, identifier, coder) -> object, for one that is not
+        registered; the objects' decode_restorable_state(coder), then application_finished_restoring_state()
+    did_decode_restorable_state(application, coder)
     """
 
 
 class SceneDelegate:
     """will_connect(scene, connection_options), will_enter_foreground, did_become_active,
     will_resign_active, did_enter_background, did_disconnect (scene), open_urls(scene, contexts),
-    continue_activity(scene, activity), perform_action(scene, shortcut_item) -> bool"""
+    continue_activity(scene, activity), perform_action(scene, shortcut_item) -> bool;
+    state_restoration_activity(scene) -> Activity, or None: what it shall find again;
+    restore_interaction_state(scene, activity): after will_connect, unless that is to open a document, or later
+    if protected data was unavailable"""
 
 
 class ApplicationState(enum.IntEnum):
@@ -320,6 +657,18 @@ class Scene:
     def __init__(self, session, delegate):
         self.session, self.delegate = session, delegate
         self.activation_state = ActivationState.UNATTACHED
+        # What it saved last; None: nothing, or protected data is unavailable.
+        self.state_restoration_activity: Activity | None = None
+
+    def extend_state_restoration(self):
+        """As that of the application, of this scene."""
+        Application.shared._extend(self.session)
+
+    def complete_state_restoration(self):
+        Application.shared._complete(self.session)
+
+    def _is_in_front(self):
+        return self.activation_state in (ActivationState.FOREGROUND_ACTIVE, ActivationState.FOREGROUND_INACTIVE)
 
 
 _LIFECYCLE_NAMES = {
@@ -334,7 +683,7 @@ _ACTIVATIONS = {1: ActivationState.FOREGROUND_INACTIVE, 2: ActivationState.FOREG
                 5: ActivationState.UNATTACHED}
 (_MAIN, _OBJECTS, _EVENT_LOOP, _INTERFACE, _WILL, _RESTORATION, _DID, _NOTIFICATION,
  _SCENE_CONFIGURATION, _SCENE_CONNECTION, _ACTIVE, _BACKGROUND, _AFTER_LAUNCH) = range(13)
-_FOREGROUND, _SCENES, _UNLOCKED = 1, 2, 4
+_FOREGROUND, _SCENES, _UNLOCKED, _ARCHIVE, _FIRST_LAUNCH, _FIRST_LAUNCH_OF_VERSION = 1, 2, 4, 16, 32, 64
 _SLOW_NANOSECONDS = 250_000_000
 
 
@@ -353,7 +702,16 @@ class Application:
         self._uses_scenes = bool(launch.flags & _SCENES)
         self._own_events = []
         self._deferred: list[Callable[[], None]] = []
-        self._requests: dict[int, Callable[[str | None], None]] = {}
+        self._requests: dict[int, tuple[Callable, dict]] = {}
+        self._request_count = self._last_step = 0
+        self._held: list[_Message] = []  # what came while the launch sequence waited for something else
+        self._restorables: dict[str, object] = {}
+        self._extensions: dict[str | None, int] = {}
+        self._background_tasks: dict[int, _BackgroundTask] = {}
+        self._last_background_task = 0
+        self._background_until = _NO_LIMIT
+        self._is_expiring = False
+        self.task_scheduler = TaskScheduler(self)
         self._reached: set[int] = set()
         self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
@@ -380,7 +738,7 @@ class Application:
 
     def fileno(self):
         """Readable when `process_events` has something to do; -1 without Greenroom."""
-        return self._channel.socket.fileno() if self._channel else -1
+        return self._channel.watch.fileno() if self._channel else -1
 
     def after_launch(self, work):
         """Puts `work` off until the launch is over."""
@@ -417,6 +775,49 @@ class Application:
         except FileNotFoundError:
             return None
 
+    # State restoration.
+
+    def register_object(self, restorable, identifier):
+        """Saves and restores its state with the app's. Its methods are named with ApplicationDelegate; each is
+        optional. None removes what was registered."""
+        if restorable is None:
+            self._restorables.pop(identifier, None)
+        else:
+            self._restorables[identifier] = restorable
+
+    def extend_state_restoration(self):
+        """What was handed over is not restored when the callbacks return, until complete_state_restoration was
+        called as many times. If the app fails before that, the state is deleted; nothing is saved over it."""
+        self._extend(None)
+
+    def complete_state_restoration(self):
+        self._complete(None)
+
+    # Background time.
+
+    def begin_background_task(self, name=None, expiration_handler=None):
+        """Work that goes on in the background for a while, until `end_background_task` is given what this
+        returns: 0 if there is no time (it is about to end) or 64 are open. `expiration_handler` is called
+        shortly before the time is over: an app whose tasks have not ended by then is killed."""
+        if self._is_expiring or len(self._background_tasks) >= _BACKGROUND_TASK_LIMIT:
+            return 0
+        self._last_background_task += 1
+        task = self._last_background_task
+        self._background_tasks[task] = _BackgroundTask(expiration_handler)
+        self._tell(_BEGIN, cookie=task, words=[name] if name else [])
+        return task
+
+    def end_background_task(self, task):
+        if self._background_tasks.pop(task, None):
+            self._tell(_END, cookie=task)
+
+    @property
+    def background_time_remaining(self):
+        """Seconds; infinite where there is no limit. While a task is open."""
+        if self._background_until == _NO_LIMIT:
+            return math.inf
+        return max(0, self._background_until - time.monotonic_ns()) / 1e9
+
     def process_events(self):
         """Does everything that can be done now, without waiting. The first call runs the launch sequence."""
         if self._is_processing:
@@ -425,6 +826,8 @@ class Application:
         try:
             if not self._is_launched:
                 self._finish_launching()
+            if self._channel:
+                self._channel.flush()
             while True:
                 message = self._next()
                 if message:
@@ -445,6 +848,7 @@ class Application:
         options = None if self._uses_scenes else self._content
         will = self._call("will_finish_launching", self, options)
         self._report_step(_WILL)
+        self._restore_at_launch()
         self._report_step(_RESTORATION)
         did = self._call("did_finish_launching", self, options)
         self._report_step(_DID)
@@ -464,30 +868,45 @@ class Application:
 
     # Events.
 
+    def _end_channel(self):
+        """The daemon is gone for good: the app goes on by itself."""
+        self._channel.close()
+        self._channel = None
+        waiting, self._requests = self._requests, {}
+        for answered, _ in waiting.values():
+            answered(None, _ALONE)
+
     def _next(self):
-        while self._channel:
+        while self._channel or self._held:
             try:
-                message = self._channel.receive(waiting=False)
+                message = self._held.pop(0) if self._held else self._channel.receive(waiting=False)
             except EOFError:
-                # The daemon is gone for good: the app goes on by itself.
-                self._channel.socket.close()
-                self._channel = None
+                self._end_channel()
                 break
-            if message is None:
-                return None
-            if message.type == _PING:
-                self._channel.send(_PONG, cookie=message.cookie)
-            elif message.type == _QUIT:
-                raise SystemExit(0)
-            elif message.type in (_GO, _LAUNCH):
-                message.close()
-                self._channel.send(_ERROR, status=errno.EPROTO, cookie=message.cookie)
-            else:
+            if message is None or not self._is_answered_here(message):
                 return message
         return self._own_events.pop(0) if self._own_events else None
 
+    def _is_answered_here(self, message):
+        if message.type == _PING:
+            self._channel.send(_PONG, cookie=message.cookie)
+        elif message.type == _QUIT:
+            self._channel.drain()
+            raise SystemExit(0)
+        elif message.type in (_GO, _LAUNCH):  # There is one launch in the life of a process.
+            message.close()
+            self._channel.send(_ERROR, status=errno.EPROTO, cookie=message.cookie)
+        else:
+            return False
+        return True
+
     def _handle(self, message):
         handled = True
+        if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
+            # Steps count up from 1. A daemon that was restarted does not know that one was done.
+            if message.cookie <= self._last_step:
+                return self._acknowledge(message.cookie)
+            self._last_step = message.cookie
         if message.type == _LIFECYCLE:
             self._lifecycle(message)
         elif message.type == _CONNECT:
@@ -506,24 +925,68 @@ class Application:
             if self._credentials is not None:
                 os.close(self._credentials)
             self._credentials = message.descriptors.pop() if message.descriptors else None
-        elif message.type == _ANSWER:
-            completion = self._requests.pop(message.cookie, None)
-            if completion:
-                completion((message.words or [os.strerror(message.status)])[0] if message.status else None)
+        elif message.type == _RESTORE:
+            handled = self._restore_late(message)
+        elif message.type in self._unacknowledged:
+            message.close()
+            return self._unacknowledged[message.type](self, message)
         message.close()
-        if message.type != _ANSWER:
-            self._acknowledge(message.cookie, handled)
+        self._acknowledge(message.cookie, handled)
+
+    def _answered(self, message):
+        if message.cookie == 0:  # another greenroomd, which does not know who waits
+            for cookie, (_, kept) in self._requests.items():
+                self._channel.send(cookie=cookie | _ASKED_AGAIN, **kept)
+        answered, _ = self._requests.pop(message.cookie, (None, None))
+        if answered:
+            refusal = (message.word(0) or os.strerror(message.status)) if message.status else None
+            answered(TaskScheduler._requests(message.pairs()), refusal)
+
+    def _time_changed(self, message):
+        self._background_until = message.cookie
+        if message.cookie == _NO_LIMIT:
+            self._time_without_limit()
+
+    def _time_without_limit(self):
+        self._background_until = _NO_LIMIT
+        self._is_expiring = False
+        for task in self._background_tasks.values():
+            task.was_told = False
+
+    def _time_expires(self, message):
+        self._background_until = message.cookie
+        self._is_expiring = True
+        for identifier, task in list(self._background_tasks.items()):
+            # One of the handlers may have ended it.
+            if task.was_told or identifier not in self._background_tasks:
+                continue
+            task.was_told = True
+            if task.handler:
+                self._timed(task.handler, "expiration_handler")
+
+    _unacknowledged = {
+        _ANSWER: _answered, _PENDING: _answered, _TIME: _time_changed, _TIME_EXPIRES: _time_expires,
+        _RUN: lambda self, message: self.task_scheduler._run(message),
+        _EXPIRE: lambda self, message: self.task_scheduler._expire(message.cookie),
+    }
 
     def _lifecycle(self, message):
         name = _LIFECYCLE_NAMES.get(message.status)
         is_state = message.status in _STATES
         if name is None or (is_state and self._uses_scenes):
             return
+        was_in_front = self._state != ApplicationState.BACKGROUND
         if message.status in (2, 4):
             self._state = _STATES[message.status]
         if message.status == 9:
             self.is_protected_data_available = True
+        if message.status == 1:
+            self._time_without_limit()
+        if message.status == 5:
+            self._save_before_end()
         self._call(name, self)
+        if message.status == 4 and was_in_front:
+            self._save_state()
         if is_state:
             self._state = _STATES[message.status]
             self._report_first(_ACTIVE if message.status == 2 else _BACKGROUND if message.status == 4 else None)
@@ -532,6 +995,8 @@ class Application:
         elif message.status == 5:
             self._acknowledge(message.cookie)
             sys.stdout.flush()
+            if self._channel:
+                self._channel.drain()
             raise SystemExit(0)
 
     def _connect(self, message):
@@ -539,7 +1004,11 @@ class Application:
         scene = self.scenes.setdefault(session, Scene(session, None))
         scene.delegate = self._call("scene_delegate", self, scene)
         self._report_step(_SCENE_CONFIGURATION, session)
-        self._call_of(scene.delegate, "will_connect", scene, _content(message.pairs()))
+        scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
+        content = _content(message.pairs())
+        self._call_of(scene.delegate, "will_connect", scene, content)
+        if _document_of(content) is None:  # Who wants a document does not want to be somewhere else.
+            self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
             scene.activation_state = ActivationState.BACKGROUND
@@ -552,10 +1021,15 @@ class Application:
         name = "did_disconnect" if message.status == 5 else _LIFECYCLE_NAMES[message.status]
         # A state is left when the callback that announces it has returned, and entered before the one
         # that tells of it.
+        was_in_front = scene._is_in_front()
+        if message.status == 1:
+            self._time_without_limit()
         if message.status in (2, 4, 5):
             scene.activation_state = _ACTIVATIONS[message.status]
         self._call_of(scene.delegate, name, scene)
         scene.activation_state = _ACTIVATIONS[message.status]
+        if message.status == 4 and was_in_front:
+            self._save_scene(scene)
         self._has_had_scene = True
         if message.status == 5:
             del self.scenes[scene.session]
@@ -591,7 +1065,120 @@ class Application:
             self._report_step(_AFTER_LAUNCH)
         return True
 
+    # Saving and restoring, in UIKit's order.
+
+    def _save_state(self):
+        if self._channel is None or None in self._extensions:
+            return
+        if getattr(self.delegate, "should_save_secure_application_state", None) is None:
+            return
+        coder = StateCoder(self.launch_info.version)
+        if not self._call("should_save_secure_application_state", self, coder):
+            return self._tell(_SAVE, status=1)
+        self._call("will_encode_restorable_state", self, coder)
+        for coder._object, restorable in list(self._restorables.items()):
+            self._call_of(restorable, "encode_restorable_state", coder)
+        self._send_state(coder._fields(), [])
+
+    def _save_scene(self, scene):
+        if self._channel is None or scene.session in self._extensions:
+            return
+        if getattr(scene.delegate, "state_restoration_activity", None) is None:
+            return
+        activity = self._call_of(scene.delegate, "state_restoration_activity", scene)
+        scene.state_restoration_activity = activity
+        if activity is None:
+            return self._tell(_SAVE, status=1, words=[scene.session])
+        self._send_state(_activity_fields(activity), [scene.session])
+
+    def _send_state(self, fields, words):
+        size = sum(len(os.fsencode(entry)) + 1 for entry in fields)
+        if size > _ARCHIVE_LIMIT:
+            self._tell(_SAVE, status=2, words=words, fields=[f"size={size}"])
+        else:
+            self._tell(_SAVE, words=words, fields=fields)
+
+    def _save_before_end(self):
+        """An app that ends in the foreground does not pass through the background."""
+        if not self._uses_scenes and self._state != ApplicationState.BACKGROUND:
+            self._save_state()
+        for scene in list(self.scenes.values()):
+            if scene._is_in_front():
+                self._save_scene(scene)
+
+    def _restore_at_launch(self):
+        if not self._launch.flags & _ARCHIVE:
+            return
+        while True:
+            try:
+                message = self._channel.receive(waiting=True)
+            except EOFError:
+                return self._end_channel()
+            if message.type == _RESTORE and not message.word(0):
+                return self._acknowledge(message.cookie, self._restore(message))
+            if not self._is_answered_here(message):
+                self._held.append(message)
+
+    def _restore_late(self, message):
+        """Whether the app wanted it. Protected data can be read now, or the connection had no room."""
+        session = message.word(0)
+        if session is None:
+            return not self._uses_scenes and self._restore(message)
+        scene = self.scenes.get(session)
+        if scene is None or message.status:
+            return False
+        scene.state_restoration_activity = _restored_activity(message.pairs())
+        return self._restore_scene(scene)
+
+    def _restore(self, message):
+        if message.status:
+            return False
+        timestamp = message.word(3)
+        coder = StateCoder(message.word(1), int(timestamp) / 1e6 if timestamp else None, _document_of(self._content))
+        coder._take(message.fields)
+        if not self._call("should_restore_secure_application_state", self, coder):
+            return False
+        restored = []
+        for coder._object in coder._objects():
+            restorable = self._restorables.get(coder._object)
+            if restorable is None:
+                restorable = self._call("object_with_restoration_identifier", self, coder._object, coder)
+                if restorable is None:
+                    continue
+                self._restorables[coder._object] = restorable
+            self._call_of(restorable, "decode_restorable_state", coder)
+            restored.append(restorable)
+        coder._object = ""
+        for restorable in restored:
+            self._call_of(restorable, "application_finished_restoring_state")
+        self._call("did_decode_restorable_state", self, coder)
+        return True
+
+    def _restore_scene(self, scene):
+        activity = scene.state_restoration_activity
+        if activity is None or getattr(scene.delegate, "restore_interaction_state", None) is None:
+            return False
+        self._call_of(scene.delegate, "restore_interaction_state", scene, activity)
+        return True
+
+    def _extend(self, session):
+        self._extensions[session] = self._extensions.get(session, 0) + 1
+        if self._extensions[session] == 1:
+            self._tell(_EXTEND, words=[session] if session else [])
+
+    def _complete(self, session):
+        if session not in self._extensions:
+            return
+        self._extensions[session] -= 1
+        if self._extensions[session] == 0:
+            del self._extensions[session]
+            self._tell(_COMPLETE, words=[session] if session else [])
+
     # Telling the daemon.
+
+    def _tell(self, type, **message):
+        if self._channel:
+            self._channel.send(type, **message)
 
     def _call(self, name, *arguments):
         """What the callback of the application's delegate returns; None if it has none."""
@@ -599,8 +1186,9 @@ class Application:
 
     def _call_of(self, delegate, name, *arguments):
         callback = getattr(delegate, name, None)
-        if callback is None:
-            return None
+        return None if callback is None else self._timed(callback, name, *arguments)
+
+    def _timed(self, callback, name, *arguments):
         began = time.monotonic_ns()
         result = callback(*arguments)
         elapsed = time.monotonic_ns() - began
@@ -622,13 +1210,27 @@ class Application:
             self._report_step(step, session)
 
     def _request(self, type, completion, **message):
+        """`completion` gets the reason of a refusal, or None; of a list it gets that, or None."""
+        if type == _QUERY:
+            answered = lambda requests, refusal: completion(None if refusal else requests)  # noqa: E731
+        else:
+            answered = lambda _, refusal: completion and completion(refusal)  # noqa: E731
         if self._channel is None:
-            if completion:
-                completion("Greenroom did not launch this app")
-            return
-        cookie = max(self._requests, default=0) + 1
-        self._requests[cookie] = completion or (lambda reason: None)
-        self._channel.send(type, cookie=cookie, **message)
+            return answered(None, _ALONE)
+        if len(self._requests) >= _REQUEST_LIMIT:
+            return answered(None, "too many requests wait for their answers")
+        self._request_count += 1
+        message["type"] = type
+        self._requests[self._request_count] = answered, message
+        self._channel.send(cookie=self._request_count, **message)
+
+
+_ALONE = "Greenroom does not run this app"
+
+
+def _document_of(content):
+    """The file that the user wants to see."""
+    return next((one.url for one in content.get("urls", []) if one.url.startswith("file:")), None)
 
 
 # --- The pause.
@@ -692,9 +1294,13 @@ def _await_launch():
     launch = launch or _Message(_LAUNCH, flags=_FOREGROUND)
     requested = dict(launch.pairs()).get("requested", "0")
     reason = LaunchReason(launch.status) if launch.status in set(LaunchReason) else LaunchReason.SYSTEM
+    given = dict(launch.pairs())
+    folders = [given.get(name) for name in ("state-directory", "cache-directory", "temporary-directory")]
     info = LaunchInfo(
         reason, bool(launch.flags & _FOREGROUND), is_prewarmed, int(requested), now if is_prewarmed else None,
-        time.monotonic_ns(), list(sys.argv))
+        time.monotonic_ns(), list(sys.argv), bool(launch.flags & _FIRST_LAUNCH),
+        bool(launch.flags & _FIRST_LAUNCH_OF_VERSION), given.get("version"),
+        Container(*folders) if all(folders) else None)
     return channel, launch, info, credentials
 
 
@@ -710,6 +1316,36 @@ def _find_channel():
     except (ValueError, OSError):
         return None
     return _Channel(descriptor)
+
+
+def _keep_job_control():
+    """Why ^Z works in an app: the kernel stops a process group only where one of its members has a parent in
+    another group of the same session (setpgid(2)), and the parent of an app is elsewhere. So a keeper, in a
+    group of its own, has a child in the app's group; both do nothing, hear no signal, and end with the app.
+    The keeper is nobody's child that waits."""
+    app = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of modules: these two run no code of theirs
+        middle = os.fork()
+        if middle:
+            os.waitpid(middle, 0)
+            return
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+            end = os.pidfd_open(app)
+            ready, told = os.pipe()
+            if os.fork():
+                os.close(told)
+                os.read(ready, 1)  # until the keeper has left the group
+                os._exit(0)
+            if os.fork():
+                os.setpgid(0, 0)
+            os.dup2(end, 3)
+            os.closerange(0, 3)
+            os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+            select.select([3], [], [])
+        finally:
+            os._exit(0)
 
 
 def _apply(go):
@@ -733,6 +1369,7 @@ def _apply(go):
         terminal = next((number for number in range(3) if os.isatty(number)), None)
         if terminal is not None:
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            _keep_job_control()
     if go.umask != _UMASK_UNCHANGED:
         os.umask(go.umask)
     os.environ.clear()

@@ -3,7 +3,8 @@ import Glibc
 
 @MainActor let delegates: [String: any ApplicationDelegate.Type] = [
     "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
-    "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self,
+    "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self, "state": Stateful.self,
+    "stateScenes": StatefulScenes.self, "measured": Measured.self,
     "tasks": TaskApp.self,
 ]
 

@@ -52,6 +52,7 @@ final class TalkativeScene: SceneDelegate {
         switch urlContexts.first?.url {
         case "notes://another":
             application.requestSceneSessionActivation(nil) { say("refused: \($0)") }
+            say("asked")
         case "notes://close": application.requestSceneSessionDestruction(scene.session)
         default: break
         }

@@ -3,6 +3,8 @@
 ///
 ///     PROBE_LOG=FILE      the lines are written to FILE.PID as well
 ///     PROBE_HANG=WORD     it never comes back from what it says with this beginning
+///     PROBE_FLOOD=WORD    it says thousands of things to the daemon when it says WORD
+///     PROBE_GATES=WORD=FIFO,…  when it has said WORD it waits until somebody opens the FIFO for writing
 ///     PROBE_WILL, PROBE_DID, PROBE_OPEN, PROBE_ACTION=false    what the methods return
 import ApplicationKit
 import Glibc
@@ -18,12 +20,22 @@ ApplicationMain(delegates[variable("PROBE_DELEGATE") ?? "both"]!)
 func say(_ line: String) {
     var line = line + "\n"
     line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
+    defer { if let word = variable("PROBE_FLOOD"), line.hasPrefix(word) { flood() } }
     guard let log = variable("PROBE_LOG") else { return }
     let file = open("\(log).\(getpid())", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
     line.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
     close(file)
+    for gate in (variable("PROBE_GATES") ?? "").split(separator: ",") {
+        let parts = gate.split(separator: "=").map(String.init)
+        if line.hasPrefix(parts[0]) { close(open(parts[1], O_RDONLY | O_CLOEXEC)) }
+    }
     // A callback that does not come back.
     if let word = variable("PROBE_HANG"), line.hasPrefix(word) { while true { pause() } }
+}
+
+/// More than fits a socket that nobody reads.
+func flood() {
+    MainActor.assumeIsolated { for _ in 0..<5000 { Application.shared.didDrawFirstFrame() } }
 }
 
 func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -56,18 +56,18 @@ import Testing
     }
 
     @Test func `every test that the table of sentences names exists`() throws {
+        // A function's name, whatever blanks stand before it; a suite's is not enough.
         let tests = try Self.files(below: "\(packageRoot)/Tests", suffix: ".swift")
-            .map(Self.text).joined()
+            .map(Self.text).joined().split { $0 == " " || $0 == "\n" }.joined(separator: " ")
         let table = try Self.text("\(Self.articles)/SentencesAndTests.md")
         var count = 0
-        let sentences = table[..<(try #require(table.firstRange(of: "## Not yet")).lowerBound)]
-        for row in sentences.split(separator: "\n") where row.hasPrefix("| ") {
+        for row in table.split(separator: "\n") where row.hasPrefix("| ") {
             let isHeading = row.hasPrefix("| Article |")
             #expect(isHeading || row.contains("“"), "no test: \(row)")
             #expect(!row.contains("*") || row.contains("“"), "not checked: \(row)")
             for part in row.split(separator: "“").dropFirst() {
                 let name = part.prefix { $0 != "”" }
-                let exists = tests.contains("`\(name)`")
+                let exists = tests.contains("func `\(name)`")
                 #expect(exists, "no test is called \(name)")
                 count += 1
             }

@@ -189,6 +189,35 @@ import Testing
         #expect(try app.end() == ["main", "bare"])
     }
 
+    @Test(arguments: AppProcess.Start.allCases)
+    func `an app that says more than the daemon reads loses no acknowledgement`(
+        start: AppProcess.Start
+    ) throws {
+        let flood = ["PROBE_FLOOD=didBecomeActive"]
+        let app = try AppProcess("both", start, environment: flood)
+        try app.launch(AppLaunch(cookie: 1), start, environment: flood)
+        try app.awaitAcknowledgement(1)
+        let events: [AppEvent.Lifecycle] = [
+            .didBecomeActive, .didReceiveMemoryWarning, .willResignActive, .didEnterBackground,
+            .willTerminate,
+        ]
+        var cookies: [UInt64] = []
+        for event in events {
+            cookies.append(app.nextCookie())
+            try app.send(.lifecycle(event, cookie: cookies.last!))
+        }
+        // Not before all is done does the daemon read.
+        #expect(try app.awaitLine("willTerminate"))
+        while try app.receive() != nil {}
+        let acknowledged = app.reports.compactMap {
+            if case .acknowledged(let cookie, true) = $0 { cookie } else { nil }
+        }
+        #expect(acknowledged == [1] + cookies)
+        // What nobody waits for is lost beyond a limit.
+        #expect(app.hasDrawn && app.reports.count < 5000)
+        #expect(try app.child.waitForExit() == .status(0))
+    }
+
     @Test func `events that are sent all at once are taken in their order`() throws {
         let app = try AppProcess("both", .prewarmed)
         try app.awaitPause()

@@ -69,7 +69,8 @@ import Testing
         try app.tell(.didDisconnect, "s1")
         try app.tell(
             .connectScene(
-                SceneConnection(session: "s1", restoration: .init("editing"), cookie: 60)))
+                SceneConnection(
+                    session: "s1", restoration: .init("editing"), cookie: app.nextCookie())))
         #expect(try app.end().suffix(2) == ["restore editing", "willTerminate"])
     }
 

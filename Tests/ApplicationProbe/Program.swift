@@ -10,6 +10,7 @@ import GreenroomLinux
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
 ///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
 ///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
@@ -94,9 +95,13 @@ import GreenroomLinux
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
         case .credentials: word = "credentials\(token)"
+        case .metrics(let reports, _): word = "metrics \(reports.count)"
+        case .diagnostics(let reports, _): word = "diagnostics \(reports.count)"
         case .restoreState(let state, let session, _):
             word =
                 "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
+        // Of a daemon that has just started: nothing is asked twice here.
+        case .askAgain: return
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
         case .background: word = "background time"
@@ -120,6 +125,9 @@ import GreenroomLinux
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {
+        if let draw = variable("PROBE_DRAW"), word.hasPrefix(draw) {
+            send(.report(.didDrawFirstFrame(at: now, session: nil)))
+        }
         if variable("PROBE_HANG") == word { isMute = true }
         if variable("PROBE_GARBAGE") == word {
             var bytes = [UInt8](repeating: 0xA5, count: 200)

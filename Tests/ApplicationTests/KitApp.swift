@@ -74,7 +74,7 @@ struct KitApp {
 /// A daemon with one such app, and the process that it launched.
 final class KitDaemon {
     let daemon: TestDaemon
-    let app: KitApp
+    private(set) var app: KitApp
     private(set) var instance: UInt64 = 0
     private(set) var pid: Int32 = 0
 
@@ -88,6 +88,13 @@ final class KitDaemon {
         try app.install(in: daemon)
         _ = try daemon.client().reload()
         if app.prewarm > 0 { try daemon.awaitPaused(app.identifier) }
+    }
+
+    /// With another manifest from now on.
+    func reinstall(_ app: KitApp) throws {
+        self.app = app
+        try app.install(in: daemon)
+        _ = try daemon.client().reload()
     }
 
     /// Launches it plainly, and waits for its first state.
@@ -130,6 +137,7 @@ final class KitDaemon {
     var said: [String] { app.said(pid, in: daemon) }
 
     /// Asks it to end, and returns all it said.
+    @discardableResult
     func end() throws -> [String] {
         try change(.terminate)
         return said

@@ -81,6 +81,42 @@ import Testing
             ])
     }
 
+    @Test(arguments: KitApp.starts)
+    func `a secret is there when the screen is unlocked, and a paused process never has it`(
+        prewarm: Int
+    ) throws {
+        let folder = try TemporaryDirectory()
+        try folder.write("s3cret", to: "token", mode: 0o600)
+        var app = KitApp(prewarm: prewarm)
+        app.lines = ["LoadCredential=token:\(folder.path)/token"]
+        let kit = try KitDaemon(app, isLocked: true)
+        let client = try kit.daemon.client()
+        if let paused = try client.paused(app.identifier).first {
+            let pid = try #require(paused.processId)
+            #expect(!KernelObjects.openFiles(of: pid).contains { $0.contains("/credentials/") })
+            let environment = try readFile("/proc/\(pid)/environ")
+            #expect(!String(decoding: environment, as: UTF8.self).contains("CREDENTIALS"))
+        }
+        try kit.launch()
+        #expect(!KernelObjects.openFiles(of: kit.pid).contains { $0.contains("/credentials/") })
+        _ = try client.ask(.unlock(user: nil))
+        _ = try client.ask(.lock(user: nil))
+        #expect(
+            try kit.end().dropFirst(6) == [
+                "protectedDataDidBecomeAvailable token=s3cret, absent=nil",
+                "protectedDataWillBecomeUnavailable token=s3cret, absent=nil", "willTerminate",
+            ])
+        // Launched unlocked it has it from the first.
+        _ = try client.ask(.unlock(user: nil))
+        if prewarm > 0 { try kit.daemon.awaitPaused(app.identifier) }
+        try kit.launch()
+        #expect(KernelObjects.openFiles(of: kit.pid).contains { $0.contains("/credentials/") })
+        _ = try client.ask(.lock(user: nil))
+        #expect(
+            try kit.end().dropFirst(6).first
+                == "protectedDataWillBecomeUnavailable token=s3cret, absent=nil")
+    }
+
     @Test func `a paused app outlives the supervisor, and is launched by the next`() throws {
         let kit = try KitDaemon(KitApp(prewarm: 1))
         let name = kit.app.identifier
@@ -122,15 +158,17 @@ import Testing
 
 /// Deadlines of apps made with ApplicationKit.
 @Suite struct `How ApplicationKit apps are watched` {
-    private func hanging(_ word: String) -> KitApp {
-        var app = KitApp()
+    private func hanging(_ word: String, prewarm: Int = 0) -> KitApp {
+        var app = KitApp(prewarm: prewarm)
         app.environment = ["PROBE_HANG=\(word)"]
         return app
     }
 
-    @Test(arguments: ["willResignActive", "didEnterBackground"])
-    func `a callback that does not return ends the app by the watchdog`(word: String) throws {
-        let kit = try KitDaemon(hanging(word))
+    @Test(arguments: ["willResignActive", "didEnterBackground"], KitApp.starts)
+    func `a callback that does not return ends the app by the watchdog`(
+        word: String, prewarm: Int
+    ) throws {
+        let kit = try KitDaemon(hanging(word, prewarm: prewarm))
         try kit.launch()
         let watcher = try kit.daemon.watch()
         try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
@@ -173,8 +211,9 @@ import Testing
         #expect(before.last == "didEnterBackground background")
     }
 
-    @Test func `a debugger stays the watchdog's hand until it is gone`() throws {
-        let kit = try KitDaemon(hanging("willResignActive"))
+    @Test(arguments: KitApp.starts)
+    func `a debugger stays the watchdog's hand until it is gone`(prewarm: Int) throws {
+        let kit = try KitDaemon(hanging("willResignActive", prewarm: prewarm))
         try kit.launch()
         let debugger = try Debugger(pid: kit.pid)
         let watcher = try kit.daemon.watch()

@@ -49,6 +49,41 @@ import Testing
         #expect(daemon.log.contains("buy milk\n") && daemon.log.contains("Goodbye.\n"))
     }
 
+    @Test(arguments: [false, true])
+    func `Notes is where its user left it when it comes back, unless it was force-quit`(
+        isForced: Bool
+    ) throws {
+        let daemon = try TestDaemon()
+        let file = try daemon.directory.write("buy milk\ncall mother\n", to: "notes.txt")
+        let notes = try install("Notes", in: daemon, ["Environment=NOTES_FILE=\(file)"]) {
+            $0 + "\nCount=0\n"
+        }
+        let client = try daemon.client()
+        let first = try client.handled(.open(.init(urls: ["notes:2"]))).1.instance
+        try daemon.awaitState(.active, of: first)
+        try client.change(.suspend, first)
+        // As its memory is taken back; or by its user.
+        try client.change(isForced ? .kill : .terminate, first)
+        let next = try client.launch(notes).instance
+        try daemon.awaitState(.active, of: next)
+        let shown = daemon.log.split(separator: "\n").filter { $0 == "call mother" }
+        #expect(shown.count == (isForced ? 1 : 2))
+    }
+
+    @Test func `Notes greets who has never been here, in a folder of its own`() throws {
+        let daemon = try TestDaemon()
+        let notes = try install("Notes", in: daemon) { $0 + "\nCount=0\n" }
+        let client = try daemon.client()
+        for _ in 0..<2 {
+            let instance = try client.launch(notes).instance
+            try daemon.awaitState(.active, of: instance)
+            try client.change(.terminate, instance)
+        }
+        let path = "\(daemon.directory.path)/state/containers/\(notes)/notes.txt"
+        let lines = String(decoding: try readFile(path), as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].hasPrefix("Welcome."))
+    }
+
     @Test func `Echo is launched in the background by the first connection, and answers it`()
         throws
     {
@@ -65,10 +100,16 @@ import Testing
         #expect(write(connection.descriptor.rawValue, "hello", 5) == 5)
         let launched = try watcher.next { $0.kind == .launched && $0.app == echo }
         #expect(launched.launchKind == .prewarmed)
+        let instance = try #require(launched.instance)
+        try daemon.awaitState(.background, of: instance)
         var bytes = [UInt8](repeating: 0, count: 16)
         #expect(read(connection.descriptor.rawValue, &bytes, bytes.count) == 5)
         #expect(Array(bytes[..<5]) == Array("hello".utf8))
-        #expect(daemon.log.contains("echo: serves, launched"))
+        #expect(daemon.log.contains("echo: serves, launched socket\n"))
+        // Nothing before or after brought it to the front.
+        try daemon.client().change(.terminate, instance)
+        let states = watcher.events.filter { $0.instance == instance }.compactMap(\.to)
+        #expect(!states.contains { $0 == .active || $0 == .inactive })
     }
 
     @Test func `Fetch is launched by its timer again and again, works, and ends by itself`()

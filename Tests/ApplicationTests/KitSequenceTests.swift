@@ -141,14 +141,35 @@ import Testing
         #expect(said.firstIndex(of: "afterLaunch background").map { $0 > told } == true)
     }
 
-    @Test func `a callback over 250 ms is named in the daemon's log`() throws {
-        var app = KitApp()
+    @Test(arguments: KitApp.starts)
+    func `a callback over 250 ms is named in the daemon's log`(prewarm: Int) throws {
+        var app = KitApp(prewarm: prewarm)
         app.delegate = "busy"
         app.environment = ["PROBE_SLOW=1"]
         let kit = try KitDaemon(app)
         try kit.launch()
         #expect(
             kit.daemon.log.contains("application(_:didFinishLaunchingWithOptions:) kept the main"))
+    }
+
+    @Test(arguments: KitApp.starts)
+    func `an app hears that memory is short, in front and behind, and not while suspended`(
+        prewarm: Int
+    ) throws {
+        let kit = try KitDaemon(KitApp(prewarm: prewarm))
+        try kit.launch()
+        let client = try kit.daemon.client()
+        try client.call(.debugPressure(.warning))
+        try kit.change(.background)
+        try client.call(.debugPressure(.none))
+        try client.call(.debugPressure(.warning))
+        try kit.change(.foreground)
+        #expect(
+            kit.said.dropFirst(5) == [
+                "didBecomeActive active", "memoryWarning", "willResignActive active",
+                "didEnterBackground background", "memoryWarning",
+                "willEnterForeground background", "didBecomeActive active",
+            ])
     }
 
     @Test func `several scenes come and go, and the app is their aggregate`() throws {
@@ -172,7 +193,7 @@ import Testing
         let said = try kit.end()
         #expect(
             said.suffix(from: try #require(said.firstIndex { $0.hasPrefix("scene opens") })) == [
-                #"scene opens ["notes://another"]"#,
+                #"scene opens ["notes://another"]"#, "asked",
                 "configuration 2 application [] active", "2 willConnect unattached app active",
                 "2 willEnterForeground unattached app active",
                 "2 didBecomeActive foregroundActive app active",

@@ -15,6 +15,25 @@ import Testing
         return probe
     }
 
+    @Test func `what came due while the machine slept comes once, when a daemon is there`() throws {
+        try requireOrSkip(getuid() == 0, "only root can make a time namespace")
+        let probe = probe("OnActiveSec=1h", "OnUnitActiveSec=1h")
+        let daemon = try TestDaemon.with(probe)
+        try daemon.kill()
+        // Three times over, by the clock that goes on while the machine sleeps; by the other, a moment.
+        daemon.wrapper = [try compileProbe("after-sleep.c"), "11000"]
+        try daemon.start()
+        try daemon.await("its launch") { client in
+            try client.instances(of: Self.app).isEmpty ? nil : true
+        }
+        let instance = try #require(try daemon.client().instances(of: Self.app).first)
+        try daemon.awaitState(.background, of: instance.instance)
+        try daemon.client().change(.kill, instance.instance)
+        let watcher = try daemon.watch()
+        #expect(throws: (any Error).self) { try watcher.next(milliseconds: 500) }
+        #expect(probe.told(in: daemon).count { $0.hasPrefix("launch") } == 1)
+    }
+
     /// The instance of the next launch, ended again.
     private func awaitLaunch(_ watcher: EventWatcher, _ daemon: TestDaemon) throws {
         let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }

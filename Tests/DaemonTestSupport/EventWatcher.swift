@@ -7,16 +7,20 @@ public final class EventWatcher {
     /// All that were read.
     public private(set) var events: [Control.Event] = []
 
-    public init(_ path: String) throws {
+    /// The number of the latest event when it began.
+    public let latest: UInt64
+
+    public init(_ path: String, after: UInt64? = nil) throws {
         client = try TestClient(path)
-        guard case .watched(nil) = try client.call(.watch) else {
+        guard case .watching(let latest) = try client.call(.watch(after: after)) else {
             throw TestError("the first reply of Watch has an event")
         }
+        self.latest = latest
     }
 
     /// Waits for the next event.
     public func next(milliseconds: Int32 = Processes.deadline) throws -> Control.Event {
-        guard case .watched(let event?) = try client.reply(to: .watch, milliseconds: milliseconds)
+        guard case .watched(let event?) = try client.reply(to: .watch(), milliseconds: milliseconds)
         else { throw TestError("a reply of Watch without an event") }
         events.append(event)
         return event

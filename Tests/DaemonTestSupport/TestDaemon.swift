@@ -44,6 +44,8 @@ public final class TestDaemon {
 
     public let directory: TemporaryDirectory
     public let options: Options
+    /// Words before the daemon's own, of a program that executes it: for another namespace.
+    public var wrapper: [String] = []
     private var process: ChildProcess?
     /// Every spawner seen.
     private var spawners: Set<Int32> = []
@@ -109,7 +111,8 @@ public final class TestDaemon {
             program,
             arguments: [
                 program, "--runtime-directory", runtimeDirectory, "--state-directory",
-                directory.path + "/state", "--apps", appDirectory,
+                directory.path + "/state", "--cache-directory", directory.path + "/cache",
+                "--apps", appDirectory,
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
@@ -122,6 +125,10 @@ public final class TestDaemon {
             ] + options.environment + ChildRequest.sanitizerOptions)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
         defer { close(log) }
+        if let first = wrapper.first {
+            request.path = first
+            request.arguments = wrapper + request.arguments
+        }
         request.descriptors[2] = log
         request.user = options.user
         request.newSession = true
@@ -240,7 +247,10 @@ public final class TestDaemon {
 
     public func client() throws -> TestClient { try TestClient(socketPath) }
 
-    public func watch() throws -> EventWatcher { try EventWatcher(socketPath) }
+    /// - Parameter after: what happened behind this number comes first.
+    public func watch(after: UInt64? = nil) throws -> EventWatcher {
+        try EventWatcher(socketPath, after: after)
+    }
 
     /// Returns the fact when there is one. It is looked for now and after each event.
     @discardableResult

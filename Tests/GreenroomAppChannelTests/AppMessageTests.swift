@@ -79,6 +79,7 @@ import Testing
             .answer(request: 6, .done),
             .answer(request: 7, .refused(code: 1, reason: "Scenes= is not set")),
         ]
+        + MetricSamples.events
         + backgroundEvents.map { .background($0) }
         + AppEvent.Lifecycle.allCases.map { .lifecycle($0, cookie: 8) }
         + AppEvent.SceneTransition.allCases.map { .scene($0, session: "s", cookie: 9) }
@@ -93,6 +94,9 @@ import Testing
             .requestScene(.refresh(session: "s"), cookie: 8),
             .requestScene(.destroy(session: "s"), cookie: 9),
             .openURL("https://example.org", cookie: 10),
+            .launchTask("first page", isFinished: false, at: 11),
+            .launchTask("first page", isFinished: true, at: 12), .subscribesToMetrics(true),
+            .subscribesToMetrics(false),
             .state(.save(archive), session: nil, cookie: 0),
             .state(.save(AppArchive(content.userActivities[0])), session: "s", cookie: 11),
             .state(.forget, session: "s", cookie: 0),

@@ -111,14 +111,14 @@ import VarlinkTestSupport
         let events = [moved, ended]
         let daemon = try FakeDaemon { _, _ in
             .reply(
-                [ControlReply.watched(nil)] + events.map { ControlReply.watched($0) }
+                [ControlReply.watching(latest: 0)] + events.map { ControlReply.watched($0) }
                     + [ControlReply.watched(nil)])
         }
         let console = RecordedConsole()
         let client = try ControlClient(path: daemon.server.path)
-        try client.send(.watch)
+        try client.send(.watch())
         while client.isWaiting {
-            guard case .watched(let event?) = try client.reply(to: .watch) else { continue }
+            guard case .watched(let event?) = try client.reply(to: .watch()) else { continue }
             console.write(Report.event(event))
         }
         #expect(

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `is described in the language that everybody reads`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 31)
+        #expect(Control.interface.methods.count == 32)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -44,11 +44,13 @@ import VarlinkTestSupport
                         return .fail(ControlError.noSuchApp(launch.app, suggestion: "a.b"))
                     case .watch:
                         return .reply([
-                            ControlReply.watched(nil), ControlReply.watched(Samples.fullEvent),
+                            ControlReply.watching(latest: 1),
+                            ControlReply.watched(Samples.fullEvent),
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
                     case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,
-                        .explain, .resetFailed, .application, .prepare, .debugPressure, .task:
+                        .explain, .resetFailed, .application, .prepare, .debugPressure,
+                        .metrics, .task:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

@@ -60,7 +60,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
             "launchKind": .string(member), "text": "new", "activation": .string(member),
         ]
         #expect(
-            try object(ControlReply(["event": .object(event)], to: .watch)) == [
+            try object(ControlReply(["event": .object(event)], to: .watch())) == [
                 "event": .object(event)
             ])
         let error: JSONObject = ["instance": 1, "from": .string(member), "to": "active"]

@@ -56,8 +56,10 @@ enum Samples {
             .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
             .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
-            .signal(instance: 3, signal: 15), .watch, .reload, .explain(app: "a.b"),
+            .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload,
+            .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
+            .metrics(app: "a.b"),
             .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
             .task(.run(app: "a.b", identifier: "c")),
         ]
@@ -100,6 +102,7 @@ enum Samples {
         event.session = "2"
         event.activation = .known(.background)
         event.step = "willConnect"
+        event.launchScreen = .init(file: "/a.ui", shownTimestampUSec: 8)
         event.task = "refresh"
         event.outcome = .known(.expired)
         return event
@@ -173,9 +176,10 @@ enum Samples {
         (.exited(.init(instance: 1, app: "a.b", exit: exit)), .wait(.instance(1))),
         (.changed(.init(instance: 1, state: .background)), .transition(.background, .app("a.b"))),
         (.signaled, .signal(instance: 1, signal: 2)),
-        (.watched(nil), .watch),
-        (.watched(fullEvent), .watch),
-        (.watched(.init(sequence: 9, timestampUSec: 1, kind: .appsChanged)), .watch),
+        (.watched(nil), .watch()),
+        (.watching(latest: 3), .watch(after: 3)),
+        (.watched(fullEvent), .watch()),
+        (.watched(.init(sequence: 9, timestampUSec: 1, kind: .appsChanged)), .watch()),
         (
             .reloaded(
                 .init(
@@ -194,7 +198,32 @@ enum Samples {
         (.tasks([fullTask]), .task(.list(app: nil))), (.tasks([]), .task(.list(app: "a.b"))),
         (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
         (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
+        (.metrics(fullMetrics), .metrics(app: "a.b")),
     ]
+
+    static var fullMetrics: Control.MetricsReply {
+        var total = Control.AppMetrics(sinceTimestampUSec: 1 << 50)
+        total.launches = Control.LaunchMetric.allCases.map {
+            .init(metric: $0, buckets: [.init(fromUSec: 0, toUSec: 1000, count: 2)])
+        }
+        total.hangs = [.init(fromUSec: 60_000_000, toUSec: nil, count: 1)]
+        total.exits = Control.MetricExit.allCases.map {
+            .init(exit: $0, foreground: 3, background: 4)
+        }
+        (total.foregroundUSec, total.backgroundUSec) = (5, 6)
+        (total.peakByteCount, total.averageSuspendedByteCount) = (7, 8)
+        var reply = Control.MetricsReply(
+            app: "a.b", total: total, current: .init(sinceTimestampUSec: 9))
+        reply.undeliveredCount = 1
+        var crash = Control.Diagnostic(
+            kind: .crash, timestampUSec: 10, wasInForeground: true, reason: "crashed")
+        crash.signal = 11
+        var hang = Control.Diagnostic(
+            kind: .hang, timestampUSec: 12, wasInForeground: false, reason: "open")
+        hang.durationUSec = 13
+        reply.diagnostics = [crash, hang]
+        return reply
+    }
 
     static let errors: [ControlError] = [
         .noSuchApp("ffmpg", suggestion: "org.ffmpeg.ffmpeg"), .noSuchApp("x", suggestion: nil),

@@ -120,7 +120,43 @@ import Testing
         #expect(stage.told == [.willTerminate])
         #expect(!stage.has(.terminate(id)))
         stage.acknowledge(id)
-        #expect(stage.has(.terminate(id)))
+        #expect(!stage.has(.terminate(id)))
+        // It has a moment to end by itself.
+        #expect(!stage.wait(.milliseconds(499)).contains(.terminate(id)))
+        #expect(stage.wait(.milliseconds(1)).contains(.terminate(id)))
+    }
+
+    @Test func `an app that agreed to its end and left gets no signal`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.terminate, id)
+        stage.acknowledge(id)
+        stage.send(.exited(id, .exited(0)))
+        #expect(!stage.wait(.milliseconds(400)).contains(.terminate(id)))
+        #expect(!stage.wait(.milliseconds(200)).contains(.terminate(id)))
+    }
+
+    @Test func `after a restart an app hears of its end again, and has its moment again`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.terminate, id)
+        stage.restart(.application(Stage.app), .application(Self.other))
+        #expect(stage.told == [.willTerminate] && !stage.has(.terminate(id)))
+        stage.acknowledge(id)
+        stage.restart(.application(Stage.app), .application(Self.other))
+        #expect(!stage.has(.terminate(id)) && stage.told == [])
+        #expect(stage.wait(.milliseconds(500)).contains(.terminate(id)))
+    }
+
+    @Test func `an app without scenes changes none`() {
+        var stage = stage()
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        stage.acknowledge(id)
+        #expect(
+            !stage.effects.contains {
+                if case .record(.sceneChanged) = $0 { true } else { false }
+            })
     }
 
     @Test func `an app that does not answer its end is killed after the grace`() {

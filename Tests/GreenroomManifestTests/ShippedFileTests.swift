@@ -66,7 +66,7 @@ import UnitFile
             settings.joined(separator: "\n"), file: path)
         #expect(diagnostics.map(\.description) == [])
         #expect(configuration == DaemonConfiguration())
-        // Each key is there: 25 values and 3 lists.
-        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 34)
+        // Each key is there: 32 values and 3 lists.
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 35)
     }
 }

@@ -157,22 +157,24 @@ import Testing
     @Test func `a watcher's events are numbered without gaps, whatever it may not see`() throws {
         let daemon = try daemon()
         let watcher = try client(daemon)
-        try watcher.send(.watch)
-        _ = try watcher.reply(to: .watch)
+        try watcher.send(.watch())
+        guard case .watching(let latest) = try watcher.reply(to: .watch()) else {
+            throw TestError("no number to begin with")
+        }
         var sequences: [UInt64] = []
         for app in [foreign, own, foreign, own] {
             let launched = try daemon.client().launch(app, ["exit", "0"])
             _ = try daemon.client().wait(launched.instance)
             guard app == own else { continue }
             while true {
-                guard case .watched(let event?) = try watcher.reply(to: .watch) else { break }
+                guard case .watched(let event?) = try watcher.reply(to: .watch()) else { break }
                 #expect(event.app == own)
                 sequences.append(event.sequence)
                 if event.kind == .exited { break }
             }
         }
         #expect(sequences.count > 4)
-        #expect(sequences == Array(1...UInt64(sequences.count)))
+        #expect(sequences == Array(latest + 1...latest + UInt64(sequences.count)))
     }
 
     @Test func `groups of the configuration may observe, control or administer`() throws {

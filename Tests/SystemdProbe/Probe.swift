@@ -5,6 +5,9 @@ import Systemd
 /// line, for SystemdTests to read.
 @main struct Probe {
     static func main() {
+        if CommandLine.arguments.dropFirst().first == "serve" {
+            return serve(Array(CommandLine.arguments.dropFirst(2)))
+        }
         guard CommandLine.arguments.count > 1, let mode = Mode(rawValue: CommandLine.arguments[1])
         else {
             say("modes: \(Mode.allCases.map(\.rawValue))")

@@ -8,6 +8,17 @@ public enum KernelObjects {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/fd").count
     }
 
+    /// What a process has open (proc_pid_fd(5)).
+    public static func openFiles(of pid: Int32) -> [String] {
+        entryNames("/proc/\(pid)/fd").compactMap { name in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = buffer.withUnsafeMutableBytes {
+                readlink("/proc/\(pid)/fd/\(name)", $0.baseAddress!, $0.count)
+            }
+            return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+        }
+    }
+
     /// Threads of a process, ours by default.
     public static func threadCount(of pid: Int32? = nil) -> Int {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/task").count

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Greenroom as a system service under a real systemd, booted in a namespace of its own: installed,
-# started, its supervisor killed, memory made short, stopped. Nothing of it stays. Needs root.
+# started, its two daemons killed, memory made short, stopped. Nothing of it stays. Needs root.
 # systemd.sh PRODUCT-FOLDER
 # shellcheck disable=SC2034,SC2154  # shared with what is sourced
 set -euo pipefail
@@ -17,10 +17,27 @@ show() { # prints a command as one would type it, then runs it in there
     inside "$@"
 }
 processes() { # APP...: its processes, with their states
-    local app
-    for app; do
-        paste -d ' ' <(instance "$app" processId) <(instance "$app" state) | sed "s/^/$app: process /"
-    done | sort
+    ctl status --json | python3 -c '
+import json, sys
+instances = json.load(sys.stdin)["instances"]
+for app in sys.argv[1:]:
+    own = sorted((i["processId"], i["state"]) for i in instances if i["app"] == app)
+    for process, state in own: print(f"{app}: process {process} {state}")
+    if not own: print(f"{app}: no process")
+' "$@"
+}
+apps=(org.example.clock org.example.player org.example.notes)
+kill_9() { # PID
+    echo "# kill -KILL $1"
+    signal KILL "$1"
+}
+nothing_is_lost() { # what was there BEFORE
+    local after
+    after=$(processes "${apps[@]}")
+    echo "greenroomd is process $(property greenroomd MainPID), the spawner $(property \
+        greenroom-spawner MainPID); what they know:"
+    echo "$after"
+    [ "$1" = "$after" ] || { echo "demo-systemd: something was lost" >&2; exit 1; }
 }
 
 heading "A systemd of its own, with Greenroom installed by make install"
@@ -47,20 +64,25 @@ show greenroomctl background org.example.player
 show greenroomctl suspend org.example.player
 await has_state org.example.clock prewarmed
 await has_state org.example.player prewarmed
+counted() { [[ $(property greenroomd StatusText) == *"1 running, 1 suspended, 3 prewarmed"* ]]; }
+await counted
 show systemctl status --no-pager --lines=0 greenroomd.service | sed -n '/Active:\|Status:\|Main PID:/p'
 
 heading "kill -9 of the supervisor: nothing is lost"
-before=$(processes org.example.clock org.example.player org.example.notes)
+before=$(processes "${apps[@]}")
 echo "$before"
 main=$(property greenroomd MainPID)
-[ "$main" -gt 1 ]
-show kill -KILL "$main"
-replaced() { [[ "$(property greenroomd MainPID)" != @(0|"$main") ]] && ctl list; }
-await replaced
-after=$(processes org.example.clock org.example.player org.example.notes)
-echo "greenroomd is process $(property greenroomd MainPID) now; what it knows:"
-echo "$after"
-[ "$before" = "$after" ] || { echo "demo-systemd: something was lost" >&2; exit 1; }
+kill_9 "$main"
+answers() { ctl list; }
+await is_replaced greenroomd "$main"
+await answers
+nothing_is_lost "$before"
+
+heading "kill -9 of the spawner, the parent of them all: nothing is lost"
+main=$(property greenroom-spawner MainPID)
+kill_9 "$main"
+await is_replaced greenroom-spawner "$main"
+nothing_is_lost "$before"
 show greenroomctl resume org.example.player
 
 heading "Memory is short: what is taken back, and why"
@@ -71,7 +93,7 @@ if ctl debug pressure --help >/dev/null 2>&1; then
     await gone
     inside journalctl --sync
     inside journalctl -o cat -u greenroomd --grep='reclaim|pressure|warn' --no-pager || true
-    processes org.example.clock org.example.player org.example.notes
+    processes "${apps[@]}"
     show greenroomctl debug pressure none
 else
     echo "(this greenroomctl cannot inject pressure)"

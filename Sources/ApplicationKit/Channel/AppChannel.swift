@@ -16,6 +16,9 @@ func monotonicNanoseconds() -> UInt64 {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
+    /// What the daemon has not had room for.
+    let outbox = Outbox()
+
     init(_ descriptor: CInt) { self.descriptor = descriptor }
 
     /// A message with the descriptors that came with it.
@@ -81,7 +84,7 @@ func monotonicNanoseconds() -> UInt64 {
         var done = 0
         while done < byteCount {
             let count = unsafe bytes.withUnsafeMutableBytes {
-                unsafe pread($0.baseAddress! + done, byteCount - done, file, done)
+                unsafe pread(file, $0.baseAddress! + done, byteCount - done, off_t(done))
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
@@ -90,25 +93,21 @@ func monotonicNanoseconds() -> UInt64 {
             done += count
         }
         return bytes
-
-        func pread(
-            _ memory: UnsafeMutableRawPointer, _ size: Int, _ file: CInt, _ offset: Int
-        ) -> Int { unsafe Glibc.pread(file, memory, size, off_t(offset)) }
     }
 
-    /// What cannot be said is dropped: a daemon that is gone shows when we listen, and one that does not
-    /// read for long must not stop the app.
-    func send(_ message: AppMessage) {
+    /// Never waits: a daemon that does not read for long must not stop the app. What does not fit the
+    /// socket now goes out in its order when there is room. (One that is gone shows when we listen.)
+    /// - Parameter mayBeLost: a note that nobody waits for, not kept where too many wait already.
+    func send(_ message: AppMessage, mayBeLost: Bool = false) {
         guard let bytes = try? message.encoded() else { return }
-        var sent: Int
-        repeat {
-            sent = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.send(
-                    descriptor, $0.baseAddress, $0.count,
-                    CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
-            }
-        } while sent < 0 && errno == EINTR
+        outbox.send(bytes, to: descriptor, mayBeLost: mayBeLost)
     }
+
+    /// Sends what waits, as far as there is room.
+    func flush() { outbox.flush(to: descriptor) }
+
+    /// Before the process ends: what waits goes out, if the daemon reads within a moment.
+    func drain() { outbox.drain(to: descriptor) }
 
     func close() {
         Glibc.close(descriptor)

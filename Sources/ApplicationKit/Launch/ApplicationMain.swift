@@ -42,11 +42,12 @@ extension Application {
         isProcessing = true
         defer { isProcessing = false }
         if stage == .starting { finishLaunching() }
+        channel?.flush()
         repeat {
-            loop.runMainQueue()
+            runMainQueue()
             while let event = nextEvent() {
                 handle(event.event, descriptors: event.descriptors)
-                loop.runMainQueue()
+                runMainQueue()
             }
         } while runDeferred()
     }
@@ -54,7 +55,9 @@ extension Application {
     /// The daemon's next event, or our own.
     private func nextEvent() -> (event: AppEvent, descriptors: [CInt])? {
         while let channel {
-            switch channel.receive(waiting: false) {
+            switch held.isEmpty
+                ? channel.receive(waiting: false) : .message(held.removeFirst())
+            {
             case .nothing: return nextOwnEvent()
             case .refused: continue
             case .end: channelEnded()
@@ -62,7 +65,7 @@ extension Application {
                 switch incoming.message {
                 case .event(let event): return (event, incoming.descriptors)
                 case .ping(let cookie): channel.send(.pong(cookie: cookie))
-                case .quit: exit(0)
+                case .quit: end()
                 case .go(let go):
                     for descriptor in incoming.descriptors { close(descriptor) }
                     channel.send(.error(errno: EPROTO, cookie: go.cookie))

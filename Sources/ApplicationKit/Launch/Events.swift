@@ -5,6 +5,11 @@ internal import GreenroomAppChannel
 /// has a completion handler, when that was called.
 extension Application {
     func handle(_ event: AppEvent, descriptors: [CInt]) {
+        if let cookie = event.stepCookie, cookie != 0 {
+            // A daemon that was restarted does not know that it was done.
+            guard cookie > lastStep else { return acknowledge(cookie) }
+            lastStep = cookie
+        }
         switch event {
         case .launch(let launch):
             // There is one launch in the life of a process.
@@ -24,8 +29,15 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
-        case .restoreState(_, _, let cookie): acknowledge(cookie)
-        case .answer(let request, let answer): requests.removeValue(forKey: request)?(answer)
+        case .restoreState(let saved, let session, let cookie):
+            restoreLate(saved, session: session, cookie: cookie)
+        case .metrics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
+        case .diagnostics(let reports, let cookie):
+            acknowledge(cookie, handled: MetricManager.shared.receive(reports))
+        case .askAgain: askAgain()
+        case .answer(let request, let answer):
+            requests.removeValue(forKey: request)?.answered(answer)
         case .background(let event): handle(event)
         }
         for descriptor in descriptors { close(descriptor) }
@@ -37,10 +49,11 @@ extension Application {
             // Scenes hear of their own.
             if !usesScenes { move(event) }
         case .willTerminate:
+            saveBeforeEnd()
             call("applicationWillTerminate") { delegate.applicationWillTerminate(self) }
             post(Self.willTerminateNotification)
             acknowledge(cookie)
-            exit(0)
+            end()
         case .didReceiveMemoryWarning:
             call("applicationDidReceiveMemoryWarning") {
                 delegate.applicationDidReceiveMemoryWarning(self)
@@ -81,9 +94,11 @@ extension Application {
             post(Self.willResignActiveNotification)
             ownState = .inactive
         case .didEnterBackground:
+            let wasInFront = ownState != .background
             ownState = .background
             call("applicationDidEnterBackground") { delegate.applicationDidEnterBackground(self) }
             post(Self.didEnterBackgroundNotification)
+            if wasInFront { saveState() }
             reached(.background)
         case .willEnterForeground:
             call("applicationWillEnterForeground") { delegate.applicationWillEnterForeground(self) }
@@ -166,5 +181,20 @@ final class Outcome {
     func close() {
         awaited -= 1
         if awaited == 0 { finish(isHandled) }
+    }
+}
+
+extension AppEvent {
+    /// Steps count up from 1 in the life of an app, and are told again with the same cookie. Others have
+    /// cookies with the highest bit, and come once.
+    fileprivate var stepCookie: UInt64? {
+        switch self {
+        case .lifecycle(_, let cookie), .scene(_, _, let cookie), .restoreState(_, _, let cookie):
+            cookie & AppReport.againBit == 0 ? cookie : nil
+        case .connectScene(let connection): connection.cookie
+        case .launch, .discardScenes, .deliver, .credentials, .answer, .background, .metrics,
+            .diagnostics:
+            nil
+        }
     }
 }

@@ -19,7 +19,7 @@ extension Application {
             delegate.application(self, willFinishLaunchingWithOptions: options)
         }
         reached(.willFinishLaunching)
-        // State restoration has its place here; there is nothing to restore yet.
+        restoreAtLaunch()
         reached(.stateRestoration)
         let did = callOptional("application(_:didFinishLaunchingWithOptions:)") {
             delegate.application(self, didFinishLaunchingWithOptions: options)

@@ -19,7 +19,16 @@ final class EventLoop {
         queueDescriptor = cak_main_queue_descriptor()
         channelDescriptor = channel?.descriptor
         add(queueDescriptor)
-        if let channel { add(channel.descriptor) }
+        guard let channel else { return }
+        add(channel.descriptor)
+        channel.outbox.onChange = { [unowned self] in watchRoom($0) }
+        if !channel.outbox.isEmpty { watchRoom(true) }
+    }
+
+    /// Wakes when the daemon has read something, while there is more for it.
+    private func watchRoom(_ isWatched: Bool) {
+        guard let channelDescriptor else { return }
+        _ = cak_watch_room(descriptor, channelDescriptor, isWatched)
     }
 
     private func add(_ other: CInt) {

@@ -28,6 +28,8 @@ extension Application {
         call("scene(_:willConnectTo:options:)") {
             scene.delegate?.scene(scene, willConnectTo: session, options: options)
         }
+        // Who wants a document does not want to be somewhere else.
+        if connection.content.documentURL == nil { _ = restoreInteractionState(of: scene) }
         if !connection.isForForeground { enter(.background, scene) }
         reached(.sceneConnection, session: session)
         acknowledge(connection.cookie)
@@ -63,8 +65,10 @@ extension Application {
             call("sceneWillResignActive") { scene.delegate?.sceneWillResignActive(scene) }
             enter(.foregroundInactive, scene)
         case .didEnterBackground:
+            let wasInFront = scene.isInForeground
             enter(.background, scene)
             call("sceneDidEnterBackground") { scene.delegate?.sceneDidEnterBackground(scene) }
+            if wasInFront { saveState(of: scene) }
             reached(.background, session: session)
         case .didDisconnect:
             enter(.unattached, scene)

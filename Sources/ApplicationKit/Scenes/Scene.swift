@@ -52,9 +52,14 @@ internal import GreenroomAppChannel
         self.application = application
     }
 
+    var isInForeground: Bool {
+        activationState == .foregroundActive || activationState == .foregroundInactive
+    }
+
     /// The user sees this scene now.
     public func didDrawFirstFrame() {
-        application?.report(
+        application?.hasDrawn = true
+        application?.note(
             .didDrawFirstFrame(at: monotonicNanoseconds(), session: session.persistentIdentifier))
     }
 
@@ -71,6 +76,8 @@ internal import GreenroomAppChannel
     public internal(set) var configuration: SceneConfiguration
     /// Nil unless the scene is connected.
     public internal(set) var scene: Scene?
+    /// What its scene saved last. Nil while protected data is unavailable:
+    /// `scene(_:restoreInteractionStateWith:)` brings it afterwards.
     public var stateRestorationActivity: UserActivity?
     public var userInfo: [String: String] = [:]
 

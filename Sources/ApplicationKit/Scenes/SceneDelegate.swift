@@ -14,6 +14,14 @@
     func sceneWillResignActive(_ scene: Scene)
     func sceneDidEnterBackground(_ scene: Scene)
 
+    /// The scene has left the foreground, or the app is to end in it.
+    /// - Returns: what it shall find again in ``SceneSession/stateRestorationActivity``; nil: nothing, and what
+    ///   was kept before is forgotten.
+    func stateRestorationActivity(for scene: Scene) -> UserActivity?
+    /// After `willConnectTo`, if something is kept and the scene is not connected to open a document; later if
+    /// protected data was unavailable then.
+    func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity)
+
     func scene(_ scene: Scene, openURLContexts urlContexts: [OpenURLContext])
     /// - Parameter completionHandler: call it, once, when the action is done, with whether it could be.
     func scene(
@@ -34,6 +42,10 @@ extension SceneDelegate {
     public func sceneDidBecomeActive(_ scene: Scene) {}
     public func sceneWillResignActive(_ scene: Scene) {}
     public func sceneDidEnterBackground(_ scene: Scene) {}
+    public func stateRestorationActivity(for scene: Scene) -> UserActivity? {
+        scene.application?.leftToDefault(UserActivity?.none) ?? nil
+    }
+    public func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity) {}
 
     public func scene(_ scene: Scene, openURLContexts urlContexts: [OpenURLContext]) {
         scene.application?.leftToDefault(())

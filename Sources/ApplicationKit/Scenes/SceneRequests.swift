@@ -60,14 +60,30 @@ extension Application {
     }
 
     func ask(
-        _ report: (UInt64) -> AppReport, _ answered: @escaping @MainActor (AppEvent.Answer) -> Void
+        _ report: @escaping (UInt64) -> AppReport,
+        _ answered: @escaping @MainActor (AppEvent.Answer) -> Void
     ) {
         guard let channel else {
             return answered(.refused(code: ENOTCONN, reason: "the app runs without Greenroom"))
         }
+        guard requests.count < Self.requestLimit else {
+            return answered(
+                .refused(code: EAGAIN, reason: "too many requests wait for their answers"))
+        }
         requestCount += 1
-        requests[requestCount] = answered
+        requests[requestCount] = OpenRequest(report: report, answered: answered)
         channel.send(.report(report(requestCount)))
+    }
+
+    /// Requests that wait for their answers at once: each is kept until it has one.
+    static let requestLimit = 256
+
+    /// The daemon died with what it had read. It is told which answers are still owed.
+    func askAgain() {
+        for (cookie, request) in requests.sorted(by: { $0.key < $1.key }) {
+            channel?.send(.report(request.report(cookie | AppReport.againBit)))
+        }
+        for cookie in listRequests.keys { report(.background(.query(.list, cookie: cookie))) }
     }
 
     func listTaskRequests(
@@ -89,4 +105,10 @@ extension Application {
             .scene(.didBecomeActive, session: session, cookie: 0),
         ]
     }
+}
+
+/// What the daemon was asked and has not answered.
+struct OpenRequest {
+    let report: (_ cookie: UInt64) -> AppReport
+    let answered: @MainActor (AppEvent.Answer) -> Void
 }

@@ -22,6 +22,9 @@ bool cak_is_prewarmed(void);
 ssize_t cak_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t *count,
                     bool wait);
 
+/// poll(2): whether there is room in the socket within so many milliseconds.
+bool cak_wait_writable(int socket, int milliseconds);
+
 /// Makes `count` NUL-terminated strings the environment. `environ` is not concurrency-safe for Swift.
 /// 0 or errno.
 int cak_set_environment(const char *strings, size_t size, size_t count);
@@ -45,6 +48,8 @@ void cak_run_main_queue(void);
 int cak_watch_create(void);
 int cak_watch_add(int set, int descriptor);
 int cak_watch_remove(int set, int descriptor);
+/// Whether the set is readable as well when `descriptor` has room.
+int cak_watch_room(int set, int descriptor, bool is_watched);
 /// Waits without limit.
 int cak_watch_wait(int set);
 

@@ -138,7 +138,11 @@ extension Control.Event {
             "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
                 + (from.map { ", was \($0.words)" } ?? "")
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
+        case .launchScreenShown: "show launch screen \(launchScreen?.file ?? "?")"
+        case .launchScreenDropped:
+            "drop launch screen after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
+        case .eventsLost: "events were lost"
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
@@ -148,6 +152,9 @@ extension Control.Event {
             "scene \(session ?? "?"): \(activation?.words ?? "?")"
         case .slowStep: "\(step ?? "?") is slow"
         case .missedStep: "\(step ?? "?") did not return in time"
+        case .stateKept: "state kept"
+        case .stateRefused: "state not kept"
+        case .stateDeleted: "state deleted"
         case .launchStep:
             "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
         case .backgroundTimeExpiring: "background time is about to end"
@@ -160,13 +167,17 @@ extension Control.Event {
         guard let kind = kind.known else { return nil }
         return switch kind {
         case .stateChanged: to?.style
-        case .launched, .appsChanged, .sceneChanged, .launchStep, .taskBegan: nil
+        case .launched, .appsChanged, .sceneChanged, .launchStep, .stateKept, .launchScreenShown,
+            .launchScreenDropped:
+            nil
+        case .stateRefused, .stateDeleted: .notable
+        case .taskBegan: nil
         case .slowStep, .backgroundTimeExpiring: .notable
         case .taskEnded: outcome == .succeeded ? nil : .notable
         case .missedStep: .bad
         case .exited: exit?.style
         case .reclaimed, .restartScheduled, .pressureChanged: .notable
-        case .prewarmFailed, .crashLooped, .failed: .bad
+        case .prewarmFailed, .crashLooped, .failed, .eventsLost: .bad
         }
     }
 

@@ -27,7 +27,8 @@ struct Open: ReasonVerb {
     static let configuration = CommandConfiguration(
         abstract: "Open URLs or documents with the app that declares them.",
         usage: """
-            greenroomctl open <url|file>... [--app <app>] [--background] [--json] [--socket <path>]
+            greenroomctl open <url|file>... [--app <app>] [--orientation <name>] [--size-class <name>] \
+                [--background] [--json] [--socket <path>]
             greenroomctl open --set-default <app> <scheme:NAME|type:TYPE>
             """,
         discussion: """
@@ -43,6 +44,8 @@ struct Open: ReasonVerb {
 
     @Option(help: ArgumentHelp("The MIME type, if the suffix does not say it.", valueName: "type"))
     var type: String?
+
+    @OptionGroup var screen: ScreenOptions
 
     @Flag(help: "Not to the front.")
     var background = false
@@ -70,6 +73,8 @@ struct Open: ReasonVerb {
         if let app { call.app = try client.resolve(app) }
         call.contentType = type ?? MediaTypes.ofAll(call.urls)
         call.isBackground = background
+        call.orientation = screen.orientation?.orientation
+        call.sizeClass = screen.sizeClass?.sizeClass
         return .open(call)
     }
 }

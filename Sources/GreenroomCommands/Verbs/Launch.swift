@@ -6,7 +6,7 @@ struct Launch: Verb {
         abstract: "Launch an app.",
         usage: """
             greenroomctl launch <app> [<file>...] [--action <name>] [--background] [--wait] \
-            [--env <name=value>]... [--json] [--socket <path>] [-- <argument>...]
+            [--orientation <name>] [--size-class <name>] [--env <name=value>]... [--json] [--socket <path>] [-- <argument>...]
             """,
         discussion: """
             Uses the environment of the app user's session. An app of single instances that runs \
@@ -30,6 +30,8 @@ struct Launch: Verb {
     @Option(help: "Start this action of its desktop entry instead of the app itself.")
     var action: String?
 
+    @OptionGroup var screen: ScreenOptions
+
     @Flag(help: "Not to the front.")
     var background = false
 
@@ -51,6 +53,8 @@ struct Launch: Verb {
             repeatable: app, environment: AttachedRun.variables(environment) ?? [], arguments: [])
         call.isBackground = background
         call.action = action
+        call.orientation = screen.orientation?.orientation
+        call.sizeClass = screen.sizeClass?.sizeClass
         let files = words.dropLast(Caller.countBehindTerminator)
         call.arguments = files.map(Caller.absolute) + words.dropFirst(files.count)
         let following = FollowedLaunch(client, call, descriptors: [])

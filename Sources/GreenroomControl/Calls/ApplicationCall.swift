@@ -31,6 +31,9 @@ extension Control {
         /// For the app, from whoever opens: options of each URL (UIScene.OpenURLOptions).
         public var annotation: String?
         public var eventAttribution: String?
+        /// Which launch screen is meant.
+        public var orientation: Orientation?
+        public var sizeClass: SizeClass?
         public init(urls: [String]) { self.urls = urls }
 
         /// URLs of one call: more than a person selects, and they fit a message to the app.
@@ -77,7 +80,7 @@ extension Control.ApplicationCall {
         case "Open":
             try parameters.allow([
                 "urls", "app", "contentType", "sourceApplication", "background", "annotation",
-                "eventAttribution",
+                "eventAttribution", "orientation", "sizeClass",
             ])
             var open = Control.OpenCall(urls: try parameters["urls"].texts())
             guard 1...Control.OpenCall.urlLimit ~= open.urls.count else {
@@ -89,6 +92,8 @@ extension Control.ApplicationCall {
             open.isBackground = try parameters["background"].optionalBool()
             open.annotation = try parameters["annotation"].optionalText()
             open.eventAttribution = try parameters["eventAttribution"].optionalText()
+            open.orientation = try parameters["orientation"].optionalWord()
+            open.sizeClass = try parameters["sizeClass"].optionalWord()
             self = .open(open)
         case "PerformAction":
             try parameters.allow(["app", "action", "background"])
@@ -140,6 +145,8 @@ extension Control.ApplicationCall {
             if open.isBackground { writer.member("background", true) }
             writer.member("annotation", ifPresent: open.annotation)
             writer.member("eventAttribution", ifPresent: open.eventAttribution)
+            writer.member("orientation", ifPresent: open.orientation?.rawValue)
+            writer.member("sizeClass", ifPresent: open.sizeClass?.rawValue)
         case .performAction(let app, let action, let isBackground):
             writer.member("app", app)
             writer.member("action", action)

@@ -5,7 +5,7 @@ extension ControlCall: ParametersEncodable {
     public var method: String { Control.prefix + methodName }
 
     /// It takes a stream of replies.
-    public var wantsMore: Bool { self == .watch }
+    public var wantsMore: Bool { if case .watch = self { true } else { false } }
 
     private var methodName: String {
         switch self {
@@ -24,13 +24,14 @@ extension ControlCall: ParametersEncodable {
         case .application(let call): call.methodName
         case .prepare: "Prepare"
         case .debugPressure: "DebugPressure"
+        case .metrics: "Metrics"
         case .task(let call): call.methodName
         }
     }
 
     public func encodeMembers(to writer: inout JSONWriter) {
         switch self {
-        case .describe, .list, .watch, .reload, .status(nil): break
+        case .describe, .list, .reload, .status(nil): break
         case .status(let target?), .transition(_, let target):
             switch target {
             case .app(let app): writer.member("app", app)
@@ -45,9 +46,11 @@ extension ControlCall: ParametersEncodable {
         case .signal(let instance, let signal):
             writer.member("instance", instance)
             writer.member("signal", signal)
-        case .explain(let app), .resetFailed(let app), .prepare(let app): writer.member("app", app)
+        case .explain(let app), .resetFailed(let app), .prepare(let app), .metrics(let app):
+            writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
+        case .watch(let after): writer.member("after", ifPresent: after)
         case .task(let call): call.encodeMembers(to: &writer)
         }
     }

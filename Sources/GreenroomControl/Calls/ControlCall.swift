@@ -13,13 +13,15 @@ public enum ControlCall: Hashable, Sendable {
     case transition(Control.Transition, Control.Target)
     /// A number of signal(7), 1 to 64.
     case signal(instance: UInt64, signal: Int32)
-    case watch
+    /// From the event behind that number on; nil: from now on.
+    case watch(after: UInt64? = nil)
     case reload
     case explain(app: String)
     case resetFailed(app: String)
     case application(Control.ApplicationCall)
     case prepare(app: String)
     case debugPressure(Control.MemoryPressure)
+    case metrics(app: String)
     case task(Control.TaskCall)
 }
 
@@ -55,13 +57,14 @@ extension ControlCall {
         case "Explain": self = .explain(app: try Self.app(call))
         case "ResetFailed": self = .resetFailed(app: try Self.app(call))
         case "Prepare": self = .prepare(app: try Self.app(call))
+        case "Metrics": self = .metrics(app: try Self.app(call))
         case "DebugPressure": self = try Self.debugPressure(call)
         case "Describe": self = try Self.plain(.describe, call)
         case "List": self = try Self.plain(.list, call)
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
             guard call.wantsMore else { throw .expectedMore }
-            self = try Self.plain(.watch, call)
+            self = try Self.watch(call)
         case _:
             if let call = try Control.ApplicationCall(method: String(name), call) {
                 self = .application(call)
@@ -153,6 +156,15 @@ extension ControlCall {
         }
         guard let level else { throw .invalidParameter("level") }
         return .debugPressure(level)
+    }
+
+    private static func watch(_ call: Call) throws(ServiceError) -> Self {
+        var after: UInt64?
+        for member in call.parameters.members {
+            guard member.name == "after" else { throw member.invalid }
+            after = try member.optionalInteger()
+        }
+        return .watch(after: after)
     }
 
     private static func app(_ call: Call) throws(ServiceError) -> String {

@@ -39,6 +39,9 @@ extension Control {
         public var takesTerminal = false
         /// One of the actions of its desktop entry instead of the app itself.
         public var action: String?
+        /// Which launch screen is meant.
+        public var orientation: Orientation?
+        public var sizeClass: SizeClass?
 
         public init(app: String) { self.app = app }
 
@@ -64,6 +67,8 @@ extension Control.LaunchCall: ParametersEncodable {
             case "attached": isAttached = try member.optionalBool()
             case "launchIdentifier": launchIdentifier = try Self.identifier(member)
             case "action": action = try member.optionalText()
+            case "orientation": orientation = try member.optionalWord()
+            case "sizeClass": sizeClass = try member.optionalWord()
             case "standardInputDescriptor": standardInput = try Self.index(member, call)
             case "standardOutputDescriptor": standardOutput = try Self.index(member, call)
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
@@ -128,5 +133,7 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
         if takesTerminal { writer.member("terminal", true) }
         writer.member("action", ifPresent: action)
+        writer.member("orientation", ifPresent: orientation?.rawValue)
+        writer.member("sizeClass", ifPresent: sizeClass?.rawValue)
     }
 }

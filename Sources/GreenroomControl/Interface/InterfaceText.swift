@@ -192,6 +192,8 @@ extension Control {
           scenes: ?[]Scene,
           # Of an app made with the SDK: its launch, step by step.
           steps: ?[]LaunchStep,
+          # While it is to be shown.
+          launchScreen: ?LaunchScreen,
           # Its open background tasks, by name, and the time that is left for them.
           backgroundTasks: ?[]string,
           backgroundRemainingUSec: ?int
@@ -249,13 +251,26 @@ extension Control {
           missed_step,
           launch_step,
           pressure_changed,
+          # events up to this number are not known any more: ask anew how things stand
+          events_lost,
+          state_kept,
+          state_refused,
+          state_deleted,
+          # A shell shows the launch screen from the first on, and takes it away at the second. The step
+          # says why: firstDraw, active, background (it left the front), ended.
+          launch_screen_shown,
+          launch_screen_dropped,
           background_time_expiring,
           task_began,
           task_ended
         )
 
+        # What a shell shows until an app has drawn: a file, as its manifest names it, and since when.
+        type LaunchScreen (file: string, shownTimestampUSec: int)
+
         type Event (
-          # Counts this client's events up by one; a gap means that some were lost.
+          # Counts the events that this client may see up by one, also over a restart of the daemon.
+          # What is missing is told by events_lost.
           sequence: int,
           timestampUSec: int,
           kind: EventKind,
@@ -277,13 +292,15 @@ extension Control {
           retryAfterUSec: ?int,
           # For people.
           text: string,
-          # scene_changed, slow_step, missed_step
+          # scene_changed, slow_step, missed_step; state_kept, state_refused, state_deleted (0 is the app's own)
           session: ?string,
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step
           step: ?string,
           # reclaimed, pressure_changed
           pressure: ?MemoryPressure,
+          # launch_screen_shown, launch_screen_dropped
+          launchScreen: ?LaunchScreen,
           # task_began, task_ended
           task: ?string,
           outcome: ?TaskOutcome
@@ -308,6 +325,10 @@ extension Control {
 
         # Prepares paused instances of an app; returns when they are paused.
         method Prewarm(app: string, count: ?int) -> (instances: []int)
+
+        # How a client shows the app: chooses among the launch screens of its manifest.
+        type Orientation (portrait, portrait_upside_down, landscape_left, landscape_right)
+        type SizeClass (compact, regular)
 
         # Launches an app, or brings it to the front if it is running and has single instances.
         # Returns when the program has passed its pause, or was executed.
@@ -336,7 +357,9 @@ extension Control {
           # with job control as in a shell. It must not be that of another session: a pty is meant.
           terminal: ?bool,
           # One of the actions of its desktop entry instead of the app itself.
-          action: ?string
+          action: ?string,
+          orientation: ?Orientation,
+          sizeClass: ?SizeClass
         ) -> (
           instance: int,
           processId: ?int,
@@ -362,7 +385,9 @@ extension Control {
           background: ?bool,
           # For the app; the second only if its manifest declares EventAttribution=.
           annotation: ?string,
-          eventAttribution: ?string
+          eventAttribution: ?string,
+          orientation: ?Orientation,
+          sizeClass: ?SizeClass
         ) -> (
           app: string,
           instance: int,
@@ -478,8 +503,10 @@ extension Control {
         method Signal(instance: int, signal: int) -> ()
 
         # Reports events as they happen, until the client closes the connection. Must be called
-        # with more. The first reply has no event: from it on, nothing is missed.
-        method Watch() -> (event: ?Event)
+        # with more. The first reply has no event, but the number of the latest: from it on, nothing is
+        # missed. With after, the number of the last event that the client knows, what happened since
+        # comes first; what of it is not kept any more is told by events_lost.
+        method Watch(after: ?int) -> (event: ?Event, latest: ?int)
 
         # Reads the configuration and all manifests anew. Bad files leave the good ones alone.
         method Reload() -> (loaded: []string, failed: []ManifestFault)
@@ -510,6 +537,68 @@ extension Control {
 
         # How short memory is.
         type MemoryPressure (none, warning, critical)
+
+        # From the user's request to the first draw of a cold launch, of a prewarmed one, to the
+        # foreground from the background, to the end of what the app declared as part of its launch.
+        type LaunchMetric (first_draw, optimized_first_draw, resume, extended_launch)
+
+        # How an app ended (MXForegroundExitData, MXBackgroundExitData).
+        type MetricExit (
+          # By itself with status 0, or because it was asked to.
+          normal,
+          memory_limit,
+          memory_pressure,
+          bad_access,
+          illegal_instruction,
+          # Any other signal or status.
+          abnormal,
+          watchdog,
+          cpu_limit,
+          suspended_with_locked_file,
+          background_task_timeout
+        )
+
+        # The last bucket has no end.
+        type HistogramBucket (fromUSec: int, toUSec: ?int, count: int)
+        type LaunchHistogram (metric: LaunchMetric, buckets: []HistogramBucket)
+        type ExitCount (exit: MetricExit, foreground: int, background: int)
+
+        # What is counted of an app in a time. What did not happen is left out.
+        type AppMetrics (
+          sinceTimestampUSec: int,
+          launches: []LaunchHistogram,
+          # For how long its main thread did not answer.
+          hangs: []HistogramBucket,
+          exits: []ExitCount,
+          foregroundUSec: int,
+          backgroundUSec: int,
+          # Where it was measured.
+          peakByteCount: ?int,
+          averageSuspendedByteCount: ?int
+        )
+
+        type DiagnosticKind (crash, hang, launch)
+
+        type Diagnostic (
+          kind: DiagnosticKind,
+          timestampUSec: int,
+          foreground: bool,
+          # Of a crash the reason of its end, of a hang the callback, of a launch its metric.
+          reason: string,
+          signal: ?int,
+          durationUSec: ?int
+        )
+
+        # How an app launches and ends, in MetricKit's categories.
+        method Metrics(app: string) -> (
+          app: string,
+          # Since it was first counted, and since its last payload was closed.
+          total: AppMetrics,
+          current: AppMetrics,
+          # Payloads, and diagnostics, that the app has not had.
+          undeliveredCount: int,
+          diagnostics: []Diagnostic
+        )
 
         # Reports memory pressure as the kernel would, for tests. It falls by itself, none ends it.
         method DebugPressure(level: MemoryPressure) -> ()

@@ -11,8 +11,10 @@ public enum ControlReply: Hashable, Sendable {
     case exited(Control.Exited)
     case changed(Control.Changed)
     case signaled
-    /// One of many; the first has no event and says that none will be missed.
+    /// One of many.
     case watched(Control.Event?)
+    /// The first of them: no event behind this number will be missed.
+    case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
     case resetFailed
@@ -22,6 +24,7 @@ public enum ControlReply: Hashable, Sendable {
     case handled(app: String, Control.Launched)
     /// Of a hint: whether an instance is paused already.
     case prepared(isReady: Bool)
+    case metrics(Control.MetricsReply)
     case tasks([Control.ScheduledTask])
 }
 
@@ -44,12 +47,17 @@ extension ControlReply: ParametersEncodable {
         case .watched(nil):
             writer.name("event")
             writer.null()
+        case .watching(let latest):
+            writer.name("event")
+            writer.null()
+            writer.member("latest", latest)
         case .reloaded(let report): report.encodeMembers(to: &writer)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
         case .handled(let app, let launched):
             writer.member("app", app)
             launched.encodeMembers(to: &writer)
         case .prepared(let isReady): writer.member("ready", isReady)
+        case .metrics(let metrics): metrics.encodeMembers(to: &writer)
         case .tasks(let tasks): writer.member("tasks", objects: tasks)
         }
     }
@@ -79,7 +87,11 @@ extension ControlReply: ParametersEncodable {
         case .signal: self = .signaled
         case .watch:
             guard let event = parameters["event"], event != .null else {
-                self = .watched(nil)
+                let latest = parameters["latest"].map {
+                    JSONObject.Member(name: "latest", value: $0)
+                }
+                let number: UInt64? = try latest?.optionalInteger()
+                self = number.map { .watching(latest: $0) } ?? .watched(nil)
                 return
             }
             let member = JSONObject.Member(name: "event", value: event)
@@ -89,6 +101,7 @@ extension ControlReply: ParametersEncodable {
         case .resetFailed: self = .resetFailed
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .debugPressure: self = .done
+        case .metrics: self = .metrics(try Control.MetricsReply(parameters))
         case .task(.list):
             self = .tasks(
                 try Self.required("tasks", parameters).objects { (object) throws(ServiceError) in

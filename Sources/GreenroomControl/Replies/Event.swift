@@ -3,7 +3,8 @@ public import Varlink
 extension Control {
     /// Something that happened, for watchers.
     public struct Event: Hashable, Sendable {
-        /// Counts up by one; a gap means that events were lost.
+        /// Counts up by one, also over a restart of the daemon; a gap means that events were lost, and
+        /// `eventsLost` stands for them.
         public var sequence: UInt64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
@@ -26,13 +27,16 @@ extension Control {
         public var retryAfterUSec: Int64?
         /// For people.
         public var text: String
-        /// `sceneChanged`, `slowStep`, `missedStep`
+        /// `sceneChanged`, `slowStep`, `missedStep`, `stateKept`, `stateRefused`, `stateDeleted`; 0 is the app's
+        /// own state
         public var session: String?
         public var activation: Word<ActivationState>?
         /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
         public var step: String?
         /// `reclaimed`, `pressureChanged`
         public var pressure: MemoryPressure?
+        /// `launchScreenShown`, `launchScreenDropped` (with `elapsedUSec`, and why in `step`)
+        public var launchScreen: LaunchScreen?
         /// `taskBegan`, `taskEnded`: its identifier.
         public var task: String?
         public var outcome: Word<TaskOutcome>?
@@ -72,6 +76,7 @@ extension Control.Event: ParametersEncodable {
         writer.member("activation", ifPresent: activation)
         writer.member("step", ifPresent: step)
         writer.member("pressure", ifPresent: pressure)
+        writer.member("launchScreen", ifPresent: launchScreen)
         writer.member("task", ifPresent: task)
         writer.member("outcome", ifPresent: outcome)
     }
@@ -100,6 +105,7 @@ extension Control.Event: ParametersEncodable {
             case "activation": activation = try member.optionalWord()
             case "step": step = try member.optionalText()
             case "pressure": pressure = try member.optionalWord()
+            case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
             case "task": task = try member.optionalText()
             case "outcome": outcome = try member.optionalWord()
             case _: break

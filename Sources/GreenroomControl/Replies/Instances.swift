@@ -42,6 +42,7 @@ extension Control {
         public var restartCount: Int64?
         public var scenes: [Scene]?
         public var steps: [LaunchStep]?
+        public var launchScreen: LaunchScreen?
         /// Names of the open background tasks, and what is left of their time.
         public var backgroundTasks: [String]?
         public var backgroundRemainingUSec: Int64?
@@ -130,6 +131,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("restartCount", ifPresent: restartCount)
         if let scenes { writer.member("scenes", objects: scenes) }
         if let steps { writer.member("steps", objects: steps) }
+        writer.member("launchScreen", ifPresent: launchScreen)
         writer.member("backgroundTasks", ifPresent: backgroundTasks)
         writer.member("backgroundRemainingUSec", ifPresent: backgroundRemainingUSec)
     }
@@ -163,6 +165,7 @@ extension Control.InstanceStatus: ParametersEncodable {
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)
                 }
+            case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
             case _: break
             }
         }

@@ -28,9 +28,16 @@ final class ApplicationChannels {
     /// Of those in their launch sequence: whether they were told that protected data can be read.
     private var toldAvailable: [InstanceIdentifier: Bool] = [:]
     private var appRequests: [RequestIdentifier: (InstanceIdentifier, cookie: UInt64)] = [:]
+    private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
-    init(supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String) {
+    let containers: Containers
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, runtimeDirectory: String,
+        containers: Containers
+    ) {
+        self.containers = containers
         self.supervisor = supervisor
         self.catalog = catalog
         contents = WaitingContents(runtimeDirectory: runtimeDirectory)
@@ -43,6 +50,7 @@ final class ApplicationChannels {
         credentials.remove(instance)
         launches[instance] = nil
         toldAvailable[instance] = nil
+        repeated.forget(instance)
     }
 
     // MARK: Launching
@@ -75,11 +83,14 @@ final class ApplicationChannels {
         if app.description.scenes != .unsupported { flags.insert(.scenes) }
         let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
         if isAvailable { flags.insert(.protectedDataAvailable) }
+        flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
-        return AppLaunch(
+        var launch = AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
+        addSetup(of: app, to: &launch)
+        return launch
     }
 
     /// Of a paused app: just before its GO.
@@ -177,7 +188,7 @@ final class ApplicationChannels {
             connection.isForForeground = pending.step == .connect
             connection.configuration = catalog[app]?.sceneConfiguration
             connection.content = contents.take(instance)
-            return send(.connectScene(connection), to: instance)
+            return connect(connection, pending.scene, to: instance)
         }
         if pending.scene == .application {
             guard let event = AppEvent.Lifecycle(pending.step) else { return }
@@ -253,7 +264,7 @@ final class ApplicationChannels {
     }
 
     /// Never given twice, not even by another supervisor.
-    private func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
+    func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
 
     /// What cannot be sent is not acknowledged, and the deadline comes.
     func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
@@ -279,17 +290,56 @@ final class ApplicationChannels {
         case .acknowledged(Self.launchCookie, _):
             tellLockChange(to: instance)
             supervisor.handle(.becameReady(identifier))
-        case .acknowledged(let cookie, _):
+        case .acknowledged(let cookie, let handled):
+            if supervisor.metrics.deliveries.acknowledged(cookie, handled: handled) { return }
             guard cookie & Self.freeCookieBit == 0 else { return }
             supervisor.handle(.acknowledged(identifier, cookie: cookie))
         case .launchStep(let step, let time, _): noteStep("\(step)", time, of: instance)
-        case .didDrawFirstFrame(let time, _): noteStep("firstDraw", time, of: instance)
+        case .didDrawFirstFrame(let time, _):
+            noteStep("firstDraw", time, of: instance)
+            supervisor.metrics.drew(identifier, at: latest(time), isSaid: true)
+            supervisor.handle(.drewFirstFrame(identifier))
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
-        case .requestScene(let wish, let cookie): requested(wish, cookie, by: instance)
-        case .openURL(let url, let cookie): openURL(url, cookie, for: instance)
-        case .state: break
+        case .state(let state, let session, let cookie):
+            supervisor.states.received(state, session: session, cookie, from: instance)
+        case .requestScene(let wish, let cookie):
+            let standing = repeated.standing(
+                of: cookie, from: identifier, canRepeat: wish.canRepeat)
+            if let cookie = toDo(standing, cookie, instance) {
+                requested(wish, cookie, by: instance)
+            }
+        case .openURL(let url, let cookie):
+            let standing = repeated.standing(of: cookie, from: identifier, canRepeat: false)
+            if let cookie = toDo(standing, cookie, instance) {
+                openURL(url, cookie, for: instance)
+            }
+        case .launchTask(let name, let isFinished, let time):
+            supervisor.metrics.task(
+                name, isFinished: isFinished, at: latest(time), of: identifier)
+        case .subscribesToMetrics(let wants):
+            supervisor.metrics.deliveries.subscribe(identifier, wants)
+        case .background(.submit(let request, let cookie)):
+            let standing = repeated.standing(of: cookie, from: identifier, canRepeat: true)
+            if let cookie = toDo(standing, cookie, instance) {
+                supervisor.work.submit(request, cookie, instance)
+            }
         case .background(let report): supervisor.work.received(report, from: instance)
         }
+    }
+
+    /// The app's word, but nothing of the future has happened.
+    private func latest(_ time: UInt64) -> Instant {
+        Instant(nanoseconds: min(time, supervisor.now.nanoseconds))
+    }
+
+    /// Sends what the app acknowledges and nobody else waits for; the cookie of that.
+    func send(
+        _ make: (UInt64) -> AppEvent, to identifier: InstanceIdentifier
+    ) -> UInt64? {
+        guard supervisor.instances[identifier]?.channel != nil else { return nil }
+        let cookie = freeCookie()
+        send(make(cookie), to: identifier)
+        return cookie
     }
 
     private func noteStep(_ step: String, _ time: UInt64, of instance: Instance) {
@@ -310,9 +360,16 @@ final class ApplicationChannels {
     }
 
     private func overran(_ instance: Instance, _ callback: String, _ duration: Duration) {
-        guard var trace = traces[instance.identifier], trace.mayComplain() else { return }
+        guard supervisor.metrics.wasAwake(instance.identifier, for: duration) else { return }
+        let name = String(
+            String.UnicodeScalarView(
+                callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }))
+        var trace = traces[instance.identifier]
+        let mayComplain = trace?.mayComplain() ?? false
         traces[instance.identifier] = trace
-        let name = String(callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 })
+        supervisor.metrics.hung(
+            instance.identifier, in: name, for: duration, isNews: mayComplain)
+        guard mayComplain else { return }
         supervisor.reporter.say(
             .warning,
             "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
@@ -321,6 +378,27 @@ final class ApplicationChannels {
     }
 
     // MARK: What apps ask for
+
+    /// To one that a former supervisor told of its launch.
+    func askAgain(_ instance: InstanceIdentifier) { send(.askAgain, to: instance) }
+
+    /// The cookie to answer, where there is something to do.
+    private func toDo(
+        _ standing: RepeatedRequests.Standing, _ cookie: UInt64, _ instance: Instance
+    ) -> UInt64? {
+        let plain = cookie & ~AppReport.againBit
+        switch standing {
+        case .new: return plain
+        case .underWay: return nil
+        case .lost:
+            answer(
+                instance.identifier, plain,
+                .refused(
+                    code: ECONNRESET,
+                    reason: "greenroomd was restarted; whether it had done this is not known"))
+            return nil
+        }
+    }
 
     /// One of an app, not of a client.
     func newRequest() -> RequestIdentifier {
@@ -366,7 +444,10 @@ final class ApplicationChannels {
     func take(_ answer: Answer, to request: RequestIdentifier) -> Bool {
         guard request.rawValue & Self.appRequestBit != 0 else { return false }
         guard let (instance, cookie) = appRequests.removeValue(forKey: request) else { return true }
-        if case .refused(let refusal) = answer {
+        if case .refused(.noSuchScene) = answer, repeated.wasRepeated(cookie, by: instance) {
+            // The former supervisor saw to it.
+            self.answer(instance, cookie, .done)
+        } else if case .refused(let refusal) = answer {
             self.answer(instance, cookie, refusal.answerToApp)
         } else {
             self.answer(instance, cookie, .done)
@@ -399,7 +480,7 @@ extension AppEvent {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
         case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
-            .background:
+            .background, .metrics, .diagnostics:
             false
         }
     }

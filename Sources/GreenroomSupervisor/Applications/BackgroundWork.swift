@@ -161,7 +161,7 @@ final class BackgroundWork {
         return known + (0..<max(0, others)).map { "unnamed \($0 + 1)" }
     }
 
-    private func submit(_ request: TaskRequest, _ cookie: UInt64, _ instance: Instance) {
+    func submit(_ request: TaskRequest, _ cookie: UInt64, _ instance: Instance) {
         func refuse(_ refusal: TaskRequest.Refusal, _ reason: String) {
             supervisor.applications.answer(
                 instance.identifier, cookie,

@@ -20,7 +20,13 @@ final class CredentialDirectories {
     /// Of all credentials of an app together, as systemd's.
     private static let byteLimit = 1 << 20
 
-    init(runtimeDirectory: String) { root = runtimeDirectory + "/credentials" }
+    /// The root is there, made by us or by a former supervisor.
+    private var hasRoot: Bool
+
+    init(runtimeDirectory: String) {
+        root = runtimeDirectory + "/credentials"
+        hasRoot = unsafe access(root, F_OK) == 0
+    }
 
     func path(of instance: InstanceIdentifier) -> String { "\(root)/\(instance)" }
 
@@ -45,6 +51,7 @@ final class CredentialDirectories {
     func make(for instance: InstanceIdentifier, of app: InstalledApp) throws(SystemError) {
         remove(instance)
         unsafe mkdir(root, 0o711)
+        hasRoot = true
         // Whatever our umask is: everybody may pass through, and nobody sees the names.
         unsafe chmod(root, 0o711)
         try systemCallOn(path(of: instance)) { unsafe mkdir($0, 0o700) }
@@ -128,6 +135,7 @@ final class CredentialDirectories {
     // MARK: Removing
 
     func remove(_ instance: InstanceIdentifier) {
+        guard hasRoot else { return }
         let path = path(of: instance)
         guard let directory = try? directory(path) else { return }
         // Without CAP_DAC_OVERRIDE root too must own what it changes.

@@ -10,8 +10,13 @@ internal import Systemd
 final class WaitingContents {
     private let directory: String
     private var contents: [InstanceIdentifier: AppContent] = [:]
+    /// The directory is there, made by us or by a former supervisor.
+    private var hasDirectory: Bool
 
-    init(runtimeDirectory: String) { directory = runtimeDirectory + "/contents" }
+    init(runtimeDirectory: String) {
+        directory = runtimeDirectory + "/contents"
+        hasDirectory = unsafe access(directory, F_OK) == 0
+    }
 
     private func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
 
@@ -29,7 +34,7 @@ final class WaitingContents {
 
     func forget(_ instance: InstanceIdentifier) {
         contents[instance] = nil
-        unsafe unlink(path(of: instance))
+        if hasDirectory { unsafe unlink(path(of: instance)) }
     }
 
     /// As it would be delivered. What cannot be written waits in memory alone.
@@ -37,6 +42,7 @@ final class WaitingContents {
         let message = DaemonMessage.event(.deliver(content, session: nil, cookie: 0))
         guard let bytes = try? message.encoded().datagram else { return }
         unsafe mkdir(directory, 0o700)
+        hasDirectory = true
         let draft = path(of: instance) + ".new"
         guard
             let file = try? FileDescriptor.open(

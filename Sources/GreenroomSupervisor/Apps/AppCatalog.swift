@@ -34,9 +34,9 @@ final class AppCatalog {
     var identifiers: [String] { apps.map(\.identifier.rawValue) }
 
     /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
-    /// in the table already.
+    /// in the table already; others that are and were not among `former` came meanwhile and stay.
     func replace(
-        with apps: [InstalledApp], unchanged: [InstalledApp] = []
+        with apps: [InstalledApp], unchanged: [InstalledApp] = [], former: [InstalledApp]
     ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
         var kept = Set(unchanged.map(\.identifier))
         var changed: [InstalledApp] = []
@@ -50,7 +50,8 @@ final class AppCatalog {
             add(app)
             kept.insert(app.identifier)
         }
-        let removed = table.keys.filter { !kept.contains($0) }.sorted()
+        let removed = former.map(\.identifier).filter { !kept.contains($0) && table[$0] != nil }
+            .sorted()
         for app in removed { remove(app) }
         return (changed, removed)
     }

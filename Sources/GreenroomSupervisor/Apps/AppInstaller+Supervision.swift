@@ -18,6 +18,7 @@ extension AppInstaller {
                     session: AppLoader.group(ofUser: app.account.user)))
         }
         supervisor.handle(.appInstalled(description))
+        supervisor.states.report(on: app)
         return faults
     }
 

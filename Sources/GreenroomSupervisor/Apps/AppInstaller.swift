@@ -34,12 +34,63 @@ final class AppInstaller {
     private var reporter: Reporter { supervisor.reporter }
 
     /// Reads what has changed of the manifests. What is wrong is reported and leaves the rest as it
-    /// is.
+    /// is. At start-up, when nobody waits for anything else.
     @discardableResult
-    func reload(isRetry: Bool = false) -> Control.ReloadReport {
+    func reload() -> Control.ReloadReport {
         forgetUnused()
-        let result = loader.load(former: catalog.unsortedApps, reporter: reporter)
-        let (changed, removed) = catalog.replace(with: result.apps, unchanged: result.unchanged)
+        let former = catalog.unsortedApps
+        return take(loader.load(former: former, reporter: reporter), former: former)
+    }
+
+    // MARK: In turns with the other events of the loop
+
+    /// The reading that is under way, and who waits for it.
+    private var reading: AppLoader.Reading?
+    private var waiters: [(Control.ReloadReport) -> Void] = []
+    /// They asked when it had begun: what they know of may have been looked at before.
+    private var laterWaiters: [(Control.ReloadReport) -> Void] = []
+    private var turn: EventSource?
+
+    /// So long at most nobody else is served. A step takes microseconds, or as long as one manifest.
+    private static let turnNanoseconds: UInt64 = 1_000_000
+
+    /// The same while everybody else goes on being served; `report` may be called before it returns.
+    func reloadInTurns(_ report: @escaping (Control.ReloadReport) -> Void = { _ in }) {
+        if reading != nil { return laterWaiters.append(report) }
+        waiters.append(report)
+        forgetUnused()
+        reading = AppLoader.Reading(loader, former: catalog.unsortedApps, reporter: reporter)
+        proceed()
+    }
+
+    private func proceed() {
+        guard let reading else { return }
+        let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
+        while !reading.isOver {
+            reading.proceed()
+            if MonotonicClock.nanoseconds >= end { return awaitTurn() }
+        }
+        self.reading = nil
+        let report = take(reading.result, former: reading.former)
+        let served = waiters
+        waiters = laterWaiters
+        laterWaiters = []
+        for waiter in served { waiter(report) }
+        if !waiters.isEmpty, let next = waiters.popLast() { reloadInTurns(next) }
+    }
+
+    private func awaitTurn() {
+        if let turn { return turn.isEnabled = true }
+        turn = try? LoopActor.deferred { [unowned self] in proceed() }
+        // Out of memory, say: then nobody else has a turn.
+        if turn == nil { proceed() }
+    }
+
+    private func take(
+        _ result: AppLoader.Result, former: [InstalledApp], isRetry: Bool = false
+    ) -> Control.ReloadReport {
+        let (changed, removed) = catalog.replace(
+            with: result.apps, unchanged: result.unchanged, former: former)
         for app in removed { remove(app) }
         staleness.watchPrograms(loader.programFiles)
         var faults = result.faults
@@ -52,7 +103,9 @@ final class AppInstaller {
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
         if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
-            return reload(isRetry: true)
+            let former = catalog.unsortedApps
+            return take(
+                loader.load(former: former, reporter: reporter), former: former, isRetry: true)
         }
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }

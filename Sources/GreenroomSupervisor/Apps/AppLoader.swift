@@ -19,6 +19,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     let daemonEnvironment: [String]
+    let containers: Containers
     private let variables: [String: String]
     /// What programs were found to be, by the name that was inspected.
     private var programs: [String: ExecutableFacts] = [:]
@@ -26,12 +27,13 @@ final class AppLoader {
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String]
+        daemonEnvironment: [String], containers: Containers
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
         variables = SearchPath.variables(of: daemonEnvironment)
     }
 
@@ -80,7 +82,132 @@ final class AppLoader {
         var pool: PoolEnvironment
     }
 
+    /// All of it at once, at start-up.
     func load(former: [InstalledApp], reporter: Reporter) -> Result {
+        let reading = Reading(self, former: former, reporter: reporter)
+        while !reading.isOver { reading.proceed() }
+        return reading.result
+    }
+
+    /// One reading of everything, in steps so short that other events of the loop can have their turns
+    /// between them: there may be thousands of manifests.
+    @LoopActor
+    final class Reading {
+        private enum Step {
+            case folders
+            case names(AppFolders, EnabledApps)
+            case files(AppFolders, EnabledApps, at: Int)
+            case choice(EnabledApps)
+            case apps(EnabledApps, at: Int)
+            case end
+            case over
+        }
+
+        private(set) var result = Result()
+        /// As they were when it began.
+        let former: [InstalledApp]
+        private let loader: AppLoader
+        private let reporter: Reporter
+        private let shared: Shared
+        private var known: [String: InstalledApp] = [:]
+        private var names: [ManifestName] = []
+        private var onDemand: Set<ManifestName> = []
+        private var manifests: [(AppManifest, AppFile)] = []
+        private var step = Step.folders
+
+        init(_ loader: AppLoader, former: [InstalledApp], reporter: Reporter) {
+            self.loader = loader
+            self.former = former
+            self.reporter = reporter
+            shared = loader.begin(reporter)
+            if loader.digestOfWorld(former, shared) == loader.worldDigest {
+                for app in former { known[app.fileName] = app }
+            }
+        }
+
+        var isOver: Bool {
+            if case .over = step { true } else { false }
+        }
+
+        /// Takes one step.
+        func proceed() {
+            switch step {
+            case .folders: readFolders()
+            case .names(let folders, let enabled):
+                collectNames(folders, enabled)
+                step = .files(folders, enabled, at: 0)
+            case .files(let folders, let enabled, let index):
+                guard index < names.count else { return step = .choice(enabled) }
+                look(at: names[index], folders, enabled)
+                step = .files(folders, enabled, at: index + 1)
+            case .choice(let enabled):
+                let entries = loader.desktopApps(besides: names, manifests, known, shared, &result)
+                manifests =
+                    loader.withoutCircles(
+                        loader.unique(manifests, reporter, &result), former: result.unchanged,
+                        reporter, &result)
+                    + entries
+                step = .apps(enabled, at: 0)
+            case .apps(let enabled, let index):
+                guard index < manifests.count else { return step = .end }
+                install(manifests[index].0, manifests[index].1, enabled)
+                step = .apps(enabled, at: index + 1)
+            case .end:
+                loader.end(result, shared)
+                step = .over
+            case .over: break
+            }
+        }
+
+        private func readFolders() {
+            let folders = AppFolders(loader.directories)
+            for (path, reason) in folders.unreadable {
+                reporter.say(.error, "\(path): \(reason)")
+                result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
+            }
+            step = .names(folders, EnabledApps(folders))
+        }
+
+        private func collectNames(_ folders: AppFolders, _ enabled: EnabledApps) {
+            names = folders.names
+            // Instances have no file of their own: they were asked for, or are enabled.
+            onDemand = Set(
+                former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
+            let fileless = onDemand.union(enabled.names.filter(\.isInstance))
+            if !fileless.isEmpty {
+                names += fileless.subtracting(names).sorted { $0.identifier < $1.identifier }
+            }
+        }
+
+        private func look(at name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps) {
+            guard let file = folders.file(of: name), !file.isMasked else { return }
+            if let app = known[name.file], app.sourceDigest == file.digest,
+                loader.isCurrent(app, shared)
+            {
+                result.unchanged.append(app)
+                let occasions = enabled.occasions(of: name)
+                if app.startOccasions != occasions { result.moved.append(app) }
+                app.startOccasions = occasions
+            } else if let manifest = loader.read(file, shared, reporter, &result) {
+                manifests.append((manifest, file))
+            }
+        }
+
+        private func install(_ manifest: AppManifest, _ file: AppFile, _ enabled: EnabledApps) {
+            do throws(LoadFailure) {
+                guard let app = try loader.install(manifest, file.isEntry, shared) else { return }
+                app.isInstance = file.name.isInstance
+                app.sourceDigest = file.digest
+                app.startOccasions = enabled.occasions(of: file.name)
+                if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
+                result.apps.append(app)
+            } catch {
+                loader.report(error, of: manifest, reporter, &result)
+            }
+        }
+    }
+
+    private func begin(_ reporter: Reporter) -> Shared {
         let hasShim = unsafe access(shimPath, R_OK) == 0
         if !hasShim {
             reporter.sayOnce(
@@ -90,65 +217,15 @@ final class AppLoader {
         shared.entries = DesktopFolders(desktop.paths).entries
         shared.terminal = shared.world.terminal
         keepPrograms(shared)
-        let world = digestOfWorld(former, shared)
-        var known: [String: InstalledApp] = [:]
-        if world == worldDigest {
-            for app in former { known[app.fileName] = app }
-        }
+        return shared
+    }
 
-        let folders = AppFolders(directories)
-        var result = Result()
-        for (path, reason) in folders.unreadable {
-            reporter.say(.error, "\(path): \(reason)")
-            result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
-        }
-        let enabled = EnabledApps(folders)
-        var names = folders.names
-        // Instances have no file of their own: they were asked for, or are enabled.
-        let onDemand = Set(former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
-        let fileless = onDemand.union(enabled.names.filter(\.isInstance))
-        if !fileless.isEmpty {
-            names += fileless.subtracting(names).sorted { $0.identifier < $1.identifier }
-        }
-        var manifests: [(AppManifest, AppFile)] = []
-        for name in names {
-            guard let file = folders.file(of: name), !file.isMasked else { continue }
-            if let app = known[name.file], app.sourceDigest == file.digest,
-                isCurrent(app, shared)
-            {
-                result.unchanged.append(app)
-                let occasions = enabled.occasions(of: name)
-                if app.startOccasions != occasions { result.moved.append(app) }
-                app.startOccasions = occasions
-                continue
-            }
-            if let manifest = read(file, shared, reporter, &result) {
-                manifests.append((manifest, file))
-            }
-        }
-        let entryManifests = desktopApps(besides: names, manifests, known, shared, &result)
-        manifests =
-            withoutCircles(
-                unique(manifests, reporter, &result), former: result.unchanged, reporter, &result)
-            + entryManifests
-        for (manifest, file) in manifests {
-            do throws(LoadFailure) {
-                guard let app = try install(manifest, file.isEntry, shared) else { continue }
-                app.isInstance = file.name.isInstance
-                app.sourceDigest = file.digest
-                app.startOccasions = enabled.occasions(of: file.name)
-                if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
-                result.apps.append(app)
-            } catch {
-                report(error, of: manifest, reporter, &result)
-            }
-        }
+    private func end(_ result: Result, _ shared: Shared) {
         let apps = result.unchanged + result.apps
         let used = Set(apps.map { $0.arguments[0] })
         programs = shared.programs.filter { used.contains($0.key) }
         // With the users of the apps as they are now.
         worldDigest = digestOfWorld(apps, shared)
-        return result
     }
 
     /// For an app that is installed: what was found out about its program.
@@ -195,6 +272,8 @@ final class AppLoader {
         }
         var context = shared.world.context
         context.hasDesktopEntry = { shared.entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         let (manifest, diagnostics) = AppManifest.parse(sources, name: file.name, context)
         report(diagnostics, reporter, &result)
         return manifest
@@ -413,7 +492,8 @@ final class AppLoader {
     private func environment(
         of manifest: AppManifest, _ account: Account, _ shared: Shared
     ) -> AppEnvironment {
-        let additions = manifest.environment.map(\.description)
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        let additions = own + manifest.environment.map(\.description)
         let extraKeys = manifest.prewarm.environmentKeys
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = shared.environments[key] { return known }
@@ -491,6 +571,10 @@ final class AppLoader {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.setup = manifest.setup
+        app.description.version = VersionDigest.of(app.version)
+        app.description.stateVersion = VersionDigest.of(app.stateVersion)
+        app.launchScreens = manifest.launchScreens
         app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
@@ -607,6 +691,7 @@ final class AppLoader {
             hasSockets: manifest.socket != nil)
         description.user = account.user
         description.session = Self.group(ofUser: account.user)
+        description.launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return description }
         description.acknowledges = true
         description.readyCondition = .finishedLaunching

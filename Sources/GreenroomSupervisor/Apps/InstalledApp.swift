@@ -99,6 +99,20 @@ final class InstalledApp {
     }
     private var rarePath = Rare<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
+    var setup: AppManifest.Setup {
+        get { rareSetup.value ?? AppManifest.Setup() }
+        set { rareSetup = Rare(newValue == AppManifest.Setup() ? nil : newValue) }
+    }
+    private var rareSetup = Rare<AppManifest.Setup>.none
+    var version: String { setup.version }
+    var hasContainer: Bool { setup.hasContainer }
+    var stateVersion: String { setup.stateVersion ?? setup.version }
+
+    var launchScreens: AppManifest.LaunchScreens? {
+        get { rareLaunchScreens.value }
+        set { rareLaunchScreens = Rare(newValue) }
+    }
+    private var rareLaunchScreens = Rare<AppManifest.LaunchScreens>.none
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }

@@ -14,7 +14,7 @@ enum SessionEnvironment {
         "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC",
         "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM", "RUNTIME_DIRECTORY", "SYSTEMD_EXEC_PID",
         "MANAGERPID", "SWIFT_BACKTRACE", "GREENROOM_RUNTIME_DIRECTORY", "GREENROOM_SOCKET",
-        "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
+        "STATE_DIRECTORY", "CACHE_DIRECTORY", "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
     ]
 
     /// What a user who is logged in, or lingers, has below /run/user (pam_systemd(8)).

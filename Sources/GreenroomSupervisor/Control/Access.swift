@@ -57,6 +57,11 @@ struct Access: Sendable {
         }
     }
 
+    /// Whose events it may see.
+    func audience(of peer: Peer) -> EventRing.Audience {
+        allows(peer, to: .observe, owner: nil) ? .all : .user(peer.user)
+    }
+
     /// What a refused client is told.
     func needed(for verb: Verb, owner: String?) -> String {
         let whom = owner.map { "user \($0) or " } ?? ""

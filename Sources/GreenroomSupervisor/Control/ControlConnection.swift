@@ -43,6 +43,11 @@ final class ControlConnection {
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 64 << 10, alignment: 16)
 
+    /// No call is as large as a rule; of one that is, so much is read in one turn: about as long as a
+    /// small call takes.
+    private static let largeByteCount = 32 << 10
+    private static let portionByteCount = 8 << 10
+
     init(
         identifier: UInt64, socket: UnixSocket, peer: Peer, user: ControlUser, turns: ControlTurns
     ) throws(SystemdError) {
@@ -135,7 +140,11 @@ final class ControlConnection {
 
     private func read() {
         do throws(SystemError) {
-            guard let message = unsafe try socket?.receive(into: Self.buffer) else { return }
+            // What is large comes in small portions: others' calls are not to wait for it.
+            let isLarge = codec.incompleteByteCount > Self.largeByteCount
+            let room = unsafe isLarge ? Self.portionByteCount : Self.buffer.count
+            let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: Self.buffer[..<room])
+            guard let message = unsafe try socket?.receive(into: buffer) else { return }
             guard message.byteCount > 0, !message.lostDescriptors else { return close() }
             arrivedDescriptors += message.descriptors
             let bytes = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))

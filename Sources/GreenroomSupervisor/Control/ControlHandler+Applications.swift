@@ -64,11 +64,12 @@ extension ControlHandler {
 
     private func launch(
         _ name: String, _ content: AppContent, _ reason: AppLaunch.Reason, inBackground: Bool,
-        _ connection: ControlConnection
+        _ connection: ControlConnection, _ hints: AppManifest.LaunchScreenHints = .init()
     ) throws(ControlError) {
         let app = try findApplication(name, connection.peer)
         try check(content, app)
-        let (context, key) = try context(of: app, content, reason)
+        var (context, key) = try context(of: app, content, reason)
+        context.screenHints = hints
         try connection.user.beginLaunch(byteCount: Self.contentByteCount)
         let identifier = LaunchIdentifier(newLaunchIdentifier())
         let request = register(
@@ -156,7 +157,8 @@ extension ControlHandler {
                     "\(name) does not open \(Self.cut(url)); its manifest would need the scheme "
                     + "in URLSchemes= or the type in DocumentTypes=")
         }
-        try launch(name, content, .url, inBackground: call.isBackground, connection)
+        let hints = AppManifest.LaunchScreenHints(call.orientation, call.sizeClass)
+        try launch(name, content, .url, inBackground: call.isBackground, connection, hints)
     }
 
     /// One app for all of them.

@@ -58,6 +58,8 @@ final class ControlHandler {
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
     private var nextRequest: UInt64 = 1
     private var nextLaunch: UInt64 = 1
+    /// No other supervisor's, not even of the same process number.
+    private lazy var launchPrefix = "\(getpid())-\(supervisor.now.nanoseconds)-"
 
     init(supervisor: Supervisor, catalog: AppCatalog, events: EventStream, access: Access) {
         self.supervisor = supervisor
@@ -98,20 +100,16 @@ final class ControlHandler {
             case .wait(let target): try wait(target, connection)
             case .transition(let transition, let target):
                 try require(.control, of: target, connection.peer)
+                let request = register(.transition(connection))
+                if transition == .foreground { supervisor.metrics.foregroundRequested(request) }
                 supervisor.handle(
-                    .transitionRequested(
-                        register(.transition(connection)), Target(target), Transition(transition)))
+                    .transitionRequested(request, Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
-            case .watch:
-                let peer = connection.peer
-                events.add(connection) { [unowned self] app in
-                    access.allows(
-                        peer, to: .observe,
-                        owner: app.flatMap { catalog.owner(of: AppIdentifier($0))?.user })
-                }
+            case .watch(let after):
+                events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
-                connection.reply(ControlReply.reloaded(installer.reload()))
+                installer.reloadInTurns { connection.reply(ControlReply.reloaded($0)) }
             case .explain(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.explained(explanation(of: installed)))
@@ -124,6 +122,9 @@ final class ControlHandler {
                 let installed = try find(app, .control, connection.peer)
                 supervisor.handle(
                     .prepareRequested(register(.prepare(connection)), installed.identifier))
+            case .metrics(let app):
+                let installed = try find(app, .observe, connection.peer)
+                connection.reply(ControlReply.metrics(metrics(of: installed)))
             case .task(let call): try perform(call, connection)
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
@@ -189,7 +190,7 @@ final class ControlHandler {
 
     func newLaunchIdentifier() -> String {
         defer { nextLaunch += 1 }
-        return "\(getpid())-\(supervisor.now.nanoseconds)-\(nextLaunch)"
+        return launchPrefix + String(nextLaunch)
     }
 
     private func prewarm(
@@ -266,6 +267,7 @@ final class ControlHandler {
             case .launch?, .handling?, .reset?, .prepare?, nil: break
             case .transition?, .exit?, .prewarm?:
                 waiting[request] = nil
+                supervisor.metrics.forget(request)
                 supervisor.handle(.requestAbandoned(request))
             }
         }

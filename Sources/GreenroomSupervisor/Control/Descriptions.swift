@@ -8,7 +8,8 @@ internal import GreenroomLinux
 extension ControlHandler {
     var description: Control.Description {
         var description = Control.Description(
-            version: Options.version, processId: getpid(), features: ["prewarm.main"],
+            version: Options.version, processId: getpid(),
+            features: ["prewarm.main", "watch.after"],
             degraded: degraded)
         description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories
@@ -83,6 +84,7 @@ extension ControlHandler {
         if !steps.isEmpty {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }
+        status.launchScreen = supervisor.screens.current(of: record)
         if let time = record.background.value, time.taskCount > 0 {
             status.backgroundTasks = supervisor.work.openTasks(of: record.instance)
             status.backgroundRemainingUSec = time.end.map {

@@ -1,41 +1,199 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import Systemd
+internal import Varlink
 
-/// Tells every watcher what happens, numbered for each. A watcher that does not read is dropped by its
-/// connection's output limit; nobody else notices.
+/// Tells every watcher what happens, in a round of the loop of its own: behind the answer to whoever
+/// launched. The latest events are kept (`EventRing`), so that a watcher can go on where it was, also
+/// with the next supervisor. One that does not read is dropped by its connection's output limit; nobody
+/// else notices.
 @LoopActor
 final class EventStream {
+    /// The user of an app, by its identifier.
+    var owner: (String) -> UInt32? = { _ in nil }
+
     private final class Watcher {
         let connection: ControlConnection
-        let mayObserve: (String?) -> Bool
-        /// Counts what this one was told: the gaps of a common number would tell it of others.
-        var sequence: UInt64 = 0
+        let audience: EventRing.Audience
+        /// What it was told last.
+        var number: UInt64
+        /// Where it stands among the events of the past, until it has heard them all.
+        var position: UInt64?
 
-        init(_ connection: ControlConnection, _ mayObserve: @escaping (String?) -> Bool) {
+        init(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64) {
             self.connection = connection
-            self.mayObserve = mayObserve
+            self.audience = audience
+            number = after
         }
+    }
+
+    private struct Pending {
+        let event: Control.Event
+        let owner: UInt32?
     }
 
     private var watchers: [UInt64: Watcher] = [:]
+    private var pending: [Pending] = []
+    /// There from the start on: see `keep`.
+    private var ring: EventRing!
+    /// Keeps `ring` mapped.
+    private var memory: SharedMemory?
+    private var source: EventSource?
+    private var isInTurn = false
 
-    var isWatched: Bool { !watchers.isEmpty }
+    /// Behind launches, before what can wait.
+    private static let priority: Int64 = 4
+    /// Events of one round; each costs a few microseconds, and as much for each watcher.
+    private static let eventsPerRound = 64
+    /// Of the past, which have to be read again.
+    private static let pastPerRound = 16
+    /// If the loop has no time for them, they are told at once.
+    private static let pendingLimit = 1024
 
-    func add(_ connection: ControlConnection, mayObserve: @escaping (String?) -> Bool) {
-        watchers[connection.identifier] = Watcher(connection, mayObserve)
-        connection.onClose.append { [weak self] in self?.watchers[$0.identifier] = nil }
-        connection.update(ControlReply.watched(nil))
+    /// From now on events are kept there, behind the runtime state. If there is no room (a spawner of an
+    /// older version made the memory smaller), they end with this supervisor.
+    func keep(in memory: SharedMemory, at offset: Int) throws(SystemError) {
+        let hasRoom = memory.byteCount >= offset + EventRing.byteCount
+        if !hasRoom, self.memory != nil { return }
+        let memory =
+            hasRoom
+            ? memory
+            : try SharedMemory.create(byteCount: EventRing.byteCount, name: "greenroom-events")
+        let place = unsafe memory.baseAddress + (hasRoom ? offset : 0)
+        ring = unsafe ring?.move(to: place) ?? EventRing(mapping: place)
+        self.memory = memory
+        ring.isTurnOpen = isInTurn || !pending.isEmpty
     }
 
-    /// The event is built only if somebody watches.
-    func publish(_ make: () -> Control.Event) {
-        if watchers.isEmpty { return }
-        var event = make()
-        for watcher in watchers.values where watcher.mayObserve(event.app) {
-            watcher.sequence += 1
-            event.sequence = watcher.sequence
-            watcher.connection.update(ControlReply.watched(event))
+    // MARK: Watching
+
+    /// - Parameter after: what happened behind this number comes first; nil: nothing of the past.
+    func add(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?) {
+        // They are older than this watcher.
+        tell(atMost: .max)
+        let latest = ring.latest(for: audience)
+        let watcher = Watcher(connection, audience, after: after ?? latest)
+        watchers[connection.identifier] = watcher
+        connection.onClose.append { [weak self] in self?.watchers[$0.identifier] = nil }
+        connection.update(ControlReply.watching(latest: latest))
+        guard let after, after != latest else { return }
+        if after > latest {
+            watcher.number = latest
+            return tellLost(
+                watcher, upTo: latest, "number \(after) was not given yet: another daemon's?")
         }
+        watcher.position = ring.beginning
+        schedule()
+    }
+
+    /// Who may see what has changed: whoever would be told too much or too little asks again.
+    func drop(where isWrong: (ControlConnection, EventRing.Audience) -> Bool) {
+        for watcher in watchers.values where isWrong(watcher.connection, watcher.audience) {
+            watcher.connection.close()
+        }
+    }
+
+    // MARK: Events
+
+    /// The core decides; what follows from it has not been told yet.
+    func beganTurn() {
+        isInTurn = true
+        ring.isTurnOpen = true
+    }
+
+    func endedTurn() {
+        isInTurn = false
+        if pending.isEmpty { ring.isTurnOpen = false }
+    }
+
+    func publish(_ event: Control.Event) {
+        pending.append(Pending(event: event, owner: event.app.flatMap(owner)))
+        if pending.count >= Self.pendingLimit { tell(atMost: Self.eventsPerRound) }
+        schedule()
+    }
+
+    /// Tells what has not been told.
+    func flush() { tell(atMost: .max) }
+
+    private func schedule() {
+        if let source { return source.isEnabled = true }
+        source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
+    }
+
+    private func round() {
+        tell(atMost: Self.eventsPerRound)
+        for watcher in watchers.values where watcher.position != nil { tellPast(watcher) }
+        if !pending.isEmpty || watchers.values.contains(where: { $0.position != nil }) {
+            schedule()
+        }
+    }
+
+    private func tell(atMost limit: Int) {
+        guard !pending.isEmpty else { return }
+        let batch = pending.prefix(limit)
+        pending.removeFirst(batch.count)
+        for entry in batch {
+            var writer = JSONWriter()
+            writer.beginObject()
+            entry.event.encodeMembers(to: &writer)
+            writer.endObject()
+            let numbers = ring.append(writer.bytes, owner: entry.owner)
+            var event = entry.event
+            for watcher in watchers.values where watcher.position == nil {
+                switch watcher.audience {
+                case .all: event.sequence = numbers.all
+                case .user(let user):
+                    guard user == entry.owner, let owned = numbers.owned else { continue }
+                    event.sequence = owned
+                }
+                tell(watcher, event)
+            }
+        }
+        if pending.isEmpty, !isInTurn { ring.isTurnOpen = false }
+    }
+
+    private func tell(_ watcher: Watcher, _ event: Control.Event) {
+        watcher.number = event.sequence
+        watcher.connection.update(ControlReply.watched(event))
+    }
+
+    // MARK: The past
+
+    private func tellPast(_ watcher: Watcher) {
+        var position = watcher.position ?? ring.end
+        for _ in 0..<Self.pastPerRound {
+            guard let entry = ring.event(at: position, for: watcher.audience) else {
+                watcher.position = nil
+                let latest = ring.latest(for: watcher.audience)
+                return latest > watcher.number ? tellLost(watcher, upTo: latest) : ()
+            }
+            position = entry.next
+            guard let number = entry.number, number > watcher.number,
+                var event = Self.event(entry.bytes)
+            else { continue }
+            if number > watcher.number + 1 { tellLost(watcher, upTo: number - 1) }
+            event.sequence = number
+            tell(watcher, event)
+        }
+        watcher.position = position
+    }
+
+    private func tellLost(_ watcher: Watcher, upTo number: UInt64, _ reason: String? = nil) {
+        var event = Control.Event(
+            sequence: number, timestampUSec: WallClock.nowMicroseconds, kind: .eventsLost)
+        let first = watcher.number + 1
+        event.text =
+            reason ?? (first == number ? "event \(first) is" : "events \(first) to \(number) are")
+            + " not known any more: ask anew how things stand"
+        tell(watcher, event)
+    }
+
+    private static func event(_ bytes: [UInt8]) -> Control.Event? {
+        guard let value = try? JSONValue(parsing: bytes.span),
+            case .watched(let event?)? = try? ControlReply(
+                ["event": value], to: .watch(after: nil))
+        else { return nil }
+        return event
     }
 }

@@ -152,6 +152,13 @@ final class Instance {
         }
     }
 
+    /// It began with this score, which need not be written again.
+    func wasSpawned(scored score: Int?) {
+        priority = [Priority.foreground, .background, .prewarmed].first {
+            Self.oomScoreAdjustment(for: $0) == score
+        }
+    }
+
     func prepareForLaunch() {
         if oomScore == nil { oomScore = try? openOOMScore() }
     }

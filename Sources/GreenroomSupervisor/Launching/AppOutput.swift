@@ -10,6 +10,9 @@ final class AppOutput {
     private let directory: String
     private let hasJournal: Bool
     private let standardError: FileDescriptor?
+    /// Files may be there that this process has not made.
+    private let hasOlderFiles: Bool
+    private var made: Set<InstanceIdentifier> = []
 
     /// - Parameter directory: for the output files of apps whose first output makes them ready.
     init(directory: String, hasJournal: Bool) {
@@ -17,12 +20,15 @@ final class AppOutput {
         self.hasJournal = hasJournal
         let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
         standardError = copy >= 0 ? FileDescriptor(owning: copy) : nil
+        // Only an empty one can be removed.
+        hasOlderFiles = unsafe rmdir(directory) != 0 && errno != ENOENT
         unsafe mkdir(directory, 0o700)
     }
 
     /// A descriptor for both streams, or nil for /dev/null.
     func stream(for app: InstalledApp, instance: InstanceIdentifier) -> FileDescriptor? {
         if app.description.readyCondition == .firstOutput {
+            made.insert(instance)
             return try? FileDescriptor.open(
                 path(of: instance), O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, mode: 0o600)
         }
@@ -35,5 +41,8 @@ final class AppOutput {
     /// Where the output of such an instance is collected; watched for its first byte.
     func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
 
-    func forget(_ instance: InstanceIdentifier) { _ = unsafe unlink(path(of: instance)) }
+    func forget(_ instance: InstanceIdentifier) {
+        guard made.remove(instance) != nil || hasOlderFiles else { return }
+        _ = unsafe unlink(path(of: instance))
+    }
 }

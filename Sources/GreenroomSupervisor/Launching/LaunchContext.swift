@@ -1,6 +1,7 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 
 /// What a client's launch brought along, kept by the shell until the launch is answered: the core
 /// decides which process gets it.
@@ -23,6 +24,8 @@ struct LaunchContext {
     /// Of an SDK app: why, and what for.
     var reason = AppLaunch.Reason.user
     var content = AppContent()
+    /// Which launch screen is meant.
+    var screenHints = AppManifest.LaunchScreenHints()
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }

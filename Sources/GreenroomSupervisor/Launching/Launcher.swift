@@ -16,6 +16,7 @@ final class Launcher {
     let catalog: AppCatalog
     let output: AppOutput
     let shimPath: String
+    let containers: Containers
     /// Where apps that report readiness send it; nil if the socket could not be made.
     var notifySocketPath: String?
     var spawner: SpawnerLink?
@@ -27,7 +28,11 @@ final class Launcher {
     private var contexts: [RequestIdentifier: LaunchContext] = [:]
     private var environments = PoolEnvironments()
 
-    init(supervisor: Supervisor, catalog: AppCatalog, output: AppOutput, shimPath: String) {
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, output: AppOutput, shimPath: String,
+        containers: Containers
+    ) {
+        self.containers = containers
         self.supervisor = supervisor
         self.catalog = catalog
         self.output = output
@@ -46,7 +51,8 @@ final class Launcher {
         context.executablePath = command.executablePath
         var key = app.poolEnvironment.key
         if call.callerEnvironment != nil || !call.environment.isEmpty {
-            let environment = Self.environment(of: call, base: app.environment)
+            let environment = withContainer(
+                Self.environment(of: call, base: app.environment), of: app)
             context.environment = environment
             let pool = PoolEnvironment(of: environment, extraNames: app.extraKeyNames)
             environments.remember(pool)
@@ -58,10 +64,19 @@ final class Launcher {
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         context.takesTerminal = call.takesTerminal
+        context.screenHints = .init(call.orientation, call.sizeClass)
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         return (context, key)
+    }
+
+    /// Where the app may write is its manifest's word, whatever its caller has.
+    private func withContainer(_ environment: [String], of app: InstalledApp) -> [String] {
+        guard app.hasContainer else { return environment }
+        let own = containers.environment(of: app.identifier.rawValue)
+        let names = own.map { $0.prefix { $0 != "=" } + "=" }
+        return environment.filter { entry in !names.contains { entry.hasPrefix($0) } } + own
     }
 
     private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
@@ -338,6 +353,7 @@ final class Launcher {
         _ environment: StringBlock?, takesOutput: Bool
     ) -> SpawnSpecification? {
         guard let arguments, let environment else { return nil }
+        makeContainer(of: app)
         var specification = SpawnSpecification(
             instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
             arguments: arguments, environment: environment)
@@ -359,6 +375,16 @@ final class Launcher {
             specification.descriptors += supervisor.sockets.passed(to: app.identifier)
         }
         return specification
+    }
+
+    /// Without it the app runs, and meets the fault where it writes.
+    private func makeContainer(of app: InstalledApp) {
+        guard app.hasContainer else { return }
+        do throws(SystemError) { try containers.make(for: app) } catch {
+            supervisor.reporter.say(
+                .error, "making the folders of \(app.identifier): \(error)",
+                of: app.identifier.rawValue)
+        }
     }
 
     private func send(_ specification: SpawnSpecification) {

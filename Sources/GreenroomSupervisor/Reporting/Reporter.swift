@@ -7,7 +7,7 @@ internal import Systemd
 @LoopActor
 final class Reporter {
     private let journal: Journal
-    private let events: EventStream
+    let events: EventStream
     private var saidOnce: Set<String> = []
     /// Counts for the status text; called after a change, at most once a second.
     var statusText: (() -> String)?
@@ -66,12 +66,7 @@ final class Reporter {
             journal.log(
                 pressure > .none ? .notice : .info, "memory pressure is \(pressure)",
                 ["pressure": "\(pressure)"], as: .pressureChanged)
-            events.publish {
-                var event = Control.Event(
-                    sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .pressureChanged)
-                event.pressure = Control.MemoryPressure(pressure)
-                return event
-            }
+            publish(.pressureChanged) { $0.pressure = Control.MemoryPressure(pressure) }
         case .prewarmFailed(let app, let reason, let retryAt):
             journal.log(
                 .warning,
@@ -105,6 +100,8 @@ final class Reporter {
                 $0.session = scene.description
                 $0.step = step.name
             }
+        // `ShownScreens` tells of them, which knows the file.
+        case .launchScreenShown, .launchScreenDropped: break
         case .missedStep(let instance, let app, let step, let scene):
             say(
                 step, of: app, instance, .error, "did not return in time; the watchdog ends the app"
@@ -112,6 +109,24 @@ final class Reporter {
             publish(.missedStep, app, instance) {
                 $0.session = scene.description
                 $0.step = step.name
+            }
+        case .stateKept(let instance, let app, let scene):
+            publish(.stateKept, app, instance) { $0.session = scene.description }
+        case .stateRefused(let instance, let app, let scene, let refusal):
+            journal.log(
+                .warning, "the state of \(app) is not kept: \(refusal.words)", fields(app, instance)
+            )
+            publish(.stateRefused, app, instance) {
+                $0.session = scene.description
+                $0.text = refusal.words
+            }
+        case .stateDeleted(let app, let scene, let reason):
+            journal.log(
+                .info, "the state that was kept of \(app) is deleted: \(reason.words)",
+                ["app": app.rawValue])
+            publish(.stateDeleted, app, nil) {
+                $0.session = scene.description
+                $0.text = reason.words
             }
         case .backgroundTimeExpiring(let instance, let app):
             journal.log(
@@ -164,6 +179,18 @@ final class Reporter {
         }
     }
 
+    /// Shown or dropped, with the time since the request.
+    func launchScreen(
+        _ kind: Control.EventKind, of app: AppIdentifier, _ instance: InstanceIdentifier,
+        _ screen: Control.LaunchScreen, step: String?, elapsedUSec: Int64
+    ) {
+        publish(kind, app, instance) {
+            $0.launchScreen = screen
+            $0.step = step
+            $0.elapsedUSec = elapsedUSec
+        }
+    }
+
     private func exited(_ record: InstanceRecord) {
         let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
         let reason = end.rawValue
@@ -189,26 +216,19 @@ final class Reporter {
     }
 
     func appsChanged(_ count: Int) {
-        events.publish {
-            var event = Control.Event(
-                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: .appsChanged)
-            event.text = "\(count) apps"
-            return event
-        }
+        publish(.appsChanged) { $0.text = "\(count) apps" }
         scheduleStatus()
     }
 
     private func publish(
-        _ kind: Control.EventKind, _ app: AppIdentifier, _ instance: InstanceIdentifier?,
-        _ fill: (inout Control.Event) -> Void
+        _ kind: Control.EventKind, _ app: AppIdentifier? = nil,
+        _ instance: InstanceIdentifier? = nil, _ fill: (inout Control.Event) -> Void
     ) {
-        events.publish {
-            var event = Control.Event(
-                sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: kind,
-                app: app.rawValue, instance: instance?.rawValue)
-            fill(&event)
-            return event
-        }
+        var event = Control.Event(
+            sequence: 0, timestampUSec: WallClock.nowMicroseconds, kind: kind,
+            app: app?.rawValue, instance: instance?.rawValue)
+        fill(&event)
+        events.publish(event)
     }
 
     private func describe(_ outcome: LaunchOutcome) -> String {

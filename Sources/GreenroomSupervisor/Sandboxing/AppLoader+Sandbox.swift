@@ -1,3 +1,4 @@
+internal import GreenroomAppChannel
 internal import GreenroomLinux
 internal import GreenroomManifest
 internal import GreenroomSpawner
@@ -11,8 +12,13 @@ extension AppLoader {
         callForbiddenOnTerminal: String?
     ) {
         do throws(ConfinementPlan.Failure) {
-            let plan = try ConfinementPlan(manifest.sandbox)
-            guard let confinement = try plan.confinement() else { return (nil, nil, nil) }
+            var plan = try ConfinementPlan(manifest.sandbox)
+            guard var confinement = try plan.confinement() else { return (nil, nil, nil) }
+            if confinement.hasOwnMounts, manifest.setup.hasContainer {
+                // Whatever else it sees, it sees its own folders, and may write to them.
+                plan = try ConfinementPlan(withContainer(manifest.sandbox, of: manifest.identifier))
+                confinement = try plan.confinement() ?? confinement
+            }
             let shim = manifest.kind == .applicationKit ? nil : shimPath
             return (
                 confinement, try plan.ineligibility(program: facts.files, shim: shim),
@@ -21,6 +27,15 @@ extension AppLoader {
         } catch {
             throw LoadFailure(message: error.message)
         }
+    }
+
+    private func withContainer(_ sandbox: Sandbox, of app: String) -> Sandbox {
+        var sandbox = sandbox
+        let container = containers.container(of: app)
+        for path in [container.state, container.cache, container.temporary] {
+            sandbox.binds.append(.init(ownFolder: path))
+        }
+        return sandbox
     }
 
     /// The files of cgroup-v2 that the keys of `[Resources]` stand for.

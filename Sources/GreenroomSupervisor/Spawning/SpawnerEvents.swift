@@ -12,6 +12,7 @@ final class SpawnerEvents {
     let catalog: AppCatalog
     let readiness: ReadinessListener?
     let inspector: PausedInspector
+    var emptying: Emptying?
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
@@ -31,9 +32,12 @@ final class SpawnerEvents {
     }
 
     func handle(_ message: SpawnerMessage) {
+        if emptying?.take(message) == true { return }
         switch message {
         case .spawned(let record):
             let instance = supervisor.instances.adopt(record)
+            instance.wasSpawned(
+                scored: supervisor.instances.spawner?.answered?.oomScoreAdjustment)
             listen(to: instance)
             supervisor.applications.sendLaunch(to: instance)
             supervisor.handle(.spawned(instance.identifier))
@@ -153,7 +157,9 @@ final class SpawnerEvents {
             supervisor.applications.received(report, from: instance)
             // Unless it ended meanwhile.
             if instance.channel != nil { try? take(channel) }
-        case .error(let code, _):
+        case .error(let code, let cookie):
+            // It knows nothing of what it was sent.
+            if supervisor.metrics.deliveries.acknowledged(cookie, handled: false) { return true }
             // What a running app did not understand is its own business.
             if hasLaunched(instance), isApplication(instance) { return true }
             supervisor.reporter.say(

@@ -37,6 +37,9 @@ final class SpawnerLink {
     /// Orders that the spawner has neither carried out nor refused yet, as far as we know.
     private(set) var openOrders: [UInt64: SpawnSpecification] = [:]
 
+    /// The order that the message being handed out answers.
+    private(set) var answered: SpawnSpecification?
+
     private let connection: SpawnerConnection
     private var source: EventSource?
     private var wantsWritable = false
@@ -143,7 +146,7 @@ final class SpawnerLink {
     private func greet(grace: Duration, _ patience: Int32) throws -> Greeting {
         try connection.send(
             .hello(
-                stateByteCount: UInt32(RuntimeState.byteCount),
+                stateByteCount: UInt32(RuntimeState.byteCount + EventRing.byteCount),
                 graceMilliseconds: UInt32(clamping: grace.microseconds / 1000)))
         var greeting: Greeting?
         var kept: [String: FileDescriptor] = [:]
@@ -225,11 +228,13 @@ final class SpawnerLink {
 
     private func deliver(_ message: SpawnerMessage) {
         switch message {
-        case .spawned(let record): openOrders[record.instance] = nil
+        case .spawned(let record):
+            answered = openOrders.removeValue(forKey: record.instance)
         case .spawnFailed(let instance, _): openOrders[instance] = nil
         case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending: break
         }
         onMessage?(message)
+        answered = nil
     }
 
     private func flush() {

@@ -29,7 +29,8 @@ extension InstanceRecord {
         writer.put(optional: launchedAt?.nanoseconds)
         writer.put(
             (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
-                | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0) as UInt8)
+                | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0)
+                | (showsLaunchScreen ? 128 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
         writer.put(byteCount)
         writer.put(optional: endReason?.rawValue)
@@ -65,6 +66,7 @@ extension InstanceRecord {
         isEmpty = flags & 8 != 0
         isAutomatic = flags & 16 != 0
         isEndOrdered = flags & 32 != 0
+        showsLaunchScreen = flags & 128 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes
         endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The notes, a line each in a file: `NOTES_FILE`, else `notes.txt` in the app's data directory.
+/// The notes, a line each in a file: `NOTES_FILE`, else `notes.txt` in the app's own folder; by hand, in the
+/// user's data directory.
 @MainActor
 final class NoteStore {
     private var lines: [String]?
@@ -12,7 +13,8 @@ final class NoteStore {
         }
         let data =
             variable("XDG_DATA_HOME") ?? (variable("HOME") ?? "/tmp") + "/.local/share"
-        path = variable("NOTES_FILE") ?? data + "/greenroom-notes.txt"
+        let own = variable("STATE_DIRECTORY").map { $0 + "/notes.txt" }
+        path = variable("NOTES_FILE") ?? own ?? data + "/greenroom-notes.txt"
     }
 
     var notes: [String] {
@@ -34,6 +36,11 @@ final class NoteStore {
         lines = text.split(separator: UInt8(ascii: "\n")).map {
             String(decoding: $0, as: UTF8.self)
         }
+    }
+
+    /// For who has never been here.
+    func welcome() {
+        if notes.isEmpty { _ = add("Welcome. 'new' makes a note, 'delete 1' takes this one away.") }
     }
 
     /// - Returns: the note's number.

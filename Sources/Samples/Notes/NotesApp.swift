@@ -1,7 +1,8 @@
 internal import ApplicationKit
 
 /// Notes: one line each, kept in a file, with scenes, a URL scheme (`notes:3`, `notes:new`) and a quick
-/// action (`new-note`). What it shows, it shows on a terminal: `greenroomctl run io.greenroom.Notes`.
+/// action (`new-note`). It comes back to where its user left it. What it shows, it shows on a terminal:
+/// `greenroomctl run io.greenroom.Notes`.
 @main final class NotesApp: ApplicationDelegate {
     static var sceneDelegateClass: (any SceneDelegate.Type)? { NotesScene.self }
 
@@ -11,6 +12,7 @@ internal import ApplicationKit
         _ application: Application,
         didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
     ) -> Bool {
+        if application.launchInfo.isFirstLaunch { Self.store.welcome() }
         // Reading the file can wait until the user sees something; a request that needs a note reads it.
         application.afterLaunch { Self.store.load() }
         return true

@@ -6,12 +6,30 @@ final class NotesScene: SceneDelegate {
     private var terminal: Terminal?
     /// The next line is a note.
     private var isWriting = false
+    /// The number of the note that is looked at.
+    private var shown: Int?
+    /// Connected for something, it does not go where it was before.
+    private var isAsked = false
 
     func scene(
         _ scene: Scene, willConnectTo session: SceneSession, options: Scene.ConnectionOptions
     ) {
+        isAsked = !options.isEmpty
         for context in options.urlContexts { open(context.url) }
         if let item = options.shortcutItem { _ = perform(item.type) }
+    }
+
+    func stateRestorationActivity(for scene: Scene) -> UserActivity? {
+        var activity = UserActivity(activityType: "io.greenroom.Notes.reading")
+        activity.userInfo["note"] = shown.map(String.init)
+        if isWriting { activity.userInfo["writing"] = "yes" }
+        return activity
+    }
+
+    func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity) {
+        guard !isAsked else { return }
+        if let note = activity.userInfo["note"] { show(Substring(note)) }
+        if activity.userInfo["writing"] != nil { startWriting() }
     }
 
     /// What is typed is the active scene's.
@@ -87,6 +105,7 @@ final class NotesScene: SceneDelegate {
         guard let number = Int(number), notes.indices.contains(number - 1) else {
             return Terminal.say("There is no note \(number); 'list' shows all.")
         }
+        shown = number
         Terminal.say(notes[number - 1])
     }
 
@@ -94,6 +113,7 @@ final class NotesScene: SceneDelegate {
         guard let index = Int(number), NotesApp.store.remove(index - 1) else {
             return Terminal.say("There is no note \(number); 'list' shows all.")
         }
+        shown = nil
         Terminal.say("Note \(index) is gone.")
     }
 }

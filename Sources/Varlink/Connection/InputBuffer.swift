@@ -2,6 +2,9 @@
 struct InputBuffer: Sendable {
     /// What is kept allocated between messages, so that an idle connection is small.
     static let idleCapacity = 16 << 10
+    /// A message that is longer still gets room for the longest at once, which costs nothing until it
+    /// is filled: growing by and by would copy megabytes, while others wait.
+    private static let largeByteCount = 128 << 10
 
     private var bytes: [UInt8] = []
     /// Start of the first message that was not taken yet.
@@ -20,6 +23,9 @@ struct InputBuffer: Sendable {
         _ chunk: Span<UInt8>, descriptorCount: Int, limits: Limits
     ) throws(ProtocolViolation) {
         let base = bytes.count
+        if base > Self.largeByteCount, bytes.capacity - base < chunk.count {
+            bytes.reserveCapacity(max(limits.messageByteCount, base) + chunk.count)
+        }
         unsafe chunk.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
         guard descriptorCount > 0 else { return }
         guard descriptorCount <= limits.messageDescriptorCount else {
@@ -57,10 +63,18 @@ struct InputBuffer: Sendable {
 
     /// The first NUL that was not scanned yet, or the end.
     private func endOfMessage() -> Int {
-        let span = bytes.span
-        var index = scanned
-        while index < span.count, span[index] != 0 { index += 1 }
-        return index
+        unsafe bytes.withUnsafeBytes { bytes in
+            var index = scanned
+            // Eight at a time: the borrow of a zero byte is the first to reach its highest bit.
+            while index + 8 <= bytes.count {
+                let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                let zeros = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+                if zeros != 0 { return index + zeros.littleEndian.trailingZeroBitCount / 8 }
+                index += 8
+            }
+            while index < bytes.count, unsafe bytes[index] != 0 { index += 1 }
+            return index
+        }
     }
 
     /// Everything that was not taken, for another protocol.

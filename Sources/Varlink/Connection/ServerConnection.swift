@@ -37,6 +37,9 @@ public struct ServerConnection: Sendable {
 
     // MARK: Input
 
+    /// Of a message that has begun to come, and of calls whose turn has not come.
+    public var incompleteByteCount: Int { input.byteCount }
+
     /// True while bytes wait that are no call yet, or one whose turn has not come.
     public var hasInput: Bool { input.byteCount > 0 }
 

@@ -34,7 +34,7 @@ func fuzzControlReply(_ input: Input) {
     let calls: [ControlCall] = [
         .describe, .list, .status(nil), .prewarm(app: "a.b", count: 1), .launch(.init(app: "a.b")),
         .wait(.instance(1)), .transition(.suspend, .instance(1)),
-        .signal(instance: 1, signal: 1), .watch, .reload, .explain(app: "a.b"),
+        .signal(instance: 1, signal: 1), .watch(), .watch(after: 1), .reload, .explain(app: "a.b"),
     ]
     let call = calls[input.choice() % calls.count]
     var connection = ClientConnection()

@@ -1,0 +1,48 @@
+internal import Glibc
+internal import GreenroomLinux
+public import GreenroomManifest
+
+/// The file of a launch screen: there, not too large, and more than a bare image.
+public enum LaunchScreenFile {
+    /// In bytes: "the launch screen is limited to 25 MB" (UIKit, "Responding to the launch of your
+    /// app").
+    public static let byteLimit = 25_000_000
+
+    /// - Returns: what is wrong with it, as a fault where it cannot be shown.
+    public static func look(_ path: String) -> LaunchScreenFinding? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            return .fault("the launch screen \(path): \(SystemError.text(of: errno))")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            return .fault("the launch screen \(path) is no file")
+        }
+        guard status.st_size <= byteLimit else {
+            return .fault(
+                "the launch screen \(path) has \(status.st_size) bytes; at most \(byteLimit) "
+                    + "(25 MB) are shown")
+        }
+        guard isImage(path) else { return nil }
+        return .doubt(
+            "the launch screen \(path) is a bare image, which fits one screen only; name a "
+                + "description of the interface instead")
+    }
+
+    /// By its first bytes: PNG, JPEG, GIF, BMP, WebP.
+    private static func isImage(_ path: String) -> Bool {
+        guard
+            let file = try? FileDescriptor.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        else { return false }
+        var bytes = [UInt8](repeating: 0, count: 12)
+        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe (try? file.read(into: buffer)) ?? nil
+        }
+        bytes.removeLast(bytes.count - (count ?? 0))
+        let beginnings: [[UInt8]] = [
+            [0x89] + Array("PNG".utf8), [0xFF, 0xD8, 0xFF], Array("GIF8".utf8), Array("BM".utf8),
+        ]
+        if beginnings.contains(where: bytes.starts(with:)) { return true }
+        return bytes.count == 12 && bytes.starts(with: "RIFF".utf8)
+            && bytes[8...].elementsEqual("WEBP".utf8)
+    }
+}

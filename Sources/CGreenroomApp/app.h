@@ -1,0 +1,190 @@
+/* What the parts of the library share. Each part is a file: the app and its events (app.c), its saved state
+ * (state.c, restoration.c), background time (background.c), scheduled work (scheduled.c), and its questions to
+ * the daemon (requests.c). */
+#pragma once
+
+#include "channel.h"
+#include "greenroom-app.h"
+
+enum {
+    LAUNCH_FOREGROUND = 1, LAUNCH_SCENES = 2, LAUNCH_UNLOCKED = 4, LAUNCH_ARCHIVE = 16, LAUNCH_FIRST = 32,
+    LAUNCH_FIRST_OF_VERSION = 64, CONNECT_FOREGROUND = 1, SCENE_LIMIT = 64, EXTENSION_LIMIT = SCENE_LIMIT + 1,
+};
+enum {
+    STEP_MAIN, STEP_OBJECTS, STEP_EVENT_LOOP, STEP_INTERFACE, STEP_WILL, STEP_RESTORATION, STEP_DID,
+    STEP_NOTIFICATION, STEP_SCENE_CONFIGURATION, STEP_SCENE_CONNECTION, STEP_ACTIVE, STEP_BACKGROUND,
+    STEP_AFTER_LAUNCH
+};
+enum { SLOW_NANOSECONDS = 250000000 };
+
+struct scene {
+    char *session;
+    enum greenroom_activation_state state;
+    struct greenroom_state *activity; /* what it saved last; NULL: nothing, or it cannot be read yet */
+};
+
+struct restorable {
+    char *identifier;
+    struct greenroom_restorable callbacks;
+    void *object;
+};
+
+/* A restoration that is not complete; `session` NULL: the app's own. */
+struct extension {
+    char *session;
+    unsigned count;
+};
+
+struct background_task {
+    uint64_t identifier;
+    greenroom_task_expired *expired;
+    void *context;
+    bool was_told;
+};
+
+enum { BACKGROUND_TASK_LIMIT = 64, KNOWN_RUN_COUNT = 16 };
+
+struct background {
+    struct background_task tasks[BACKGROUND_TASK_LIMIT]; /* in the order in which they began */
+    size_t count;
+    uint64_t last_identifier;
+    uint64_t until; /* UINT64_MAX: no limit */
+    bool is_expiring;
+};
+
+struct registration {
+    char *identifier;
+    greenroom_task_handler *handler;
+    void *context;
+};
+
+struct run {
+    struct greenroom_task task;
+    char *identifier;
+    greenroom_task_expired *expired;
+    void *context;
+    bool was_told;
+};
+
+struct scheduled {
+    struct registration *registrations;
+    size_t registration_count;
+    struct run *runs; /* that are not completed */
+    size_t run_count;
+    uint64_t known[KNOWN_RUN_COUNT]; /* the latest, a ring: a daemon that was restarted tells them again */
+    size_t known_next;
+};
+
+/* A question that is not answered yet. One of the two callbacks may be there. */
+struct request {
+    uint64_t cookie;
+    char *packet;
+    size_t size;
+    greenroom_answered *answered;
+    greenroom_tasks_listed *listed;
+    void *context;
+};
+
+struct greenroom_app {
+    struct greenroom_delegate delegate;
+    void *context;
+    int channel, watch;
+    struct message launch;
+    struct greenroom_launch_info info;
+    int credentials;
+    bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
+    bool has_reached[STEP_AFTER_LAUNCH + 1];
+    enum greenroom_application_state state; /* of an app that has had no scene */
+    struct scene scenes[SCENE_LIMIT];
+    size_t scene_count;
+    struct message *held; /* what came while the launch sequence waited for something else */
+    size_t held_count;
+    struct restorable *restorables;
+    size_t restorable_count;
+    struct extension extensions[EXTENSION_LIMIT];
+    size_t extension_count;
+    struct background background;
+    struct scheduled scheduled;
+    struct request *requests;
+    size_t request_count;
+    uint64_t last_request, last_step;
+};
+
+/* --- app.c */
+
+uint64_t now(void);
+void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
+void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
+struct scene *find_scene(const struct greenroom_app *app, const char *session);
+/* The daemon is gone for good: the app goes on by itself. */
+void channel_ended(struct greenroom_app *app);
+
+/* Calls the delegate if it has the callback. */
+#define CALL(app, callback, ...) \
+    do { \
+        uint64_t began_ = now(); \
+        if ((app)->delegate.callback) (app)->delegate.callback(__VA_ARGS__); \
+        tell_if_slow(app, began_, #callback); \
+    } while (0)
+#define CALL_FOR(result, app, callback, missing, ...) \
+    do { \
+        uint64_t began_ = now(); \
+        result = (app)->delegate.callback ? (app)->delegate.callback(__VA_ARGS__) : (missing); \
+        tell_if_slow(app, began_, #callback); \
+    } while (0)
+/* A callback that is not the delegate's. */
+#define CALL_OTHER(app, name, function, ...) \
+    do { \
+        uint64_t began_ = now(); \
+        if (function) (function)(__VA_ARGS__); \
+        tell_if_slow(app, began_, name); \
+    } while (0)
+
+/* Makes room for one more at the end of a list; NULL without memory. */
+void *list_grow(void *list, size_t *count, size_t size);
+void list_remove(void *list, size_t *count, size_t size, size_t index);
+
+/* --- state.c */
+
+struct greenroom_state *state_new(bool is_activity);
+void state_free(struct greenroom_state *state);
+/* From the fields of a message; NULL if there is nothing, or no memory. */
+struct greenroom_state *state_decode(char **fields, size_t count, bool is_activity);
+/* The fields of a message, one allocation; NULL without memory. */
+char **state_encode(const struct greenroom_state *state, size_t *count, size_t *byte_count);
+/* Whose names are meant from here on; "" is the application. */
+void state_turn_to(struct greenroom_state *state, const char *object);
+/* The nth object that has values; NULL if there are fewer. */
+const char *state_object(const struct greenroom_state *state, size_t n);
+void state_describe(struct greenroom_state *state, const char *version, uint64_t saved_at, const char *document);
+
+/* --- restoration.c */
+
+void restore_at_launch(struct greenroom_app *app);
+/* Whether the app wanted it. */
+bool restore_late(struct greenroom_app *app, const struct message *message);
+void take_connection_state(struct scene *scene, const struct message *message);
+bool restore_scene(struct greenroom_app *app, struct scene *scene);
+void save_state(struct greenroom_app *app);
+void save_scene(struct greenroom_app *app, struct scene *scene);
+/* An app that ends in the foreground does not pass through the background. */
+void save_before_end(struct greenroom_app *app);
+bool is_in_front(const struct scene *scene);
+/* The file that the user wants to see; NULL if there is none. */
+const char *document_of(const struct greenroom_content *content);
+
+/* --- background.c, scheduled.c, requests.c */
+
+void background_time_changed(struct greenroom_app *app, uint64_t until);
+void background_time_expires(struct greenroom_app *app, uint64_t instant);
+void background_time_without_limit(struct greenroom_app *app);
+void run_task(struct greenroom_app *app, const struct message *message);
+void expire_task(struct greenroom_app *app, uint64_t number);
+/* `request` says who is told, at once if nobody can be asked. `header` and the rest as for channel_packet(). */
+void ask(
+    struct greenroom_app *app, struct request request, struct gr_header header, const char *const *strings,
+    size_t count, size_t words);
+void answer_request(struct greenroom_app *app, const struct message *message);
+void list_request(struct greenroom_app *app, const struct message *message);
+/* Nobody will answer them any more. */
+void abandon_requests(struct greenroom_app *app);

@@ -1,0 +1,58 @@
+/// One thing that went wrong (MXCrashDiagnostic, MXHangDiagnostic, MXAppLaunchDiagnostic).
+public struct DiagnosticReport: Hashable, Sendable {
+    public var kind: Kind
+    /// Microseconds since 1970 UTC.
+    public var time: Int64
+    public var wasInForeground: Bool
+    /// Of a crash: why it ended, a word of the control interface; of a hang: the callback; of a launch: its
+    /// metric.
+    public var reason: String
+    /// Of a crash, if a signal ended it.
+    public var signal: Int32?
+    /// Of a hang or a launch, in microseconds.
+    public var duration: Int64?
+
+    public enum Kind: String, CaseIterable, Sendable {
+        /// It ended in no way that anybody meant.
+        case crash
+        /// The main thread did not answer.
+        case hang
+        /// It took long to launch.
+        case launch
+    }
+
+    public init(
+        _ kind: Kind, time: Int64, wasInForeground: Bool, reason: String, signal: Int32? = nil,
+        duration: Int64? = nil
+    ) {
+        self.kind = kind
+        self.time = time
+        self.wasInForeground = wasInForeground
+        self.reason = reason
+        self.signal = signal
+        self.duration = duration
+    }
+
+    /// Longer names of callbacks are cut.
+    public static let reasonLimit = 128
+}
+
+extension DiagnosticReport {
+    /// On one line: kind, time, place, signal, duration, and the reason to its end.
+    public var text: String {
+        let place = wasInForeground ? "foreground" : "background"
+        let numbers = "\(signal.map(String.init) ?? "-") \(duration.map(String.init) ?? "-")"
+        return "\(kind.rawValue) \(time) \(place) \(numbers) \(reason)"
+    }
+
+    public init?(text: some StringProtocol) {
+        let words = text.split(
+            separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
+        guard words.count == 6, let kind = Kind(rawValue: String(words[0])),
+            let time = Int64(words[1])
+        else { return nil }
+        self.init(
+            kind, time: time, wasInForeground: words[2] == "foreground", reason: String(words[5]),
+            signal: Int32(words[3]), duration: Int64(words[4]))
+    }
+}

@@ -1,0 +1,85 @@
+internal import GreenroomControl
+
+/// The three calls as calls of greenroomd, each of which is answered when the app has what it was
+/// launched for.
+struct ApplicationRequests {
+    let app: String
+    let daemon: Daemon
+
+    /// Whether it is an unmodified program: no SDK app has an action without a name, and that is what
+    /// it says first. An app that is not known is found out by the call itself.
+    func isProgram() -> Bool {
+        do throws(DaemonFailure) {
+            _ = try daemon.call(
+                .application(.performAction(app: app, action: "", isBackground: true)))
+        } catch {
+            if case .refused(.refused("not_application_kit", _)) = error { return true }
+        }
+        return false
+    }
+
+    func isRunning() -> Bool {
+        guard case .status(let instances)? = try? daemon.call(.status(.app(app))) else {
+            return false
+        }
+        return instances.contains {
+            $0.state != .notRunning && $0.state != .prewarming && $0.state != .prewarmed
+        }
+    }
+
+    func activate(platform: [String: String]) throws(DaemonFailure) {
+        try launch(platform) { _ in }
+    }
+
+    func open(_ urls: [String], platform: [String: String]) throws(DaemonFailure) {
+        guard !urls.isEmpty else { return try activate(platform: platform) }
+        var call = Control.OpenCall(urls: urls)
+        call.app = app
+        try perform(.open(call)) { () throws(DaemonFailure) in
+            try launch(platform) { $0.arguments = urls }
+        }
+    }
+
+    func activateAction(
+        _ action: String, hasParameter: Bool, platform: [String: String]
+    ) throws(DaemonFailure) {
+        guard !hasParameter else {
+            throw .refused(
+                .refused(
+                    code: "action_parameter",
+                    reason: "quick actions take no parameter; call \(action) without one"))
+        }
+        try perform(.performAction(app: app, action: action, isBackground: false)) {
+            () throws(DaemonFailure) in
+            try launch(platform) { $0.action = action }
+        }
+    }
+
+    /// Of an SDK app; `otherwise` of a program.
+    private func perform(
+        _ call: Control.ApplicationCall, otherwise: () throws(DaemonFailure) -> Void
+    ) throws(DaemonFailure) {
+        do throws(DaemonFailure) {
+            _ = try daemon.call(.application(call))
+        } catch {
+            guard case .refused(.refused("not_application_kit", _)) = error else { throw error }
+            try otherwise()
+        }
+    }
+
+    /// What a desktop says of the click becomes what it sets when it executes a program itself.
+    private static let platformVariables = [
+        "activation-token": "XDG_ACTIVATION_TOKEN", "desktop-startup-id": "DESKTOP_STARTUP_ID",
+    ]
+
+    private func launch(
+        _ platform: [String: String], _ change: (inout Control.LaunchCall) -> Void
+    ) throws(DaemonFailure) {
+        var call = Control.LaunchCall(app: app)
+        call.environment = Self.platformVariables.compactMap { key, name in
+            platform[key].map { Control.EnvironmentVariable(name: name, value: $0) }
+        }.sorted { $0.name < $1.name }
+        change(&call)
+        _ = try daemon.call(.launch(call))
+    }
+}

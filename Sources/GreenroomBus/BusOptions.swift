@@ -1,0 +1,24 @@
+/// The command line, as `greenroomctl dbus-service` writes it into service files.
+public struct BusOptions: Hashable, Sendable {
+    /// The app, whose identifier is the name on the bus.
+    public var app: String
+    /// The daemon's socket.
+    public var socket: String
+
+    public struct UsageError: Error {
+        public let message: String
+    }
+
+    public static let usage = "usage: greenroom-bus --socket PATH APP\n"
+
+    public init(_ arguments: [String]) throws(UsageError) {
+        guard arguments.count == 3, arguments[0] == "--socket" else {
+            throw UsageError(
+                message:
+                    "started by the message bus, from a file that \"greenroomctl dbus-service\" "
+                    + "writes")
+        }
+        socket = arguments[1]
+        app = arguments[2]
+    }
+}

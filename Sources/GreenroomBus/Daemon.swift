@@ -1,0 +1,62 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLinux
+internal import Varlink
+
+/// Why greenroomd did not do what was asked.
+enum DaemonFailure: Error {
+    case unreachable(String)
+    case refused(ControlError)
+}
+
+/// The daemon, asked one thing after the other; blocks, as nothing else is to be done meanwhile.
+struct Daemon {
+    let path: String
+    private static let bufferByteCount = 16 << 10
+
+    /// On a connection of its own: the daemon may have been started anew since the last.
+    func call(_ call: ControlCall) throws(DaemonFailure) -> ControlReply {
+        do {
+            let socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+            var connection = ClientConnection()
+            connection.call(call.method, call, wantsMore: false, descriptorCount: 0)
+            try send(&connection, over: socket)
+            while true {
+                if let reply = connection.nextReply() { return try read(reply, of: call) }
+                if let violation = connection.violation { throw violation }
+                try receive(&connection, from: socket)
+            }
+        } catch let failure as DaemonFailure {
+            throw failure
+        } catch {
+            throw .unreachable("greenroomd at \(path): \(error)")
+        }
+    }
+
+    private func send(_ connection: inout ClientConnection, over socket: UnixSocket) throws {
+        while true {
+            let sent = try connection.withOutput { span, _ in
+                try unsafe span.withUnsafeBytes { try unsafe socket.send($0, descriptors: []) }
+            }
+            guard let count = sent ?? nil else { return }
+            connection.sent(byteCount: count)
+        }
+    }
+
+    private func receive(_ connection: inout ClientConnection, from socket: UnixSocket) throws {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        let message = try unsafe buffer.withUnsafeMutableBytes {
+            try unsafe socket.receive(into: $0)
+        }
+        guard let count = message?.byteCount, count > 0 else {
+            throw SystemError(code: ECONNRESET, call: "recvmsg")
+        }
+        connection.receive(buffer.span.extracting(..<count))
+    }
+
+    private func read(_ reply: Reply, of call: ControlCall) throws -> ControlReply {
+        guard reply.error != nil else { return try ControlReply(reply.parameters, to: call) }
+        if let error = try ControlError(reply) { throw DaemonFailure.refused(error) }
+        throw DaemonFailure.unreachable("greenroomd is of another version")
+    }
+}

@@ -1,0 +1,183 @@
+import Glibc
+import GreenroomAppChannel
+import GreenroomLinux
+
+extension ConformanceCheck {
+    static let living: [ConformanceCheck] = [
+        .init("without scenes: active, background and back, each acknowledged once") {
+            (bench) throws(ConformanceFault) in
+            for start in [ConformanceBench.Start.cold, .prewarmed] {
+                let client = try bench.launched(start)
+                for event in Self.visit { try client.tell(event) }
+                try client.settle()
+            }
+        },
+        .init("events that come all at once are acknowledged in their order") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            var cookies: [UInt64] = []
+            for event in Self.visit + Self.visit.dropFirst() {
+                cookies.append(client.cookie())
+                try client.send(.lifecycle(event, cookie: cookies[cookies.count - 1]))
+            }
+            for cookie in cookies { try client.awaitAcknowledgement(of: cookie) }
+            try client.settle()
+        },
+        .init("what happens to the app as a whole is acknowledged") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            for event in [
+                AppEvent.Lifecycle.didReceiveMemoryWarning, .significantTimeChange,
+                .protectedDataWillBecomeUnavailable, .protectedDataDidBecomeAvailable,
+            ] { try client.tell(event) }
+            try client.settle()
+        },
+        .init("a scene connects, is shown and hidden, and disconnects") {
+            (bench) throws(ConformanceFault) in
+            for start in [ConformanceBench.Start.cold, .prewarmed] {
+                try Self.checkScene(bench, start)
+            }
+        },
+        .init("a scene that connects in the background stays there") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold, [.scenes, .protectedDataAvailable])
+            try client.tell {
+                .connectScene(SceneConnection(session: "1", isForForeground: false, cookie: $0))
+            }
+            try client.settle()
+            try require(
+                !client.steps.contains { $0.step == .active }, "it says that it was active")
+        },
+        .init("several scenes, and the end of one, are told apart") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold, Self.scenes)
+            for session in ["1", "2"] { try Self.show(session, client) }
+            try Self.hide("1", client)
+            try client.tell { .scene(.didDisconnect, session: "1", cookie: $0) }
+            try client.tell { .discardScenes(["1", "7"], cookie: $0) }
+            try Self.hide("2", client)
+            try client.settle()
+        },
+        .init("what a running app is given is acknowledged, handled or not") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            var content = AppContent()
+            content.urls = [
+                AppContent.OpenURL("conformance:1"), AppContent.OpenURL("conformance:2"),
+            ]
+            try client.tell { .deliver(content, session: nil, cookie: $0) }
+            content = AppContent()
+            content.quickAction = AppContent.QuickAction("conformance")
+            try client.tell { .deliver(content, session: nil, cookie: $0) }
+            content = AppContent()
+            content.userActivities = [AppContent.Activity("conformance")]
+            try client.tell { .deliver(content, session: nil, cookie: $0) }
+            try client.settle()
+        },
+        .init("asked to end, it acknowledges and ends by itself") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            try client.tell(.willTerminate)
+            let status = try client.awaitExit()
+            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+        },
+    ]
+
+    static let refusing: [ConformanceCheck] = [
+        .init("a running app answers PING") { (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            for _ in 0..<3 { try client.settle() }
+        },
+        .init("a running app refuses what it does not know, and goes on") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.send(bytes: Self.unknown(cookie: 79))
+            try client.awaitError(ENOSYS, cookie: 79, "an unknown message")
+            try client.tell(.didBecomeActive)
+            try client.settle()
+        },
+        .init("a running app refuses a message that is cut off, and goes on") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            let event = AppEvent.discardScenes(["a session"], cookie: 80)
+            let bytes = (try? DaemonMessage.event(event).encoded().datagram) ?? []
+            try client.send(bytes: Array(bytes.dropLast(4)))
+            try client.awaitError(EPROTO, cookie: 80, "a message that is cut off")
+            try client.tell(.didBecomeActive)
+            try client.settle()
+        },
+        .init("there is one launch in the life of a process") { (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            var launch = client.plainLaunch([.foreground])
+            launch.cookie = 81
+            try client.send(.launch(launch))
+            try client.awaitError(EPROTO, cookie: 81, "a second launch")
+            try client.tell(.didBecomeActive)
+            try client.settle()
+        },
+        .init("a second GO is refused, and its descriptors are closed") {
+            (bench) throws(ConformanceFault) in try Self.checkSecondGo(bench)
+        },
+    ]
+
+    private static let visit: [AppEvent.Lifecycle] = [
+        .didBecomeActive, .willResignActive, .didEnterBackground, .willEnterForeground,
+        .didBecomeActive, .willResignActive, .didEnterBackground, .willEnterForeground,
+    ]
+    private static let scenes: AppLaunch.Flags = [.foreground, .scenes, .protectedDataAvailable]
+
+    private static func show(
+        _ session: String, _ client: ConformanceClient
+    ) throws(ConformanceFault) {
+        try client.tell { .connectScene(SceneConnection(session: session, cookie: $0)) }
+        try client.tell { .scene(.willEnterForeground, session: session, cookie: $0) }
+        try client.tell { .scene(.didBecomeActive, session: session, cookie: $0) }
+    }
+
+    private static func hide(
+        _ session: String, _ client: ConformanceClient
+    ) throws(ConformanceFault) {
+        try client.tell { .scene(.willResignActive, session: session, cookie: $0) }
+        try client.tell { .scene(.didEnterBackground, session: session, cookie: $0) }
+    }
+
+    private static func checkScene(
+        _ bench: ConformanceBench, _ start: ConformanceBench.Start
+    ) throws(ConformanceFault) {
+        let client = try bench.launched(start, scenes)
+        try show("1", client)
+        try client.settle()
+        try require(
+            client.steps.count { $0.step == .active } == 1, "it does not say that it is active")
+        try hide("1", client)
+        try client.tell { .scene(.willEnterForeground, session: "1", cookie: $0) }
+        try client.tell { .scene(.didBecomeActive, session: "1", cookie: $0) }
+        try hide("1", client)
+        try client.tell { .scene(.didDisconnect, session: "1", cookie: $0) }
+        try client.settle()
+        try require(
+            client.steps.count { $0.step == .active } == 1, "its launch has one active step")
+    }
+
+    private static func checkSecondGo(_ bench: ConformanceBench) throws(ConformanceFault) {
+        let client = try bench.launched(.prewarmed)
+        try client.settle()
+        let before = entries(client.file("fd")).count
+        guard let words = try? StringList(["conformance"]), let none = try? StringList([]),
+            let file = try? FileDescriptor.open("/dev/null", O_RDONLY)
+        else { throw ConformanceFault("/dev/null cannot be opened") }
+        for number in 0..<3 {
+            let cookie = UInt64(82 + number)
+            let go = GoMessage(
+                arguments: words, environment: none, roles: [.place(500)], cookie: cookie)
+            try client.send(.go(go), descriptors: [file])
+            try client.awaitError(EPROTO, cookie: cookie, "a second GO")
+        }
+        try client.settle()
+        let after = entries(client.file("fd")).count
+        try require(after <= before, "it keeps descriptors that came with what it refused")
+    }
+}

@@ -1,0 +1,233 @@
+import Glibc
+import GreenroomAppChannel
+import GreenroomLinux
+
+/// The daemon's end of one process's channel.
+final class ConformanceClient {
+    static let launchCookie: UInt64 = 0xFEED_0000_0000_0001
+    private static let goCookie: UInt64 = 0xFEED_0000_0000_0002
+
+    let pid: pid_t
+    private(set) var steps: [(step: AppReport.LaunchStep, instant: UInt64)] = []
+    private(set) var started = false
+    /// Before it was started.
+    let startedAt: UInt64
+    private let process: ProcessDescriptor
+    private var socket: UnixSocket?
+    private let start: ConformanceBench.Start
+    private let bench: ConformanceBench
+    private var nextCookie: UInt64 = 1
+    private var buffer = [UInt8](repeating: 0, count: WireFormat.datagramLimit)
+    private var hasEnded = false
+
+    init(
+        _ spawned: Spawned, at startedAt: UInt64, _ socket: UnixSocket,
+        _ start: ConformanceBench.Start, _ bench: ConformanceBench
+    ) {
+        self.startedAt = startedAt
+        pid = spawned.pid
+        process = spawned.process
+        self.socket = socket
+        self.start = start
+        self.bench = bench
+    }
+
+    deinit {
+        guard !hasEnded else { return }
+        _ = try? process.send(signal: SIGKILL)
+        _ = try? process.wait()
+    }
+
+    // MARK: Saying
+
+    func send(
+        _ message: DaemonMessage, descriptors: [FileDescriptor] = []
+    ) throws(ConformanceFault) {
+        guard let bytes = try? message.encoded().datagram else {
+            throw ConformanceFault("a message of this check is too long")
+        }
+        try send(bytes: bytes, descriptors: descriptors)
+    }
+
+    func send(_ event: AppEvent) throws(ConformanceFault) { try send(.event(event)) }
+
+    func send(bytes: [UInt8], descriptors: [FileDescriptor] = []) throws(ConformanceFault) {
+        let sent = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe (try? socket?.send(bytes, descriptors: descriptors.map(\.rawValue))) ?? nil
+        }
+        guard sent != nil else { throw ConformanceFault("it closed the channel") }
+        withExtendedLifetime(descriptors) {}
+    }
+
+    func cookie() -> UInt64 {
+        defer { nextCookie += 1 }
+        return nextCookie
+    }
+
+    func closeChannel() { socket = nil }
+
+    // MARK: Hearing
+
+    /// The next message; nil at the channel's end.
+    func next() throws(ConformanceFault) -> AppMessage? {
+        guard let socket else { return nil }
+        do throws(SystemError) {
+            guard try socket.descriptor.waitUntilReadable(milliseconds: bench.milliseconds) else {
+                throw SystemError(code: ETIMEDOUT, call: "recvmsg")
+            }
+            let result = unsafe buffer.withUnsafeMutableBytes { bytes in
+                Result { () throws(SystemError) in unsafe try socket.receive(into: bytes) }
+            }
+            guard let received = try result.get(), received.byteCount > 0 else { return nil }
+            do throws(WireError) {
+                let message = try unsafe AppMessage(
+                    decoding: buffer.span.extracting(..<received.byteCount).bytes,
+                    descriptorCount: received.descriptors.count)
+                note(message)
+                return message
+            } catch {
+                throw SystemError(code: EPROTO, call: "decoding a message: \(error)")
+            }
+        } catch {
+            if error.code == ECONNRESET { return nil }
+            if error.code == ETIMEDOUT {
+                throw ConformanceFault("it said nothing for \(bench.milliseconds / 1000) s")
+            }
+            throw ConformanceFault("what it said is no message: \(error)")
+        }
+    }
+
+    private func note(_ message: AppMessage) {
+        if case .report(.launchStep(let step, let instant, _)) = message {
+            steps.append((step, instant))
+        }
+    }
+
+    @discardableResult
+    func awaitPause() throws(ConformanceFault) -> AppMessage.Pause {
+        let message = try next()
+        guard case .paused(let pause)? = message else {
+            throw ConformanceFault("a prewarmed app says PAUSED first, not \(words(message))")
+        }
+        return pause
+    }
+
+    /// The next message is one of those that answer, not a report of its own accord.
+    private func nextAnswer() throws(ConformanceFault) -> AppMessage? {
+        while true {
+            let message = try next()
+            guard case .report(let report)? = message else { return message }
+            if case .acknowledged = report { return message }
+        }
+    }
+
+    /// - Returns: whether it was handled.
+    @discardableResult
+    func awaitAcknowledgement(of cookie: UInt64) throws(ConformanceFault) -> Bool {
+        let message = try nextAnswer()
+        guard case .report(.acknowledged(cookie, let handled))? = message else {
+            throw ConformanceFault(
+                "it was to acknowledge \(cookie), and came with \(words(message))")
+        }
+        return handled
+    }
+
+    @discardableResult
+    func tell(_ make: (UInt64) -> AppEvent) throws(ConformanceFault) -> Bool {
+        let cookie = cookie()
+        try send(make(cookie))
+        return try awaitAcknowledgement(of: cookie)
+    }
+
+    func tell(_ event: AppEvent.Lifecycle) throws(ConformanceFault) {
+        try tell { .lifecycle(event, cookie: $0) }
+    }
+
+    func awaitError(_ code: CInt, cookie: UInt64, _ why: String) throws(ConformanceFault) {
+        let message = try nextAnswer()
+        guard message == .error(errno: code, cookie: cookie) else {
+            throw ConformanceFault(
+                "\(why): ERROR \(SystemError.name(of: code)) with its cookie was expected, not "
+                    + words(message))
+        }
+    }
+
+    /// It listens, and has said nothing that nobody asked for.
+    func settle() throws(ConformanceFault) {
+        let cookie = cookie() | 1 << 40
+        try send(.ping(cookie: cookie))
+        let message = try nextAnswer()
+        guard message == .pong(cookie: cookie) else {
+            throw ConformanceFault(
+                "PING is answered by PONG with its cookie, not by \(words(message))")
+        }
+    }
+
+    // MARK: Launching
+
+    func plainLaunch(_ flags: AppLaunch.Flags) -> AppLaunch {
+        AppLaunch(
+            cookie: Self.launchCookie, flags: flags, requestInstant: MonotonicClock.nanoseconds)
+    }
+
+    /// LAUNCH, GO if it is paused, and STARTED.
+    func launch(
+        _ launch: AppLaunch, _ change: (inout GoMessage) -> Void = { _ in },
+        descriptors: [FileDescriptor] = []
+    ) throws(ConformanceFault) {
+        try send(.launch(launch))
+        var cookie = launch.cookie
+        if start == .prewarmed {
+            guard let arguments = try? StringList(bench.command),
+                let environment = try? StringList(bench.environment)
+            else { throw ConformanceFault("the environment is too large") }
+            var go = GoMessage(
+                arguments: arguments, environment: environment, cookie: Self.goCookie)
+            change(&go)
+            try send(.go(go), descriptors: descriptors)
+            cookie = Self.goCookie
+        }
+        let message = try next()
+        guard message == .started(cookie: cookie) else {
+            throw ConformanceFault(
+                "the launch is answered by STARTED with the cookie of "
+                    + (start == .cold ? "LAUNCH" : "GO") + ", not by \(words(message))")
+        }
+        started = true
+    }
+
+    // MARK: The process
+
+    func awaitExit() throws(ConformanceFault) -> TerminationStatus {
+        do throws(SystemError) {
+            guard
+                try process.descriptor.waitUntilReadable(milliseconds: bench.milliseconds)
+            else { throw SystemError(code: ETIMEDOUT, call: "waitid") }
+            hasEnded = true
+            return try process.wait()
+        } catch {
+            throw ConformanceFault("it does not end")
+        }
+    }
+
+    /// How it ended, for people; --show-output may say why.
+    private var end: String {
+        guard let status = try? awaitExit() else { return "" }
+        return " (it ended: \(status); --show-output shows what it wrote)"
+    }
+
+    /// What /proc says of it, proc(5).
+    func file(_ name: String) -> String { "/proc/\(pid)/\(name)" }
+
+    func words(_ message: AppMessage?) -> String {
+        switch message {
+        case nil: "the end of the channel" + end
+        case .paused?: "PAUSED"
+        case .started(let cookie)?: "STARTED of \(cookie)"
+        case .pong(let cookie)?: "PONG of \(cookie)"
+        case .error(let code, let cookie)?: "ERROR \(SystemError.name(of: code)) of \(cookie)"
+        case .report(.acknowledged(let cookie, _))?: "the acknowledgement of \(cookie)"
+        case .report(let report)?: "\(report)"
+        }
+    }
+}

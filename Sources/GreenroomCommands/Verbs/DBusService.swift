@@ -1,0 +1,206 @@
+import AppFolders
+import ArgumentParser
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+struct DBusService: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "dbus-service",
+        abstract: "Let the message bus launch apps by their names.",
+        usage: """
+            greenroomctl dbus-service <app>... [--install] [--directory <dir>] [--json] [--socket <path>]
+            greenroomctl dbus-service <app>... --remove [--directory <dir>] [--json]
+            """,
+        discussion: """
+            Prints D-Bus service files for apps made with the SDK, and for programs whose desktop entry says \
+            DBusActivatable=true. Where they are installed, calls of org.freedesktop.Application \
+            (Activate, Open, ActivateAction) launch the app, open URLs with it and perform its actions. \
+            Nothing runs while nobody calls.
+            """)
+
+    @Argument(help: "The apps.", completion: Candidates.apps)
+    var apps: [String]
+
+    @Flag(help: "Write the files to the folder instead.")
+    var install = false
+
+    @Flag(help: "Remove files that --install wrote.")
+    var remove = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of service files. Default: dbus-1/services below $XDG_DATA_HOME, which is your "
+                + "session's.",
+            valueName: "dir"), completion: .directory)
+    var directory: String?
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    mutating func validate() throws {
+        guard !(install && remove) else {
+            throw ValidationError("--install and --remove undo each other.")
+        }
+    }
+
+    /// Removing takes no daemon.
+    mutating func run() throws {
+        Caller.fillStandardDescriptors()
+        let console = StandardConsole()
+        let code = remove ? removeAll(console) : execute(console)
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        var changes = FileChanges()
+        for name in apps {
+            let file = ServiceFile(
+                app: try client.resolve(name), socket: client.path,
+                helper: try ServiceFile.findHelper())
+            try check(file, client)
+            guard install else {
+                console.write(file.text)
+                continue
+            }
+            let folder = self.folder
+            let path = "\(folder)/\(file.name)"
+            guard ServiceFile.isOurs(path) ?? true else { throw .manifest(.inTheWay(path)) }
+            try InstalledManifests.change { () throws(SystemError) in
+                try AppFolderChange.makeFolder(folder)
+                try AppFolderChange.write(Array(file.text.utf8), to: path + ".new")
+                try AppFolderChange.install(path + ".new", as: path)
+            }
+            changes.add(.written, path)
+        }
+        if install { changes.report(console, json: output.json) }
+        return 0
+    }
+
+    /// Whether anybody would call it.
+    private func check(_ file: ServiceFile, _ client: ControlClient) throws(Failure) {
+        guard ServiceFile.isBusName(file.app) else {
+            throw .control(
+                .refused(
+                    code: "no_bus_name",
+                    reason:
+                        "\(file.app) is no name for the message bus: parts of letters, digits, _ "
+                        + "and -, none of which begins with a digit"))
+        }
+        guard case .listed(let all) = try client.call(.list),
+            let app = all.first(where: { $0.identifier == file.app })
+        else { throw .control(.noSuchApp(file.app, suggestion: nil)) }
+        if app.desktop?.isDBusActivatable == true { return }
+        do throws(Failure) {
+            // No app has an action without a name; what comes first is whether it can have any.
+            _ = try client.call(
+                .application(.performAction(app: file.app, action: "", isBackground: true)))
+        } catch {
+            guard case .control(.refused("not_application_kit", _)) = error else { return }
+            throw .control(
+                .refused(
+                    code: "not_activatable",
+                    reason: "\(file.app) is an unmodified program whose desktop entry does not say "
+                        + "DBusActivatable=true: nobody calls it on the bus"))
+        }
+    }
+
+    // MARK: Removing
+
+    private func removeAll(_ console: any Console) -> Int32 {
+        var changes = FileChanges()
+        do throws(Failure) {
+            for app in apps {
+                let path = "\(folder)/\(app).service"
+                guard let isOurs = ServiceFile.isOurs(path) else { continue }
+                guard isOurs else { throw .manifest(.inTheWay(path)) }
+                try InstalledManifests.change { () throws(SystemError) in
+                    try AppFolderChange.remove(path)
+                }
+                changes.add(.removed, path)
+            }
+        } catch {
+            console.complain(error.description)
+            return error.exitCode
+        }
+        changes.report(console, json: output.json)
+        return 0
+    }
+
+    private var folder: String {
+        if let directory { return directory }
+        let variables = Caller.variables
+        let home = variables["HOME"] ?? "/root"
+        let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (data ?? home + "/.local/share") + "/dbus-1/services"
+    }
+}
+
+/// How the message bus starts an app (dbus-daemon(1), "service description file").
+struct ServiceFile {
+    let app: String
+    let socket: String
+    let helper: String
+
+    var name: String { app + ".service" }
+
+    private static let mark = "# Written by greenroomctl dbus-service"
+
+    var text: String {
+        """
+        \(Self.mark); greenroomctl dbus-service \(app) --remove takes it away.
+        [D-BUS Service]
+        Name=\(app)
+        Exec=\(Self.quoted(helper)) --socket \(Self.quoted(socket)) \(app)
+
+        """
+    }
+
+    /// Nil if there is no file.
+    static func isOurs(_ path: String) -> Bool? {
+        guard FileStatus(path: path) != nil else { return nil }
+        return (try? SmallFile.text(of: path))?.hasPrefix(mark) ?? false
+    }
+
+    /// Beside this program, or where `make install` puts what nobody calls by hand.
+    static func findHelper() throws(Failure) -> String {
+        let own = AppFolderChange.target(of: "/proc/self/exe") ?? CommandLine.arguments[0]
+        let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
+        let parent = folder.lastIndex(of: "/").map { String(folder[..<$0]) } ?? ""
+        let candidates = [folder, parent + "/lib/greenroom"].map { $0 + "/greenroom-bus" }
+        if let path = candidates.first(where: { unsafe access($0, X_OK) == 0 }) { return path }
+        throw .control(
+            .refused(
+                code: "no_helper",
+                reason:
+                    "\(candidates[1]) is missing; install Greenroom anew, with \"make install\" or "
+                    + "its package"))
+    }
+
+    /// A shell's rules, as the bus has them: within single quotes nothing means anything.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy {
+            ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z")
+                || "/._-0123456789".utf8.contains($0)
+        }
+        return isPlain
+            ? word
+            : "'"
+                + word.split(separator: "'", omittingEmptySubsequences: false)
+                .joined(separator: "'\\''") + "'"
+    }
+
+    /// D-Bus specification, "Bus names".
+    static func isBusName(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count > 1 && name.utf8.count <= 255
+            && parts.allSatisfy { part in
+                guard let first = part.utf8.first else { return false }
+                return !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+                    && part.utf8.allSatisfy {
+                        ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z")
+                            || "_-0123456789".utf8.contains($0)
+                    }
+            }
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import GreenroomControl
+
+struct Metrics: Verb {
+    static let configuration = CommandConfiguration(
+        abstract: "Show how an app launches and ends: times, exits, hangs.",
+        discussion: "Times count from the user's request. They are kept across reboots.")
+
+    @Argument(help: "The app.", completion: Candidates.apps)
+    var app: String
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let reply = try client.call(.metrics(app: try client.resolve(app)))
+        guard case .metrics(let metrics) = reply else { return 1 }
+        console.write(output.json ? Report.json(reply) : Report.metrics(metrics))
+        return 0
+    }
+}

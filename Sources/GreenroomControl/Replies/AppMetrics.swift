@@ -1,0 +1,271 @@
+public import Varlink
+
+extension Control {
+    /// What is counted of an app in a time, in MetricKit's categories. Words are those of the interface.
+    public struct AppMetrics: Hashable, Sendable {
+        /// CLOCK_REALTIME in microseconds.
+        public var sinceTimestampUSec: Int64
+        public var launches: [LaunchHistogram] = []
+        public var hangs: [HistogramBucket] = []
+        public var exits: [ExitCount] = []
+        public var foregroundUSec: Int64 = 0
+        public var backgroundUSec: Int64 = 0
+        /// In bytes; nil where nobody measured.
+        public var peakByteCount: UInt64?
+        public var averageSuspendedByteCount: UInt64?
+
+        public init(sinceTimestampUSec: Int64) { self.sinceTimestampUSec = sinceTimestampUSec }
+    }
+
+    public struct HistogramBucket: Hashable, Sendable {
+        public var fromUSec: Int64
+        /// Nil in the last, which has no end.
+        public var toUSec: Int64?
+        public var count: UInt64
+        public init(fromUSec: Int64, toUSec: Int64?, count: UInt64) {
+            self.fromUSec = fromUSec
+            self.toUSec = toUSec
+            self.count = count
+        }
+    }
+
+    public struct LaunchHistogram: Hashable, Sendable {
+        public var metric: Word<LaunchMetric>
+        public var buckets: [HistogramBucket]
+        public init(metric: LaunchMetric, buckets: [HistogramBucket]) {
+            self.metric = .known(metric)
+            self.buckets = buckets
+        }
+    }
+
+    public struct ExitCount: Hashable, Sendable {
+        public var exit: Word<MetricExit>
+        public var foreground: UInt64
+        public var background: UInt64
+        public init(exit: MetricExit, foreground: UInt64, background: UInt64) {
+            self.exit = .known(exit)
+            self.foreground = foreground
+            self.background = background
+        }
+    }
+
+    /// MXAppLaunchMetric.
+    public enum LaunchMetric: String, CaseIterable, Sendable {
+        case firstDraw = "first_draw"
+        case optimizedFirstDraw = "optimized_first_draw"
+        case resume
+        case extendedLaunch = "extended_launch"
+    }
+
+    /// MXForegroundExitData, MXBackgroundExitData.
+    public enum MetricExit: String, CaseIterable, Sendable {
+        case normal
+        case memoryLimit = "memory_limit"
+        case memoryPressure = "memory_pressure"
+        case badAccess = "bad_access"
+        case illegalInstruction = "illegal_instruction"
+        case abnormal
+        case watchdog
+        case cpuLimit = "cpu_limit"
+        case suspendedWithLockedFile = "suspended_with_locked_file"
+        case backgroundTaskTimeout = "background_task_timeout"
+    }
+
+    public enum DiagnosticKind: String, CaseIterable, Sendable {
+        case crash
+        case hang
+        case launch
+    }
+
+    public struct Diagnostic: Hashable, Sendable {
+        public var kind: Word<DiagnosticKind>
+        /// CLOCK_REALTIME in microseconds.
+        public var timestampUSec: Int64
+        public var wasInForeground: Bool
+        /// Of a crash the reason of its end, of a hang the callback, of a launch its metric.
+        public var reason: String
+        public var signal: Int32?
+        public var durationUSec: Int64?
+
+        public init(
+            kind: DiagnosticKind, timestampUSec: Int64, wasInForeground: Bool, reason: String
+        ) {
+            self.kind = .known(kind)
+            self.timestampUSec = timestampUSec
+            self.wasInForeground = wasInForeground
+            self.reason = reason
+        }
+    }
+
+    /// What `Metrics` returns.
+    public struct MetricsReply: Hashable, Sendable {
+        public var app: String
+        /// Since it was first counted, and since its last payload was closed.
+        public var total: AppMetrics
+        public var current: AppMetrics
+        /// Payloads, and diagnostics, that the app has not had.
+        public var undeliveredCount: UInt64 = 0
+        public var diagnostics: [Diagnostic] = []
+
+        public init(app: String, total: AppMetrics, current: AppMetrics) {
+            self.app = app
+            self.total = total
+            self.current = current
+        }
+    }
+}
+
+extension Control.HistogramBucket: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("fromUSec", fromUSec)
+        writer.member("toUSec", ifPresent: toUSec)
+        writer.member("count", count)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(fromUSec: 0, toUSec: nil, count: 0)
+        for member in object.members {
+            switch member.name {
+            case "fromUSec": fromUSec = try member.integer()
+            case "toUSec": toUSec = try member.optionalInteger()
+            case "count": count = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.LaunchHistogram: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("metric", metric)
+        writer.member("buckets", objects: buckets)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(metric: .firstDraw, buckets: [])
+        for member in object.members {
+            switch member.name {
+            case "metric": metric = try member.word()
+            case "buckets":
+                buckets = try member.objects { (object) throws(ServiceError) in
+                    try Control.HistogramBucket(object)
+                }
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.ExitCount: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("exit", exit)
+        writer.member("foreground", foreground)
+        writer.member("background", background)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(exit: .normal, foreground: 0, background: 0)
+        for member in object.members {
+            switch member.name {
+            case "exit": exit = try member.word()
+            case "foreground": foreground = try member.integer()
+            case "background": background = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.AppMetrics: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("sinceTimestampUSec", sinceTimestampUSec)
+        writer.member("launches", objects: launches)
+        writer.member("hangs", objects: hangs)
+        writer.member("exits", objects: exits)
+        writer.member("foregroundUSec", foregroundUSec)
+        writer.member("backgroundUSec", backgroundUSec)
+        writer.member("peakByteCount", ifPresent: peakByteCount)
+        writer.member("averageSuspendedByteCount", ifPresent: averageSuspendedByteCount)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(sinceTimestampUSec: 0)
+        for member in object.members {
+            switch member.name {
+            case "sinceTimestampUSec": sinceTimestampUSec = try member.integer()
+            case "launches":
+                launches = try member.objects { (object) throws(ServiceError) in
+                    try Control.LaunchHistogram(object)
+                }
+            case "hangs":
+                hangs = try member.objects { (object) throws(ServiceError) in
+                    try Control.HistogramBucket(object)
+                }
+            case "exits":
+                exits = try member.objects { (object) throws(ServiceError) in
+                    try Control.ExitCount(object)
+                }
+            case "foregroundUSec": foregroundUSec = try member.integer()
+            case "backgroundUSec": backgroundUSec = try member.integer()
+            case "peakByteCount": peakByteCount = try member.optionalInteger()
+            case "averageSuspendedByteCount":
+                averageSuspendedByteCount = try member.optionalInteger()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.Diagnostic: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", kind)
+        writer.member("timestampUSec", timestampUSec)
+        writer.member("foreground", wasInForeground)
+        writer.member("reason", reason)
+        writer.member("signal", ifPresent: signal)
+        writer.member("durationUSec", ifPresent: durationUSec)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(kind: .crash, timestampUSec: 0, wasInForeground: false, reason: "")
+        for member in object.members {
+            switch member.name {
+            case "kind": kind = try member.word()
+            case "timestampUSec": timestampUSec = try member.integer()
+            case "foreground": wasInForeground = try member.bool()
+            case "reason": reason = try member.text()
+            case "signal": signal = try member.optionalInteger()
+            case "durationUSec": durationUSec = try member.optionalInteger()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.MetricsReply: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("app", app)
+        writer.member("total", object: total)
+        writer.member("current", object: current)
+        writer.member("undeliveredCount", undeliveredCount)
+        writer.member("diagnostics", objects: diagnostics)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        let none = Control.AppMetrics(sinceTimestampUSec: 0)
+        self.init(app: "", total: none, current: none)
+        for member in object.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "total": total = try Control.AppMetrics(try member.object())
+            case "current": current = try Control.AppMetrics(try member.object())
+            case "undeliveredCount": undeliveredCount = try member.integer()
+            case "diagnostics":
+                diagnostics = try member.objects { (object) throws(ServiceError) in
+                    try Control.Diagnostic(object)
+                }
+            case _: break
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import GreenroomLifecycle
+
+/// What the checker knows of saved state, beside the files of the world.
+struct StateBooks: Sendable {
+    /// What each instance may save over: there was nothing when it came, it was given it, or it saved it.
+    var seen: [InstanceIdentifier: Set<SceneIdentifier>] = [:]
+    /// On trial, as far as the checker can tell: given with a launch that is not over.
+    var onTrial: Set<InstanceIdentifier> = []
+}
+
+extension Checker {
+    mutating func checkKept(
+        _ id: InstanceIdentifier, _ app: AppIdentifier, _ scene: SceneIdentifier, _ event: Event
+    ) throws(Violation) {
+        guard case .stateReported(id, scene, .keep(let byteCount)) = event else {
+            throw Violation("kept a state of \(id) that it did not report")
+        }
+        try require(byteCount <= policy.stateByteLimit, "kept \(byteCount) bytes of \(id)")
+        let record = saved[id]!
+        let pending = record.conversation?.pending
+        let isLeaving = pending?.step == .didEnterBackground && pending?.scene == scene
+        try require(
+            isLeaving || pending?.step == .willTerminate, "\(id) saved where it stood")
+        try require(record.endReason != .forceQuit, "\(id) saved after it was force-quit")
+        let hasScenes = installed[app]?.scenes != .unsupported
+        try require(
+            hasScenes
+                ? savedApps[app]?.sessions.contains(scene) == true : scene == .application,
+            "\(id) saved scene \(scene), which it does not have")
+        try require(
+            kept.seen[id]?.contains(scene) ?? true,
+            "\(id) saved over a state that it was not shown")
+        kept.seen[id]?.insert(scene)
+    }
+
+    func checkDeleted(
+        _ app: AppIdentifier, _ scene: SceneIdentifier, _ world: World
+    ) throws(Violation) {
+        try require(
+            world.states[app]?[scene] != nil, "deleted the state of \(app) which is not there")
+    }
+
+    mutating func checkHandedOver(
+        _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World
+    ) throws(Violation) {
+        let record = saved[id]!
+        guard let description = installed[record.app] else {
+            throw Violation("gave \(id) the state of an app that is gone")
+        }
+        try require(
+            world.states[record.app]?[scene] == description.stateVersion,
+            "gave \(id) a state that is not there, or of another version")
+        try require(!locked.contains(description.user), "gave \(id) protected data while locked")
+        try require(record.launchedAt != nil, "gave \(id) its state before it ran")
+        kept.seen[id]?.insert(scene)
+        if record.conversation == nil { kept.onTrial.insert(id) }
+    }
+
+    /// A launch is decided, or a scene is connected: what it may save over later.
+    mutating func noteSeen(
+        _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World, isGiven: Bool
+    ) {
+        // One of a former supervisor's is not known so well.
+        if scene == .application { kept.seen[id] = [] }
+        let app = saved[id]!.app
+        let isThere = world.states[app]?[scene] == installed[app]?.stateVersion
+        if !isThere || isGiven {
+            kept.seen[id]?.insert(scene)
+        } else {
+            kept.seen[id]?.remove(scene)
+        }
+    }
+
+    /// After every effect of an event was performed.
+    mutating func checkStates(
+        _ event: Event, _ core: Lifecycle, _ world: World
+    ) throws(Violation) {
+        switch event {
+        case .transitionRequested(_, let target, .forceQuit): try checkForceQuit(target, world)
+        case .exited(let id, let status) where kept.onTrial.contains(id):
+            kept.onTrial.remove(id)
+            try checkFailure(id, status, world)
+        default: break
+        }
+        for id in touched where saved[id]?.conversation != nil { kept.onTrial.remove(id) }
+        // What is found of an app is told next.
+        if isRestoring { return }
+        if case .appInstalled = event { return }
+        for (app, files) in world.states where installed[app] != nil {
+            try require(
+                core.keptStates(of: app) == files, "the states of \(app) are not as they are")
+        }
+    }
+
+    private func checkForceQuit(_ target: Target, _ world: World) throws(Violation) {
+        let app: AppIdentifier? =
+            switch target {
+            case .instance(let id): saved[id]?.app
+            case .app(let app): app
+            }
+        guard let app, installed[app] != nil else { return }
+        let isQuit = saved.values.contains {
+            $0.app == app && $0.state == .terminating && $0.endReason == .forceQuit
+                && ending.contains($0.instance)
+        }
+        guard isQuit else { return }
+        try require(world.states[app]?.isEmpty ?? true, "\(app) was force-quit, and is restored")
+    }
+
+    private func checkFailure(
+        _ id: InstanceIdentifier, _ status: ExitStatus, _ world: World
+    ) throws(Violation) {
+        guard let record = saved[id], case .signaled = status,
+            record.endReason == .crashed || record.endReason == .launchWatchdog,
+            installed[record.app] != nil
+        else { return }
+        try require(
+            world.states[record.app]?[.application] == nil,
+            "\(id) crashed with its state, and the next one gets it")
+    }
+}
+
+extension Simulation {
+    /// With what is kept for it.
+    mutating func install(_ app: AppDescription) throws(Violation) {
+        let identifier = app.identifier
+        try feed(.appInstalled(app))
+        try feed(
+            .stateFound(
+                identifier,
+                KeptState(
+                    archives: world.states[identifier] ?? [:],
+                    sessions: world.sessions[identifier] ?? SessionList(),
+                    launchedVersion: world.versions[identifier])))
+    }
+
+    mutating func loseState(_ app: AppIdentifier) throws(Violation) {
+        guard let scene = world.states[app]?.keys.min() else { return }
+        world.states[app]![scene] = nil
+        try feed(.stateLost(app, scene))
+    }
+}
+
+extension Fate {
+    /// What the app says about its state when it is told a step.
+    func wishes(at step: PendingStep) -> [StateWish] {
+        switch step.step {
+        case .didEnterBackground:
+            switch habit {
+            case .none: []
+            case .keeps, .extends: [.keep(byteCount: 100), .keep(byteCount: 1)]
+            case .forgets: [.forget]
+            case .exceeds: [.keep(byteCount: 1 << 20), .tooLarge(byteCount: 1 << 30)]
+            }
+        case .willTerminate: habit == .none ? [] : [.keep(byteCount: 200)]
+        case .connect, .connectInBackground, .willEnterForeground:
+            habit == .extends ? [.extend] : []
+        case .didBecomeActive: habit == .extends ? [.complete] : []
+        case .willResignActive, .disconnect: []
+        }
+    }
+}

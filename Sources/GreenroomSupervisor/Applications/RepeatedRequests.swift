@@ -1,0 +1,55 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+
+/// Which requests of apps a supervisor that was killed had read and not answered. A new one asks every
+/// app to ask again (`AppEvent.askAgain`); what the dead one had not read comes before that, and in the
+/// order of its cookies, so the first of those tells what is lost from what is under way.
+struct RepeatedRequests {
+    enum Standing: Equatable {
+        /// Not seen before, or harmless to do twice.
+        case new
+        /// Read from the channel by this supervisor: it will be answered, or was.
+        case underWay
+        /// Perhaps done by the former one, and not to be done twice.
+        case lost
+    }
+
+    /// The first request that came by itself, and those that were repeated, which are few.
+    private var first: [InstanceIdentifier: UInt64] = [:]
+    private var again: [InstanceIdentifier: Set<UInt64>] = [:]
+    /// As many as an app may have open.
+    private static let limit = 256
+
+    mutating func standing(
+        of cookie: UInt64, from instance: InstanceIdentifier, canRepeat: Bool
+    ) -> Standing {
+        let plain = cookie & ~AppReport.againBit
+        guard plain != cookie else {
+            first[instance] = min(first[instance] ?? .max, plain)
+            return .new
+        }
+        if let first = first[instance], plain >= first { return .underWay }
+        guard again[instance, default: []].count < Self.limit else { return .lost }
+        guard again[instance, default: []].insert(plain).inserted else { return .underWay }
+        return canRepeat ? .new : .lost
+    }
+
+    func wasRepeated(_ cookie: UInt64, by instance: InstanceIdentifier) -> Bool {
+        again[instance]?.contains(cookie) ?? false
+    }
+
+    mutating func forget(_ instance: InstanceIdentifier) {
+        first[instance] = nil
+        again[instance] = nil
+    }
+}
+
+extension AppReport.SceneRequest {
+    /// Done twice it is done once.
+    var canRepeat: Bool {
+        switch self {
+        case .activate(session: nil, _): false
+        case .activate, .refresh, .destroy: true
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// What is kept of apps beyond the boot: a folder for each that has something, which only the daemon
+/// reads.
+///
+///     STATE/apps/APP/archive    the app's own archive; as the message that will carry it
+///     STATE/apps/APP/scene-N    that of session N
+///     STATE/apps/APP/sessions   which sessions there are
+///     STATE/apps/APP/version    the version that last finished a launch
+///
+/// Each file is written beside its place and renamed. Nothing waits for the disk: after a power cut a
+/// file may be empty or torn, is found to be so, and counts as missing.
+struct StateFiles {
+    private let root: String
+
+    init(stateDirectory: String) { root = stateDirectory + "/apps" }
+
+    /// A version or a list of sessions; more is damage.
+    private static let textLimit = 4096
+
+    private func folder(_ app: AppIdentifier) -> String { "\(root)/\(app)" }
+
+    private static func name(_ scene: SceneIdentifier) -> String {
+        scene == .application ? "archive" : "scene-\(scene)"
+    }
+
+    // MARK: Archives
+
+    /// Nil if there is none, or what there is cannot be one.
+    func archive(of app: AppIdentifier, _ scene: SceneIdentifier) -> SavedState? {
+        guard
+            let bytes = read(app, Self.name(scene), atMost: WireFormat.datagramLimit),
+            case .event(.restoreState(let state?, _, _))? = try? unsafe DaemonMessage(
+                decoding: bytes.span.bytes)
+        else { return nil }
+        return state
+    }
+
+    func keep(
+        _ state: SavedState, of app: AppIdentifier, _ scene: SceneIdentifier
+    ) throws(SystemError) {
+        let message = DaemonMessage.event(.restoreState(state, session: nil, cookie: 0))
+        let bytes: [UInt8]
+        do throws(WireError) { bytes = try message.encoded().datagram } catch {
+            throw SystemError(code: EINVAL, call: "encoding")
+        }
+        try write(bytes, app, Self.name(scene))
+    }
+
+    func delete(_ scene: SceneIdentifier, of app: AppIdentifier) {
+        unsafe unlink("\(folder(app))/\(Self.name(scene))")
+    }
+
+    /// The archives there are; names that none of ours has are left alone.
+    func scenes(of app: AppIdentifier) -> [SceneIdentifier] {
+        FolderContents.names(in: folder(app)).compactMap { name in
+            if name == "archive" { return .application }
+            guard name.hasPrefix("scene-"), let number = UInt32(name.dropFirst(6)), number > 0
+            else { return nil }
+            return SceneIdentifier(number)
+        }
+    }
+
+    // MARK: Sessions
+
+    func sessions(of app: AppIdentifier) -> SessionList {
+        var list = SessionList()
+        guard let text = text(app, "sessions") else { return list }
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let numbers = words.dropFirst().compactMap { UInt32($0) }
+            switch words.first {
+            case "open": list.open = numbers.map(SceneIdentifier.init)
+            case "discarded": list.discarded = numbers.map(SceneIdentifier.init)
+            case "last": list.last = numbers.first ?? 0
+            case _: break
+            }
+        }
+        return list
+    }
+
+    func keep(_ list: SessionList, of app: AppIdentifier) throws(SystemError) {
+        func words(_ scenes: [SceneIdentifier]) -> String {
+            scenes.map { " \($0)" }.joined()
+        }
+        let text = """
+            open\(words(list.open))
+            discarded\(words(list.discarded))
+            last \(list.last)
+
+            """
+        try write(Array(text.utf8), app, "sessions")
+    }
+
+    // MARK: Versions
+
+    /// Nil: it was never launched to the end.
+    func version(of app: AppIdentifier) -> String? { text(app, "version") }
+
+    func note(version: String, of app: AppIdentifier) throws(SystemError) {
+        try write(Array(version.utf8), app, "version")
+    }
+
+    // MARK: Files
+
+    private func text(_ app: AppIdentifier, _ name: String) -> String? {
+        read(app, name, atMost: Self.textLimit).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func read(_ app: AppIdentifier, _ name: String, atMost limit: Int) -> [UInt8]? {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let file = try? FileDescriptor.open("\(folder(app))/\(name)", flags)
+        return try? file?.readBytes(atMost: limit)
+    }
+
+    private func write(
+        _ bytes: [UInt8], _ app: AppIdentifier, _ name: String
+    ) throws(SystemError) {
+        let slash = root.lastIndex(of: "/") ?? root.startIndex
+        for path in [String(root[..<slash]), root, folder(app)] { unsafe mkdir(path, 0o700) }
+        let (draft, path) = ("\(folder(app))/.\(name).new", "\(folder(app))/\(name)")
+        let file = try FileDescriptor.open(
+            draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+        try file.write(all: bytes)
+        guard unsafe rename(draft, path) == 0 else {
+            throw SystemError(code: errno, call: "rename", subject: path)
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// To a regular file: all of it, or it is full.
+    func write(all bytes: [UInt8]) throws(SystemError) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(rawValue, $0.baseAddress! + offset, $0.count - offset)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw SystemError(code: errno, call: "write") }
+            offset += count
+        }
+    }
+}
+
+enum FolderContents {
+    /// Nothing is in it, as far as can be seen.
+    static func isEmpty(_ path: String) -> Bool {
+        guard let stream = unsafe opendir(path) else { return true }
+        defer { unsafe closedir(stream) }
+        var count = 0
+        while count < 3, unsafe readdir(stream) != nil { count += 1 }
+        return count < 3
+    }
+
+    /// The names, `.` and `..` left out, in no order; none if it cannot be read.
+    static func names(in path: String) -> [String] {
+        guard let stream = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,117 @@
+internal import GreenroomAppChannel
+
+/// What is counted of one app of one user, and what of it the app has not had yet.
+struct AppMetrics: Equatable {
+    /// Since it was first counted, for people.
+    var total: MetricReport
+    /// Since the last one that was closed for the app.
+    var current: MetricReport
+    /// Closed and not delivered, oldest first.
+    var pending: [MetricReport] = []
+    /// Not delivered, oldest first.
+    var diagnostics: [DiagnosticReport] = []
+    /// When the app last had a payload; microseconds since 1970 UTC.
+    var deliveredAt: Int64 = 0
+
+    /// A week of days, as MetricKit's past payloads; of more the oldest is dropped.
+    static let pendingLimit = 7
+    /// What one bad day may leave behind; of more the oldest is dropped.
+    static let diagnosticLimit = 16
+
+    init(now: Int64) {
+        total = MetricReport(begin: now, end: now)
+        current = total
+    }
+
+    mutating func count(at now: Int64, _ change: (inout MetricReport) -> Void) {
+        change(&total)
+        change(&current)
+        total.end = now
+        current.end = now
+    }
+
+    mutating func add(_ diagnostic: DiagnosticReport) {
+        diagnostics.append(diagnostic)
+        if diagnostics.count > Self.diagnosticLimit { diagnostics.removeFirst() }
+    }
+
+    /// Closes what was counted in a time that is over.
+    mutating func close(at now: Int64, interval: Int64) {
+        // The clock was put back: nothing of the future was counted.
+        if current.begin > now { current.begin = now }
+        if deliveredAt > now { deliveredAt = now }
+        guard now - current.begin >= interval else { return }
+        if !current.isEmpty {
+            var closed = current
+            closed.end = now
+            pending.append(closed)
+            if pending.count > Self.pendingLimit { pending.removeFirst() }
+        }
+        current = MetricReport(begin: now, end: now)
+    }
+
+    /// Whether the app may have its payloads now: at most once in the interval.
+    func mayDeliver(at now: Int64, interval: Int64) -> Bool {
+        !pending.isEmpty && now - deliveredAt >= interval
+    }
+
+    /// When there may be something for the app.
+    func nextDelivery(interval: Int64) -> Int64 {
+        let free = deliveredAt + interval
+        return pending.isEmpty ? max(free, current.begin + interval) : free
+    }
+}
+
+/// A line each: `total BEGIN END` and what was counted then, `current …`, `pending …`; `delivered TIME`,
+/// `diagnostic …`.
+extension AppMetrics {
+    var text: String {
+        var text = "delivered \(deliveredAt)\n"
+        for (name, report) in [("total", total), ("current", current)]
+            + pending.map({ ("pending", $0) })
+        {
+            text += "\(name) \(report.begin) \(report.end)\n"
+            for line in report.lines { text += " \(line.name) \(line.value)\n" }
+        }
+        for diagnostic in diagnostics { text += "diagnostic \(diagnostic.text)\n" }
+        return text
+    }
+
+    /// What it does not understand it passes over: counts are no reason not to start.
+    init(text: String, now: Int64) {
+        self.init(now: now)
+        var place = WritableKeyPath<AppMetrics, MetricReport>?.none
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 1)
+            guard words.count == 2 else { continue }
+            if line.hasPrefix(" ") {
+                if let place { self[keyPath: place].take(words[0], words[1]) }
+                continue
+            }
+            switch words[0] {
+            case "delivered": deliveredAt = Int64(words[1]) ?? 0
+            case "diagnostic": if let report = DiagnosticReport(text: words[1]) { add(report) }
+            case _: place = begin(words[0], words[1].split(separator: " ").compactMap { Int64($0) })
+            }
+        }
+    }
+
+    private mutating func begin(
+        _ name: Substring, _ times: [Int64]
+    ) -> WritableKeyPath<AppMetrics, MetricReport>? {
+        guard times.count == 2 else { return nil }
+        let report = MetricReport(begin: times[0], end: times[1])
+        switch name {
+        case "total":
+            total = report
+            return \.total
+        case "current":
+            current = report
+            return \.current
+        case "pending" where pending.count < Self.pendingLimit:
+            pending.append(report)
+            return \.pending[pending.count - 1]
+        case _: return nil
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+
+/// One launch, or return to the foreground, on its way into the histograms. The clock starts at the user's
+/// request. An app that says when it has drawn is believed; of one that does not, the first activation
+/// counts, until it does.
+struct LaunchMeter {
+    let metric: LaunchMetric
+    let requestedAt: Instant
+    private var drawnAt: Instant?
+    private var isDrawn = false
+    /// Where the draw was counted.
+    private var bucket: UInt8?
+    /// What the app declared as part of its launch, and has not finished.
+    private var tasks: Set<String> = []
+    private var finishedAt: Instant?
+    private var isExtended = false
+
+    /// MXMetricManager's, of tasks at once.
+    private static let taskLimit = 16
+
+    init(_ metric: LaunchMetric, requestedAt: Instant) {
+        self.metric = metric
+        self.requestedAt = requestedAt
+    }
+
+    /// - Parameter isSaid: by the app itself; no more is awaited then.
+    /// - Returns: the length of the launch, if it is the first that is known of it.
+    mutating func drew(
+        at instant: Instant, isSaid: Bool, _ count: ((inout MetricReport) -> Void) -> Void
+    ) -> Duration? {
+        guard !isDrawn, isSaid || drawnAt == nil else { return nil }
+        let isFirst = drawnAt == nil
+        isDrawn = isSaid
+        drawnAt = instant
+        let length = requestedAt.duration(to: instant)
+        let former = bucket
+        let next = MetricHistogram.bucket(of: length.microseconds)
+        bucket = next
+        count { [metric] report in
+            if let former { report.launches[metric]?.remove(from: former) }
+            report.launches[metric, default: .init()].add(1, to: next)
+        }
+        extend(count)
+        return isFirst ? length : nil
+    }
+
+    mutating func begin(_ task: String) {
+        guard metric != .resume, finishedAt == nil || !tasks.isEmpty || drawnAt == nil,
+            tasks.count < Self.taskLimit
+        else { return }
+        tasks.insert(task)
+    }
+
+    mutating func finish(
+        _ task: String, at instant: Instant, _ count: ((inout MetricReport) -> Void) -> Void
+    ) {
+        guard tasks.remove(task) != nil else { return }
+        finishedAt = instant
+        extend(count)
+    }
+
+    /// The launch is over when it has drawn and the last task is done.
+    private mutating func extend(_ count: ((inout MetricReport) -> Void) -> Void) {
+        guard !isExtended, tasks.isEmpty, let drawnAt, let finishedAt else { return }
+        isExtended = true
+        let length = requestedAt.duration(to: max(drawnAt, finishedAt)).microseconds
+        count { report in
+            report.launches[.extendedLaunch, default: .init()].add(microseconds: length)
+        }
+    }
+}
+
+extension LaunchMetric {
+    /// What counts as slow (Android vitals: cold, warm and hot starts).
+    var slowLimit: Duration {
+        switch self {
+        case .firstDraw, .extendedLaunch: .seconds(5)
+        case .optimizedFirstDraw: .seconds(2)
+        case .resume: .milliseconds(1500)
+        }
+    }
+}

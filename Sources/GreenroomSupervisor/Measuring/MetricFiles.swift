@@ -1,0 +1,86 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// Whose metrics: an app's, of one user.
+struct MetricKey: Hashable {
+    var app: AppIdentifier
+    var user: UInt32
+}
+
+/// The files of metrics, `STATE/metrics/USER/APP`: each is replaced whole, so that a reader, and whoever
+/// starts after a crash, sees the old or the new one.
+struct MetricFiles {
+    private let directory: String
+
+    /// Far more than the limits of `AppMetrics` come to, in bytes.
+    private static let byteLimit = 256 << 10
+    /// Of an app that is not installed any more.
+    private static let lifetime: time_t = 30 * 86_400
+
+    init(stateDirectory: String) { directory = stateDirectory + "/metrics" }
+
+    /// Nil if there is none that can be read.
+    func text(of key: MetricKey) -> String? {
+        guard
+            let file = try? FileDescriptor.open(path(of: key), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let bytes = try? file.readBytes(atMost: Self.byteLimit)
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func write(_ text: String, of key: MetricKey) throws(SystemError) {
+        let slash = directory.lastIndex(of: "/") ?? directory.startIndex
+        unsafe mkdir(String(directory[..<slash]), 0o755)
+        unsafe mkdir(directory, 0o755)
+        unsafe mkdir("\(directory)/\(key.user)", 0o755)
+        let path = path(of: key)
+        let file = try FileDescriptor.open(
+            path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(file.rawValue, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw SystemError(code: errno, call: "write", subject: path + ".new")
+            }
+            rest = rest.dropFirst(count)
+        }
+        guard unsafe rename(path + ".new", path) == 0 else {
+            throw SystemError(code: errno, call: "rename", subject: path)
+        }
+    }
+
+    private func path(of key: MetricKey) -> String { "\(directory)/\(key.user)/\(key.app)" }
+
+    /// Of apps that have not been there for a month.
+    func prune(keeping isInstalled: (AppIdentifier) -> Bool) {
+        let now = time(nil)
+        for user in Self.names(in: directory) {
+            for name in Self.names(in: "\(directory)/\(user)")
+            where !isInstalled(AppIdentifier(name)) {
+                let path = "\(directory)/\(user)/\(name)"
+                var status = stat()
+                guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                    now - status.st_mtim.tv_sec > Self.lifetime
+                else { continue }
+                unsafe unlink(path)
+            }
+        }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let folder = unsafe opendir(directory) else { return [] }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,83 @@
+/* An app in C on GLib's main loop: what a GTK, GStreamer or libsoup program does.
+ *
+ *     cc glib_loop.c -o glib-loop $(pkg-config --cflags --libs glib-2.0 greenroom-app)
+ */
+#include <glib.h>
+#include <greenroom-app.h>
+
+/* --- The source: to be copied as it is. Attach it before the loop runs. */
+
+struct greenroom_source {
+    GSource source;
+    struct greenroom_app *app;
+    gpointer tag;
+    gboolean has_begun;
+};
+
+/* The launch sequence runs first, whatever the descriptor says. */
+static gboolean prepare(GSource *source, int *timeout) {
+    *timeout = -1;
+    return !((struct greenroom_source *)source)->has_begun;
+}
+
+static gboolean check(GSource *source) {
+    struct greenroom_source *one = (struct greenroom_source *)source;
+    return !one->has_begun || (one->tag && g_source_query_unix_fd(source, one->tag) != 0);
+}
+
+static gboolean dispatch(GSource *source, GSourceFunc unused, gpointer data) {
+    struct greenroom_source *one = (struct greenroom_source *)source;
+    (void)unused;
+    (void)data;
+    one->has_begun = TRUE;
+    greenroom_app_process(one->app);
+    /* Without a daemon there is nothing more to hear; the app goes on by itself. */
+    return greenroom_app_descriptor(one->app) >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static GSource *greenroom_source_new(struct greenroom_app *app) {
+    static GSourceFuncs functions = {.prepare = prepare, .check = check, .dispatch = dispatch};
+    GSource *source = g_source_new(&functions, sizeof(struct greenroom_source));
+    struct greenroom_source *one = (struct greenroom_source *)source;
+    one->app = app;
+    if (greenroom_app_descriptor(app) >= 0)
+        one->tag = g_source_add_unix_fd(source, greenroom_app_descriptor(app), G_IO_IN | G_IO_HUP | G_IO_ERR);
+    return source;
+}
+
+/* --- The app. */
+
+static gboolean tick(gpointer data) {
+    (void)data;
+    g_print("tick\n");
+    return G_SOURCE_REMOVE;
+}
+
+static bool finished(struct greenroom_app *app, const struct greenroom_content *options) {
+    (void)options;
+    const struct greenroom_launch_info *info = greenroom_app_launch_info(app);
+    g_print("launched %s\n", info->was_prewarmed ? "prewarmed" : "cold");
+    return true;
+}
+
+static void event(struct greenroom_app *app, enum greenroom_event event) {
+    if (event == GREENROOM_DID_BECOME_ACTIVE) {
+        g_print("active\n");
+        greenroom_app_did_draw_first_frame(app);
+        g_timeout_add(1, tick, NULL);
+    }
+    if (event == GREENROOM_DID_ENTER_BACKGROUND) g_print("background\n");
+    if (event == GREENROOM_WILL_TERMINATE) g_print("ends\n");
+}
+
+int main(int argc, char **argv) {
+    /* Whatever needs neither a user nor a display may stand here: the prewarm does it. */
+    struct greenroom_delegate delegate = {.did_finish_launching = finished, .event = event};
+    struct greenroom_app *app = greenroom_app_start(&delegate, NULL, &argc, &argv);
+    if (!app) return 1;
+    GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+    GSource *source = greenroom_source_new(app);
+    g_source_attach(source, NULL);
+    g_source_unref(source);
+    g_main_loop_run(loop);
+}

@@ -1,0 +1,169 @@
+internal import CSystemd
+import Glibc
+
+/// A connection to the message bus that waits (sd-bus(3)): for a program that serves a name and does
+/// nothing else.
+@safe public final class ServiceBus {
+    private let bus: OpaquePointer
+
+    /// Connects to the bus that started this process (`DBUS_STARTER_ADDRESS`), else to the session's.
+    ///
+    /// - Throws: `ENOENT`, `ECONNREFUSED` or `ENOMEDIUM` where there is none.
+    public init() throws(SystemdError) {
+        var raw: OpaquePointer?
+        if unsafe getenv("DBUS_STARTER_ADDRESS") != nil {
+            try check("sd_bus_open", unsafe sd_bus_open(&raw))
+        } else {
+            try check("sd_bus_open_user", unsafe sd_bus_open_user(&raw))
+        }
+        unsafe bus = raw!
+    }
+
+    deinit { _ = unsafe sd_bus_flush_close_unref(bus) }
+
+    /// Owns a name. False if somebody else does (sd_bus_request_name(3)).
+    public func request(_ name: String) throws(SystemdError) -> Bool {
+        let result = unsafe sd_bus_request_name(bus, name, 0)
+        if result == -EEXIST { return false }
+        try check("sd_bus_request_name", result)
+        return true
+    }
+
+    /// What was sent to it before still comes; later calls start another process.
+    public func release(_ name: String) throws(SystemdError) {
+        try check("sd_bus_release_name", unsafe sd_bus_release_name(bus, name))
+    }
+
+    /// The next call of a method, or nil when none comes for so long.
+    public func next(within limit: Duration) throws(SystemdError) -> BusCall? {
+        var patience = UInt64(max(0, limit / .microseconds(1)))
+        while true {
+            var message: OpaquePointer?
+            let result = try check("sd_bus_process", unsafe sd_bus_process(bus, &message))
+            if let message = unsafe message {
+                if unsafe sd_bus_message_is_method_call(message, nil, nil) > 0 {
+                    return unsafe BusCall(owning: message)
+                }
+                _ = unsafe sd_bus_message_unref(message)
+            }
+            guard result == 0 else { continue }
+            guard patience > 0 else { return nil }
+            let begun = SystemdClock.monotonicMicroseconds
+            try check("sd_bus_wait", unsafe sd_bus_wait(bus, patience))
+            let elapsed = SystemdClock.monotonicMicroseconds - begun
+            patience = patience > elapsed ? patience - elapsed : 0
+        }
+    }
+}
+
+private enum SystemdClock {
+    static var monotonicMicroseconds: UInt64 {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
+    }
+}
+
+/// A method call, to be read in the order of its parts and answered once.
+@safe public final class BusCall {
+    private let message: OpaquePointer
+
+    fileprivate init(owning message: OpaquePointer) { unsafe self.message = message }
+    deinit { _ = unsafe sd_bus_message_unref(message) }
+
+    public var path: String { unsafe Self.text(sd_bus_message_get_path(message)) }
+    public var interface: String { unsafe Self.text(sd_bus_message_get_interface(message)) }
+    public var member: String { unsafe Self.text(sd_bus_message_get_member(message)) }
+
+    /// Of the whole body, as in the D-Bus specification: `asa{sv}`.
+    public var signature: String { unsafe Self.text(sd_bus_message_get_signature(message, 1)) }
+
+    private static func text(_ value: UnsafePointer<CChar>?) -> String {
+        unsafe value.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    public func string() -> String? {
+        var value: UnsafePointer<CChar>?
+        guard unsafe sd_bus_message_read_basic(message, Self.code("s"), &value) > 0 else {
+            return nil
+        }
+        return unsafe value.map { unsafe String(cString: $0) }
+    }
+
+    /// `as`
+    public func strings() -> [String]? {
+        guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "s") > 0 else {
+            return nil
+        }
+        defer { _ = unsafe sd_bus_message_exit_container(message) }
+        var all: [String] = []
+        while let one = string() { all.append(one) }
+        return all
+    }
+
+    /// `av`: whether there is anything in it; it is passed over.
+    public func hasVariants() -> Bool? {
+        guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "v") > 0 else {
+            return nil
+        }
+        defer { _ = unsafe sd_bus_message_exit_container(message) }
+        let isEmpty = unsafe sd_bus_message_at_end(message, 0) > 0
+        while unsafe sd_bus_message_at_end(message, 0) == 0 {
+            guard unsafe sd_bus_message_skip(message, "v") > 0 else { break }
+        }
+        return !isEmpty
+    }
+
+    /// `a{sv}`: those values that are strings.
+    public func stringValues() -> [String: String] {
+        guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "{sv}") > 0 else {
+            return [:]
+        }
+        defer { _ = unsafe sd_bus_message_exit_container(message) }
+        var values: [String: String] = [:]
+        while unsafe sd_bus_message_enter_container(message, Self.code("e"), "sv") > 0 {
+            if let name = string() {
+                if unsafe sd_bus_message_enter_container(message, Self.code("v"), "s") > 0 {
+                    values[name] = string()
+                    _ = unsafe sd_bus_message_exit_container(message)
+                } else {
+                    _ = unsafe sd_bus_message_skip(message, "v")
+                }
+            }
+            _ = unsafe sd_bus_message_exit_container(message)
+        }
+        return values
+    }
+
+    // MARK: Answering
+
+    /// - Parameter text: the one value of the answer; nil for none.
+    public func reply(_ text: String? = nil) throws(SystemdError) {
+        var reply: OpaquePointer?
+        try check(
+            "sd_bus_message_new_method_return",
+            unsafe sd_bus_message_new_method_return(message, &reply))
+        defer { _ = unsafe sd_bus_message_unref(reply) }
+        if let text {
+            try check(
+                "sd_bus_message_append_basic",
+                unsafe text.withCString {
+                    unsafe sd_bus_message_append_basic(reply, Self.code("s"), $0)
+                })
+        }
+        try check("sd_bus_send", unsafe sd_bus_send(nil, reply, nil))
+    }
+
+    /// - Parameter name: of the error, such as `org.freedesktop.DBus.Error.Failed`.
+    public func fail(_ name: String, _ text: String) throws(SystemdError) {
+        var error = unsafe sd_bus_error()
+        defer { unsafe sd_bus_error_free(&error) }
+        _ = unsafe sd_bus_error_set(&error, name, text)
+        try check(
+            "sd_bus_reply_method_error", unsafe sd_bus_reply_method_error(message, &error))
+    }
+
+    private static func code(_ type: StaticString) -> CChar {
+        unsafe CChar(bitPattern: type.utf8Start.pointee)
+    }
+}

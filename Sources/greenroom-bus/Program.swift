@@ -1,0 +1,22 @@
+import Glibc
+import GreenroomBus
+
+/// Serves one app's name on the message bus, which starts it.
+@main struct Program {
+    static func main() {
+        do {
+            try ApplicationService(BusOptions(Array(CommandLine.arguments.dropFirst()))).run()
+        } catch let error as BusOptions.UsageError {
+            complain("\(error.message)\n\(BusOptions.usage)")
+            exit(64)
+        } catch {
+            complain("\(error)\n")
+            exit(1)
+        }
+    }
+
+    private static func complain(_ text: String) {
+        var text = "greenroom-bus: " + text
+        text.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,91 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// An app in the middle of something when the supervisor is killed, and another comes.
+@Suite struct `Apps whose supervisor is killed` {
+    /// An app with scenes that waits at `word`, and asks for another scene when it opens a URL.
+    private func kit(waitingAt words: String...) throws -> (KitDaemon, gates: [String]) {
+        let directory = try TemporaryDirectory()
+        var app = KitApp.scenes()
+        app.application.append("URLSchemes=notes")
+        let gates = words.indices.map { "\(directory.path).gate\($0)" }
+        for gate in gates { mkfifo(gate, 0o600) }
+        app.environment = [
+            "PROBE_GATES=" + zip(words, gates).map { "\($0)=\($1)" }.joined(separator: ",")
+        ]
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        return (kit, gates)
+    }
+
+    /// Returns when the app waits there; it goes on.
+    private func pass(_ gate: String) {
+        close(open(gate, O_WRONLY | O_CLOEXEC))
+        unlink(gate)
+    }
+
+    @Test func `what one was asked and did not answer is refused by the next, with the reason`()
+        throws
+    {
+        let (kit, gates) = try kit(waitingAt: "configuration 2")
+        try kit.ask(.open(.init(urls: ["notes://another"])))
+        let watcher = try kit.daemon.watch()
+        // Half its time is over: it was told to connect the scene that it had asked for.
+        try watcher.next { $0.kind == .slowStep && $0.step == "willConnect" }
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        pass(gates[0])
+        try kit.daemon.await("the scene") { client in
+            let scenes = try client.instance(kit.instance).scenes ?? []
+            return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
+        }
+        let said = try kit.end()
+        #expect(said.count { $0.hasPrefix("refused: greenroomd was restarted") } == 1)
+        // Told again, it is not done again.
+        #expect(said.count { $0.hasPrefix("configuration 2") } == 1)
+        #expect(said.count { $0.hasPrefix("2 willConnect") } == 1)
+    }
+
+    @Test func `what one had not read is answered by the next`() throws {
+        let (kit, gates) = try kit(waitingAt: "scene opens", "asked")
+        try kit.ask(.open(.init(urls: ["notes://another"])))
+        kit.daemon.signal(SIGSTOP)
+        for gate in gates { pass(gate) }
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        try kit.daemon.await("the scene") { client in
+            let scenes = try client.instance(kit.instance).scenes ?? []
+            return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
+        }
+        let said = try kit.end()
+        #expect(!said.contains { $0.hasPrefix("refused") })
+        #expect(said.count { $0.hasPrefix("configuration") } == 2)
+    }
+
+    @Test func `a step that was done and not acknowledged is not done again`() throws {
+        let (kit, gates) = try kit(waitingAt: "1 didEnterBackground")
+        try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
+        let watcher = try kit.daemon.watch()
+        try watcher.next { $0.kind == .slowStep && $0.step == "didEnterBackground" }
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        pass(gates[0])
+        try kit.daemon.awaitState(.background, of: kit.instance)
+        #expect(kit.said.count { $0.hasPrefix("1 didEnterBackground") } == 1)
+    }
+
+    @Test func `an app that is told its end goes on with that, and ends by itself`() throws {
+        let (kit, gates) = try kit(waitingAt: "willTerminate")
+        try kit.daemon.client().send(.transition(.terminate, .instance(kit.instance)))
+        try kit.daemon.awaitState(.terminating, of: kit.instance)
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        pass(gates[0])
+        let exit = try kit.daemon.client().wait(kit.instance)
+        #expect(exit.reason == .terminated && exit.status == 0, "\(exit)")
+        #expect(kit.said.count { $0 == "willTerminate" } == 1)
+    }
+}

@@ -1,0 +1,127 @@
+import DaemonTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+/// A message bus of the test's own (dbus-daemon(1)), with a folder of service files. It and what it
+/// started end with `end()`.
+final class SessionBus {
+    let directory: TemporaryDirectory
+    private let process: ChildProcess
+    private let daemon: TestDaemon
+
+    var address: String { "unix:path=\(directory.path)/bus" }
+    var services: String { directory.path + "/services" }
+
+    init(for daemon: TestDaemon) throws {
+        guard let program = findProgram("dbus-daemon") else {
+            try requireOrSkip(false, "there is no dbus-daemon (apt-get install dbus)")
+            throw TestError("no dbus-daemon")
+        }
+        self.daemon = daemon
+        directory = try TemporaryDirectory()
+        mkdir(directory.path + "/services", 0o755)
+        let configuration = try directory.write(
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>session</type>
+              <listen>unix:path=\(directory.path)/bus</listen>
+              <servicedir>\(directory.path)/services</servicedir>
+              <policy context="default">
+                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
+              </policy>
+            </busconfig>
+            """, to: "bus.conf")
+        let pipe = try Pipe()
+        var request = ChildRequest(
+            program,
+            arguments: [
+                program, "--config-file=\(configuration)", "--nofork", "--nopidfile",
+                "--print-address=3",
+            ])
+        request.descriptors[3] = pipe.writeEnd
+        process = try ChildProcess(request)
+        pipe.closeWriteEnd()
+        // It listens when it has said where.
+        var byte: UInt8 = 0
+        guard read(pipe.readEnd, &byte, 1) == 1 else { throw TestError("no message bus") }
+    }
+
+    /// Programs of Greenroom's that serve names.
+    var helpers: [Int32] {
+        Processes.mentioning(daemon.socketPath).filter {
+            Processes.description(of: $0).contains("/greenroom-bus ")
+        }
+    }
+
+    func end() {
+        let helpers = helpers
+        process.kill(SIGTERM)
+        _ = try? process.waitForExit()
+        for helper in helpers { try? Processes.awaitEnd(of: helper) }
+    }
+
+    /// `greenroomctl dbus-service APP --install` into this bus's folder. The bus sees new files by
+    /// itself, but not at once.
+    func install(_ app: String) throws {
+        let program = try Programs.client
+        let (exit, output) = try run(
+            ChildRequest(
+                program,
+                arguments: [
+                    program, "dbus-service", app, "--install", "--directory", services,
+                    "--socket", daemon.socketPath,
+                ]), mergingErrors: true)
+        guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
+        _ = try call(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig")
+    }
+
+    /// Makes the helper's end known: a FIFO that is opened for writing then.
+    func tellOfEnd(of app: String) throws -> String {
+        let fifo = directory.path + "/gone"
+        mkfifo(fifo, 0o600)
+        let file = services + "/\(app).service"
+        let text = String(decoding: try readFile(file), as: UTF8.self)
+        let exec = text.split(separator: "\n").first { $0.hasPrefix("Exec=") }?.dropFirst(5) ?? ""
+        let script = try directory.write("\(exec); s=$?; : >\(fifo); exit $s\n", to: "wrapper")
+        try directory.write(
+            text.replacing(exec, with: "/bin/sh \(script)"), to: "services/\(app).service")
+        _ = try call(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig")
+        return fifo
+    }
+
+    /// A call by gdbus(1); what it printed, with the error if it fails.
+    func call(
+        _ app: String, _ path: String, _ method: String, _ arguments: String...
+    ) throws -> (isDone: Bool, text: String) {
+        guard let program = findProgram("gdbus") else {
+            try requireOrSkip(false, "there is no gdbus (apt-get install libglib2.0-bin)")
+            throw TestError("no gdbus")
+        }
+        let (exit, output) = try run(
+            ChildRequest(
+                program,
+                arguments: [
+                    program, "call", "--address", address, "--dest", app, "--object-path", path,
+                    "--method", method,
+                ] + arguments), mergingErrors: true)
+        return (exit == .status(0), String(decoding: output, as: UTF8.self))
+    }
+
+    /// Of org.freedesktop.Application; throws what the bus said against it.
+    func ask(_ app: String, _ method: String, _ arguments: String...) throws {
+        let path = "/" + app.replacing(".", with: "/")
+        let name = "org.freedesktop.Application." + method
+        let (isDone, text) =
+            switch arguments.count {
+            case 1: try call(app, path, name, arguments[0])
+            case 2: try call(app, path, name, arguments[0], arguments[1])
+            default: try call(app, path, name, arguments[0], arguments[1], arguments[2])
+            }
+        guard isDone else { throw TestError(text) }
+    }
+}

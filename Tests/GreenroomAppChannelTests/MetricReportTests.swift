@@ -1,0 +1,80 @@
+@testable import GreenroomAppChannel
+import Testing
+
+enum MetricSamples {
+    static var full: MetricReport {
+        var report = MetricReport(begin: 1 << 50, end: (1 << 50) + 5)
+        for (index, metric) in LaunchMetric.allCases.enumerated() {
+            report.launches[metric, default: .init()].add(microseconds: Int64(index) * 1_000_000)
+            report.launches[metric, default: .init()].add(microseconds: .max)
+        }
+        report.hangs.add(microseconds: 300_000)
+        for exit in MetricExit.allCases {
+            report.foregroundExits[exit] = 3
+            report.backgroundExits[exit] = .max
+        }
+        (report.foregroundTime, report.backgroundTime) = (7, 8)
+        (report.peakMemory, report.suspendedMemory, report.suspensions) = (9, 10, 11)
+        return report
+    }
+
+    static let diagnostics = [
+        DiagnosticReport(.crash, time: 5, wasInForeground: true, reason: "crashed", signal: 11),
+        DiagnosticReport(
+            .hang, time: .max, wasInForeground: false,
+            reason: "application(_:open:options:) and more", duration: 250_000),
+        DiagnosticReport(.launch, time: 0, wasInForeground: true, reason: "", duration: 5),
+    ]
+
+    static let events: [AppEvent] = [
+        .metrics([], cookie: 1), .metrics([full, MetricReport(begin: 3, end: 4), full], cookie: 2),
+        .diagnostics([], cookie: 3), .diagnostics(diagnostics, cookie: 4),
+    ]
+}
+
+@Suite struct `Counts of launches and ends` {
+    @Test func `are the same after their lines were read`() {
+        var read = MetricReport(begin: MetricSamples.full.begin, end: MetricSamples.full.end)
+        for line in MetricSamples.full.lines { read.take(line.name, line.value) }
+        #expect(read == MetricSamples.full)
+    }
+
+    @Test(arguments: [
+        "", ".", "launch", "launch.resume", "launch.resume.4", "launch.later.200", "hang.x",
+        "exit.foreground.never", "exit.somewhere", "time.", "memory.unknown", "launch.resume.200.1",
+    ]) func `pass over a line that they do not know`(name: String) {
+        var report = MetricReport(begin: 1, end: 2)
+        report.take(name, "3")
+        report.take("launch.resume.200", "many")
+        #expect(report == MetricReport(begin: 1, end: 2))
+    }
+
+    @Test func `fall into the bucket that begins at or before them`() {
+        for (index, bound) in MetricHistogram.bounds.enumerated() {
+            #expect(MetricHistogram.bucket(of: Int64(bound) * 1000) == UInt8(index))
+            guard index > 0 else { continue }
+            #expect(MetricHistogram.bucket(of: Int64(bound) * 1000 - 1) == UInt8(index - 1))
+        }
+        // The clock of another process may be ahead of ours.
+        #expect(MetricHistogram.bucket(of: -5) == 0)
+    }
+
+    @Test func `are taken back from one bucket and no other`() {
+        var histogram = MetricHistogram()
+        histogram.add(2, to: 3)
+        histogram.add(1, to: 4)
+        histogram.remove(from: 3)
+        histogram.remove(from: 4)
+        histogram.remove(from: 5)
+        #expect(histogram.counts == [3: 1])
+    }
+
+    @Test func `of bad length are no diagnostics`() {
+        for report in MetricSamples.diagnostics {
+            #expect(DiagnosticReport(text: report.text) == report)
+        }
+        for text in ["", "crash", "crash 1 foreground - -", "other 1 foreground - - x"] {
+            #expect(DiagnosticReport(text: text) == nil)
+        }
+    }
+}

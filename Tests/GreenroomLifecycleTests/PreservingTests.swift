@@ -1,0 +1,391 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `What is kept of an app` {
+    private static let app = Stage.app
+    private static let own = SceneIdentifier.application
+    private static let keep = StateWish.keep(byteCount: 100)
+
+    /// An app without scenes, and one with a first session.
+    private static func stage(
+        scenes: SceneSupport = .unsupported, kept: [SceneIdentifier: UInt64] = [:],
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> Stage {
+        var stage = Stage(
+            .application(app) {
+                $0.scenes = scenes
+                $0.user = 7
+                $0.version = 1
+                $0.stateVersion = 1
+                change(&$0)
+            })
+        let open = kept.keys.filter { $0 != own }.sorted()
+        stage.send(
+            .stateFound(
+                app,
+                KeptState(
+                    archives: kept,
+                    sessions: SessionList(open: open, last: open.last?.rawValue ?? 0))))
+        stage.send(.restored)
+        return stage
+    }
+
+    /// Up to the step on which it may save.
+    private static func leave(_ stage: inout Stage, _ id: InstanceIdentifier) {
+        stage.ask(.background, id)
+        while let pending = stage.pending(id), pending.step != .didEnterBackground {
+            stage.acknowledge(id)
+        }
+    }
+
+    private static func refusals(_ effects: [Effect]) -> [StateRefusal] {
+        effects.compactMap {
+            if case .refuseState(_, _, let refusal) = $0 { refusal } else { nil }
+        }
+    }
+
+    private static func handedOver(_ effects: [Effect]) -> [Effect] {
+        effects.filter { if case .handOverState = $0 { true } else { false } }
+    }
+
+    private static func deletions(_ effects: [Effect]) -> [SceneIdentifier] {
+        effects.compactMap {
+            if case .deleteState(_, let scene) = $0 { scene } else { nil }
+        }
+    }
+
+    // MARK: Keeping
+
+    @Test func `is saved once, on the way from the foreground into the background`() {
+        var stage = Self.stage()
+        let id = stage.activate(Self.app)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.notNow])
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(stage.has(.keepState(id, Self.app, Self.own)))
+        #expect(stage.has(.record(.stateKept(id, Self.app, Self.own))))
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.notNow])
+        stage.acknowledgeAll(id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.notNow])
+        stage.ask(.foreground, id)
+        stage.acknowledgeAll(id)
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(stage.has(.keepState(id, Self.app, Self.own)))
+    }
+
+    @Test func `is not saved by an app that was never in the foreground`() {
+        var stage = Self.stage()
+        let id = stage.run(Self.app, inBackground: true)
+        stage.send(.becameReady(id))
+        #expect(stage.pending(id)?.step == .didEnterBackground)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.notNow])
+    }
+
+    @Test func `is saved by an app that is told its end in the foreground`() {
+        var stage = Self.stage()
+        let id = stage.activate(Self.app)
+        stage.ask(.terminate, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(stage.has(.keepState(id, Self.app, Self.own)))
+    }
+
+    @Test func `has a size limit, and an old state stays where a new one is refused`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.activate(Self.app)
+        Self.leave(&stage, id)
+        let limit = Policy().stateByteLimit
+        stage.send(.stateReported(id, Self.own, .keep(byteCount: limit + 1)))
+        #expect(Self.refusals(stage.effects) == [.tooLarge(byteCount: limit + 1)])
+        #expect(
+            stage.has(
+                .record(
+                    .stateRefused(id, Self.app, Self.own, .tooLarge(byteCount: limit + 1)))))
+        #expect(stage.core.keptStates(of: Self.app) == [Self.own: 1])
+        stage.send(.stateReported(id, Self.own, .tooLarge(byteCount: 1 << 30)))
+        #expect(Self.refusals(stage.effects) == [.tooLarge(byteCount: 1 << 30)])
+        stage.send(.stateReported(id, Self.own, .keep(byteCount: limit)))
+        #expect(stage.has(.keepState(id, Self.app, Self.own)))
+    }
+
+    @Test func `is forgotten when the app has nothing to come back to`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.activate(Self.app)
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, Self.own, .forget))
+        #expect(Self.deletions(stage.effects) == [Self.own])
+        #expect(
+            stage.has(.record(.stateDeleted(Self.app, Self.own, .nothingToKeep))))
+    }
+
+    @Test func `belongs to a session, where the app has scenes`() {
+        var stage = Self.stage(scenes: .multiple)
+        let id = stage.activate(Self.app)
+        Self.leave(&stage, id)
+        for scene in [Self.own, SceneIdentifier(9)] {
+            stage.send(.stateReported(id, scene, Self.keep))
+            #expect(Self.refusals(stage.effects) == [.noSuchSession])
+        }
+        let scene = SceneIdentifier(1)
+        stage.send(.stateReported(id, scene, Self.keep))
+        #expect(stage.has(.keepState(id, Self.app, scene)))
+    }
+
+    // MARK: Handing over
+
+    @Test func `is announced with the launch and follows its answer`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.core.nextInstance
+        stage.launch(Self.app)
+        #expect(stage.core.announcesState(to: id))
+        stage.send(.spawned(id))
+        let answer = stage.effects.firstIndex {
+            if case .answer = $0 { true } else { false }
+        }
+        let state = stage.effects.firstIndex(of: .handOverState(id, Self.own, isThere: true))
+        #expect(answer != nil && state != nil && answer! < state!)
+    }
+
+    @Test func `of another version is skipped, and stays until it is saved over`() {
+        var stage = Self.stage(kept: [Self.own: 2])
+        let id = stage.activate(Self.app)
+        #expect(stage.core.keptStates(of: Self.app) == [Self.own: 2])
+        #expect(!stage.core.isHandedOver(Self.own, to: id))
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(stage.core.keptStates(of: Self.app) == [Self.own: 1])
+    }
+
+    @Test func `comes with the connection of its scene`() {
+        let scene = SceneIdentifier(3)
+        var stage = Self.stage(scenes: .multiple, kept: [scene: 1])
+        let id = stage.run(Self.app)
+        stage.send(.becameReady(id))
+        #expect(stage.pending(id)?.scene == scene)
+        #expect(stage.core.isHandedOver(scene, to: id))
+    }
+
+    @Test(arguments: [SceneSupport.unsupported, .single])
+    func `is withheld while its user is locked out, not saved over, and delivered afterwards`(
+        scenes: SceneSupport
+    ) {
+        let scene = scenes == .unsupported ? Self.own : SceneIdentifier(1)
+        var stage = Self.stage(scenes: scenes, kept: [scene: 1])
+        stage.send(.lockChanged(user: 7, isLocked: true))
+        let id = stage.run(Self.app)
+        #expect(Self.handedOver(stage.effects).isEmpty)
+        #expect(!stage.core.announcesState(to: id))
+        stage.send(.becameReady(id))
+        #expect(!stage.core.isHandedOver(scene, to: id))
+        stage.acknowledgeAll(id)
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, scene, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.withheld])
+        stage.acknowledgeAll(id)
+        stage.send(.lockChanged(user: 7, isLocked: false))
+        #expect(Self.handedOver(stage.effects) == [.handOverState(id, scene, isThere: true)])
+        let notice = stage.effects.firstIndex(of: .notify(id, .protectedDataDidBecomeAvailable))
+        let state = stage.effects.firstIndex(of: .handOverState(id, scene, isThere: true))
+        #expect(notice! < state!)
+        stage.ask(.foreground, id)
+        stage.acknowledgeAll(id)
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, scene, Self.keep))
+        #expect(stage.has(.keepState(id, Self.app, scene)))
+    }
+
+    @Test func `that was announced is called off when the user is locked out meanwhile`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.core.nextInstance
+        stage.launch(Self.app)
+        stage.send(.lockChanged(user: 7, isLocked: true))
+        stage.send(.spawned(id))
+        #expect(Self.handedOver(stage.effects) == [.handOverState(id, Self.own, isThere: false)])
+    }
+
+    @Test func `is handed over to a suspended app when it runs again`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        stage.send(.lockChanged(user: 7, isLocked: true))
+        let id = stage.activate(Self.app)
+        stage.ask(.suspend, id)
+        stage.acknowledgeAll(id)
+        stage.send(.frozen(id))
+        stage.send(.lockChanged(user: 7, isLocked: false))
+        #expect(Self.handedOver(stage.effects).isEmpty)
+        stage.ask(.resume, id)
+        #expect(Self.handedOver(stage.effects) == [.handOverState(id, Self.own, isThere: true)])
+    }
+
+    // MARK: Deleting
+
+    @Test func `is deleted when its user force-quits the app, and only then`() {
+        for transition in [Transition.terminate, .forceQuit] {
+            var stage = Self.stage(kept: [Self.own: 1])
+            let id = stage.activate(Self.app)
+            stage.ask(transition, id)
+            #expect(Self.deletions(stage.effects) == (transition == .forceQuit ? [Self.own] : []))
+            stage.acknowledgeAll(id)
+            stage.die(id)
+            #expect(stage.core.keptStates(of: Self.app).isEmpty == (transition == .forceQuit))
+        }
+    }
+
+    @Test func `is not saved by the app that is being force-quit`() {
+        var stage = Self.stage()
+        let id = stage.activate(Self.app)
+        Self.leave(&stage, id)
+        stage.ask(.forceQuit, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(stage.core.keptStates(of: Self.app).isEmpty)
+        #expect(Self.refusals(stage.effects) == [.notNow])
+    }
+
+    @Test(
+        arguments: [
+            (GreenroomLifecycle.ExitStatus.signaled(11, coreDumped: true), true),
+            (.exited(1), true), (.exited(0), false),
+            (.unknown, false),
+        ])
+    func `is deleted when the app fails while it is restored`(
+        status: GreenroomLifecycle.ExitStatus, isFailure: Bool
+    ) {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.run(Self.app)
+        stage.die(id, status)
+        #expect(stage.core.keptStates(of: Self.app).isEmpty == isFailure)
+        var other = Self.stage(scenes: .single, kept: [SceneIdentifier(1): 1])
+        let next = other.run(Self.app)
+        other.send(.becameReady(next))
+        other.acknowledge(next)
+        other.die(next, status)
+        #expect(other.core.keptStates(of: Self.app).isEmpty == isFailure)
+    }
+
+    @Test func `is deleted when the watchdog ends the launch`() {
+        var stage = Self.stage(kept: [Self.own: 1]) { $0.launchDeadline = .seconds(1) }
+        let id = stage.run(Self.app)
+        stage.wait(.seconds(1))
+        stage.send(.tracerInspected(id, isTraced: false))
+        stage.die(id, .signaled(9, coreDumped: false))
+        #expect(stage.core.keptStates(of: Self.app).isEmpty)
+    }
+
+    @Test func `stays when the app fails later, and when its memory is wanted`() {
+        var stage = Self.stage(kept: [Self.own: 1])
+        let id = stage.activate(Self.app)
+        stage.die(id, .signaled(11, coreDumped: false))
+        #expect(!stage.core.keptStates(of: Self.app).isEmpty)
+    }
+
+    @Test func `goes with its session`() {
+        let scene = SceneIdentifier(2)
+        var stage = Self.stage(scenes: .multiple, kept: [scene: 1])
+        stage.send(.sceneRequested(stage.request(), Self.app, .discard(scene)))
+        #expect(Self.deletions(stage.effects) == [scene])
+        let list = SessionList(open: [], discarded: [scene], last: 2)
+        #expect(stage.has(.keepSessions(Self.app, list)))
+    }
+
+    // MARK: Long restorations
+
+    @Test func `is on trial until a long restoration is complete, and not saved over`() {
+        for isComplete in [false, true] {
+            var stage = Self.stage(kept: [Self.own: 1])
+            let id = stage.run(Self.app)
+            stage.send(.stateReported(id, Self.own, .extend))
+            stage.send(.becameReady(id))
+            stage.acknowledgeAll(id)
+            if isComplete { stage.send(.stateReported(id, Self.own, .complete)) }
+            Self.leave(&stage, id)
+            stage.send(.stateReported(id, Self.own, Self.keep))
+            #expect(Self.refusals(stage.effects) == (isComplete ? [] : [.restoring]))
+            stage.die(id, .signaled(6, coreDumped: false))
+            #expect(stage.core.keptStates(of: Self.app).isEmpty == !isComplete)
+        }
+    }
+
+    @Test func `is not on trial because an app that was given nothing says so`() {
+        var stage = Self.stage(kept: [Self.own: 2])
+        let id = stage.activate(Self.app)
+        stage.send(.stateReported(id, Self.own, .extend))
+        stage.die(id, .signaled(6, coreDumped: false))
+        #expect(stage.core.keptStates(of: Self.app) == [Self.own: 2])
+    }
+
+    // MARK: Coming back
+
+    @Test func `is announced again by the next supervisor, or called off`() {
+        for version in [UInt64(1), 2] {
+            var stage = Self.stage(kept: [Self.own: version])
+            let id = stage.run(Self.app)
+            let description = stage.core.description(of: Self.app)!
+            stage.restart()
+            stage.send(.appInstalled(description))
+            stage.core = Lifecycle(
+                restoring: Array(stage.saved.values), apps: [], nextInstance: id, policy: Policy(),
+                seed: 1, at: stage.now)
+            stage.send(.appInstalled(description))
+            stage.send(.stateFound(Self.app, KeptState(archives: [Self.own: version])))
+            stage.send(.restored)
+            #expect(
+                Self.handedOver(stage.effects)
+                    == [.handOverState(id, Self.own, isThere: version == 1)])
+        }
+    }
+
+    @Test func `of sessions that nobody knows is deleted, and sessions survive a reboot`() {
+        var stage = Stage(.application(Self.app) { $0.scenes = .multiple })
+        let (known, unknown) = (SceneIdentifier(4), SceneIdentifier(5))
+        stage.send(
+            .stateFound(
+                Self.app,
+                KeptState(
+                    archives: [known: 0, unknown: 0],
+                    sessions: SessionList(open: [known], discarded: [SceneIdentifier(3)], last: 5)))
+        )
+        #expect(Self.deletions(stage.effects) == [unknown])
+        let record = stage.core.app(Self.app)
+        #expect(record?.sessions == [known])
+        #expect(record?.discarded == [SceneIdentifier(3)])
+        let id = stage.run(Self.app)
+        stage.send(.becameReady(id))
+        #expect(stage.notices == [.discardedSessions([SceneIdentifier(3)])])
+        #expect(stage.pending(id)?.scene == known)
+    }
+}
+
+@Suite struct `One-time setup` {
+    private static let app = Stage.app
+
+    @Test func `is for the first launch that succeeds, of the app and of its version`() {
+        var stage = Stage(.application { $0.version = 1 })
+        stage.send(.stateFound(Self.app, KeptState()))
+        var first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(first.ever && first.ofVersion)
+        let failed = stage.run()
+        stage.die(failed, .signaled(6, coreDumped: false))
+        first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(first.ever && first.ofVersion)
+        let id = stage.run()
+        stage.send(.becameReady(id))
+        #expect(stage.has(.noteVersion(Self.app)))
+        first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(!first.ever && !first.ofVersion)
+        stage.send(.appInstalled(.application { $0.version = 2 }))
+        first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(!first.ever && first.ofVersion)
+    }
+
+    @Test func `is over for good once the shell has noted it`() {
+        var stage = Stage(.application { $0.version = 1 })
+        stage.send(.stateFound(Self.app, KeptState(launchedVersion: 1)))
+        let first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(!first.ever && !first.ofVersion)
+        let id = stage.activate(Self.app)
+        #expect(stage.state(id) == .active)
+    }
+}

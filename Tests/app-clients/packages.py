@@ -1,0 +1,91 @@
+"""What those get who make apps: the C library as it is installed, and the Python module through pip."""
+import os
+import re
+import subprocess
+import sys
+
+from channel import Wrong
+from loops import ROOT, Missing
+
+
+def run(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    if done.returncode:
+        raise Wrong(f"{' '.join(words)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def declared():
+    """The functions of the header."""
+    with open(ROOT + "/Sources/CGreenroomApp/include/greenroom-app.h") as header:
+        return set(re.findall(r"^GREENROOM_EXPORT [^;(]*?(\w+)\(", header.read(), re.M))
+
+
+def library(folder):
+    """It exports the functions of its header and nothing else, needs libc alone, and has its soname."""
+    shared, archive = ROOT + "/.build/app/libgreenroom-app.so.0", ROOT + "/.build/app/libgreenroom-app.a"
+    for file, option in ((shared, "-D"), (archive, "-g")):
+        names = {line.split()[-1] for line in run("nm", option, "--defined-only", file).splitlines() if " T " in line
+                 or " D " in line or " B " in line or " R " in line}
+        if names != declared():
+            raise Wrong(f"{os.path.basename(file)} and its header differ: {sorted(names ^ declared())}")
+    dynamic = run("readelf", "-d", shared)
+    needed, soname = re.findall(r"NEEDED.*\[(.*)\]", dynamic), re.findall(r"SONAME.*\[(.*)\]", dynamic)
+    if needed != ["libc.so.6"] or soname != ["libgreenroom-app.so.0"]:
+        raise Wrong(f"it needs {needed} and is called {soname}")
+
+
+PROGRAM = """#include <greenroom-app.h>
+/* Names that the library has too, for itself. */
+int now(void);
+int now(void) { return 3; }
+void acknowledge(void);
+void acknowledge(void) {}
+static bool finished(struct greenroom_app *app, const struct greenroom_content *options) {
+    (void)options;
+    _Exit(greenroom_app_launch_info(app)->is_foreground ? now() : 1);
+}
+int main(int argc, char **argv) {
+    static struct greenroom_delegate delegate;
+    delegate.did_finish_launching = finished;
+    greenroom_app_run(greenroom_app_start(&delegate, 0, &argc, &argv));
+}
+"""
+
+
+def installed(folder):
+    """`make install-dev` and pkg-config are enough to build with, in C and C++, shared and static."""
+    run("make", "-C", ROOT, "--no-print-directory", "install-dev", f"DESTDIR={folder}/root", "PREFIX=/usr")
+    environment = {**os.environ, "PKG_CONFIG_PATH": folder + "/root/usr/lib/pkgconfig",
+                   "PKG_CONFIG_SYSROOT_DIR": folder + "/root", "LD_LIBRARY_PATH": folder + "/root/usr/lib"}
+    environment.pop("GREENROOM_CHANNEL", None)
+    flags = run("pkg-config", "--cflags", "--libs", "greenroom-app", env=environment).split()
+    compiler = os.environ.get("CLANG", "clang")
+    for language, kind in (("c", "shared"), ("c", "static"), ("c++", "shared")):
+        source = f"{folder}/app.{language}"
+        with open(source, "w") as file:
+            file.write("#include <stdlib.h>\n" + PROGRAM)
+        given = flags if kind == "shared" else [
+            *(one for one in flags if one != "-lgreenroom-app"), folder + "/root/usr/lib/libgreenroom-app.a"]
+        run(compiler, "-x", language, "-Wall", "-Wextra", "-Werror", source, "-x", "none", "-o", folder + "/app", *given)
+        status = subprocess.run([folder + "/app"], env=environment).returncode
+        if status != 3:
+            raise Wrong(f"{language}, {kind}: it ended with {status}")
+
+
+def pip(folder):
+    """pip installs the module, its version that of greenroomctl, without a network."""
+    venv = folder + "/venv"
+    offline = {**os.environ, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    made = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, text=True)
+    if made.returncode:
+        raise Missing("no pip to install with: apt-get install python3-venv")
+    alone = ["unshare", "--user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        alone = []
+    run(*alone, venv + "/bin/pip", "install", ROOT + "/Sources/Python", env=offline)
+    version = run(venv + "/bin/python", "-c", "import greenroom_app; print(greenroom_app.__version__)", cwd=folder)
+    with open(ROOT + "/Sources/GreenroomCommands/Greenroomctl.swift") as file:
+        expected = re.search(r'static let version = "(.*)"', file.read())[1]
+    if version.strip() != expected:
+        raise Wrong(f"version {version.strip()} instead of {expected}")
