@@ -6,6 +6,8 @@ internal import GreenroomAppChannel
 /// ``ApplicationMain(_:)`` on.
 @MainActor public final class Application {
     private static var instance: Application?
+    /// Nil before ``ApplicationMain(_:)``.
+    static var current: Application? { instance }
 
     /// - Precondition: `ApplicationMain` has been called. What runs before it runs during a prewarm, where
     ///   the app is not launched: move it into `willFinishLaunching`.
@@ -46,6 +48,9 @@ internal import GreenroomAppChannel
     var requestCount: UInt64 = 0
     /// The last step that was done, by its cookie.
     var lastStep: UInt64 = 0
+    /// Who asked for the pending task requests.
+    var listRequests: [UInt64: @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void] = [:]
+    var background = BackgroundTasks()
     /// What happens next where no daemon says so.
     var ownEvents: [AppEvent] = []
     /// What came while the launch sequence waited for something else.
@@ -165,5 +170,9 @@ internal import GreenroomAppChannel
         for request in pending {
             request.answered(.refused(code: ECONNRESET, reason: "greenroomd is gone"))
         }
+        let lists = listRequests.values
+        listRequests = [:]
+        for answer in lists { answer([]) }
+        background.limit(to: nil)
     }
 }

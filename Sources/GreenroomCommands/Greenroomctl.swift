@@ -25,7 +25,7 @@ public struct Greenroomctl: ParsableCommand {
             ResetFailed.self, Doctor.self, Completion.self,
             Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
             Unlock.self, Prepare.self, Debug.self, Metrics.self, Conformance.self,
-            DBusService.self,
+            DBusService.self, Tasks.self,
         ])
 
     public init() {}

@@ -49,6 +49,7 @@ extension Lifecycle {
             if $0.state == .background { $0.deadline = nil }
             $0.conversation!.scenes = scenes
         }
+        stopClock(id)
         answerFreeze(of: id, .done(id, record.state))
         takeFront(table[id]!.record)
         proceed(id)
@@ -112,14 +113,8 @@ extension Lifecycle {
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = table[id]!.record
         trialIsOver(for: id)
-        if record.state == .background, record.deadline == nil {
-            let deadline = suspensionDeadline(of: record)
-            if deadline != nil { update(id) { $0.deadline = deadline } }
-        }
         answerGoal(of: id, .done(id, record.state))
-        if record.state == .background, !table[id]!.freezeWaiters.isEmpty {
-            prepareSuspension(id)
-        }
+        if record.state == .background { settleInBackground(id) }
     }
 
     mutating func acknowledged(_ id: InstanceIdentifier, _ cookie: UInt64) {
@@ -205,6 +200,8 @@ extension Lifecycle {
             note(.missedStep(id, record.app, pending.step, pending.scene))
             if record.state == .launching { launchFailed(record.app) }
             end(id, .watchdog, gently: false)
+        } else if isOutOfTime(record) {
+            end(id, .backgroundTaskTimeout, gently: false)
         }
     }
 

@@ -158,4 +158,6 @@ enum WaitingPlace: Hashable, Sendable {
     case freeze(InstanceIdentifier)
     case held(AppIdentifier)
     case goal(InstanceIdentifier)
+    /// For the run of scheduled work that is being begun.
+    case task
 }

@@ -14,6 +14,10 @@ enum DeadlineKey: Hashable, Sendable {
     case quiet
     /// When the machine is looked at again, or prewarming starts.
     case conditions
+    /// The time of the instance's run of scheduled work.
+    case run(InstanceIdentifier)
+    /// When scheduled work is looked at again.
+    case work
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that

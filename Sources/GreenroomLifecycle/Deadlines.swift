@@ -10,6 +10,8 @@ extension Lifecycle {
             case .quiet: becameQuiet()
             // Refilling, which follows every event, looks again.
             case .conditions: break
+            case .run(let id): runDeadlineReached(id)
+            case .work: work.needsReview = true
             }
         }
     }

@@ -54,6 +54,12 @@ public enum Refusal: Hashable, Sendable {
     case holdsLock(InstanceIdentifier)
     /// It runs already, or its triggers launched it too often.
     case notTriggered(AppIdentifier)
+    /// It has as many pending requests of that kind as it may.
+    case tooManyTasks(AppIdentifier, limit: Int)
+    /// Nothing of that name is pending, or running.
+    case noSuchTask(AppIdentifier)
+    /// Scheduled work of that app is being run: one at a time.
+    case taskRuns(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -67,6 +73,8 @@ public enum Answer: Hashable, Sendable {
     case discarded(AppIdentifier, SceneIdentifier)
     /// The hint was taken; whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
+    /// Its work is scheduled.
+    case scheduled(AppIdentifier)
 }
 
 /// What the kernel should prefer, by `oom_score_adj` and cpu weight.
@@ -114,6 +122,10 @@ public enum Record: Hashable, Sendable {
     case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
     /// Its triggers launched it so often in a row that they are left alone.
     case triggersLeftAlone(AppIdentifier, launches: Int)
+    /// It is told that its background time is about to end.
+    case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
+    case taskBegan(InstanceIdentifier, AppIdentifier, String)
+    case taskEnded(InstanceIdentifier, AppIdentifier, String, TaskOutcome)
 }
 
 /// What the shell must do, in this order. It decides nothing about them.
@@ -124,6 +136,8 @@ public enum Effect: Hashable, Sendable {
     case erase(InstanceIdentifier)
     case saveApp(AppRecord)
     case eraseApp(AppIdentifier)
+    /// Keep an app's scheduled work across a reboot.
+    case saveTasks(AppIdentifier, AppTasks)
 
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
     /// Tell the paused instance to go, as this request.
@@ -166,4 +180,15 @@ public enum Effect: Hashable, Sendable {
     case noteVersion(AppIdentifier)
     /// Take what it holds out of memory, bit by bit, for as long as it is suspended.
     case pageOut(InstanceIdentifier)
+    /// Tell the app how long it may go on in the background; nil: without a limit.
+    case tellBackgroundTime(InstanceIdentifier, until: Instant?)
+    /// Tell it to end its tasks, for then it is ended. May come again.
+    case tellExpiration(InstanceIdentifier, at: Instant)
+    /// Tell it to run scheduled work. May come again with the same number.
+    case startRun(InstanceIdentifier, ScheduledRun, until: Instant)
+    case expireRun(InstanceIdentifier, ScheduledRun, at: Instant)
+    /// Say how the machine is: `Event.taskConditionsInspected`.
+    case inspectTaskConditions
+    /// Ring at this time of the wall clock, in microseconds since 1970: `Event.taskAlarmRang`; nil: never.
+    case setTaskAlarm(Int64?)
 }

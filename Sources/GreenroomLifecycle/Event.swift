@@ -154,4 +154,23 @@ public enum Event: Hashable, Sendable {
     case triggered(RequestIdentifier, LaunchRequest, TriggerLimit)
     /// Manifests were read anew: what was triggered too often may be tried again.
     case triggersForgiven
+
+    // Background time and scheduled work
+    case backgroundTaskBegan(InstanceIdentifier)
+    case backgroundTaskEnded(InstanceIdentifier)
+    /// Of the app itself, which is answered.
+    case taskSubmitted(RequestIdentifier, AppIdentifier, ScheduledTask)
+    /// Of the app itself; nil for all.
+    case tasksCancelled(AppIdentifier, [String]?)
+    /// What an installed app had asked for; before `restored` for those that are installed by then.
+    case tasksRestored(AppIdentifier, AppTasks)
+    case taskCompleted(InstanceIdentifier, run: UInt64, TaskOutcome)
+    /// Answers `Effect.inspectTaskConditions`.
+    case taskConditionsInspected(TaskConditions)
+    /// What `Effect.setTaskAlarm` was set to has come, or everything is to be looked at again.
+    case taskAlarmRang
+    /// Run a pending request now, whatever holds it. Answered when the app has been told.
+    case runTaskRequested(RequestIdentifier, AppIdentifier, identifier: String)
+    /// End the time of its run, or of its background tasks, now.
+    case expireTaskRequested(RequestIdentifier, AppIdentifier)
 }

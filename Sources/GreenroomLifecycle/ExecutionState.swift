@@ -94,6 +94,8 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case outOfMemory = 31
     /// SIGKILL that nobody here sent, while the kernel ended somebody for want of memory.
     case probablyOutOfMemory = 32
+    /// Its background time was over and a task of it had not ended (0x2182bad2).
+    case backgroundTaskTimeout = 40
 }
 
 /// How the main process of an instance ended (wait(2)).

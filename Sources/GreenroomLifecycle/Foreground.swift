@@ -34,6 +34,7 @@ extension Lifecycle {
         guard !record.isAttached, let description = directory[record.app]?.description,
             description.suspendsInBackground
         else { return nil }
+        if let time = record.background.value, time.isOpen { return backgroundDeadline(time) }
         return now.advanced(by: description.backgroundGrace ?? policy.backgroundGrace)
     }
 

@@ -44,6 +44,7 @@ extension Lifecycle {
             $0.restartStreak = 0
         }
         triggers[app] = nil
+        work.needsReview = true
         reviewSocket(of: app)
     }
 
@@ -69,6 +70,10 @@ extension Lifecycle {
         let members = directory[description.identifier]!.running
         for id in members.sorted()
         where table[id]!.record.state == .background && !table[id]!.record.isTravelling {
+            guard !isKeptRunning(id) else {
+                reviseBackgroundTime(id)
+                continue
+            }
             let isTimed = table[id]!.record.deadline != nil
             guard isTimed != description.suspendsInBackground else { continue }
             let deadline = suspensionDeadline(of: table[id]!.record)
@@ -85,6 +90,7 @@ extension Lifecycle {
         deadlines.remove(.app(app))
         triggers[app] = nil
         clearStart(app)
+        forgetTasks(of: app)
         refuseHeld(app, .noSuchApp(app))
         standingChanged(of: app)
         if entry.isListening { effects.append(.ignoreConnections(app)) }
@@ -92,6 +98,7 @@ extension Lifecycle {
         refusePrewarms(of: app, .noSuchApp(app))
         for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
         for id in entry.running.sorted() where table[id]!.record.state == .background {
+            stopClock(id)
             update(id) { $0.deadline = nil }
         }
         effects.append(.eraseApp(app))
@@ -115,6 +122,7 @@ extension Lifecycle {
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
         for app in directory.keys.sorted() { wantRefill(of: app) }
+        work.needsReview = true
         holdBudget()
         forgetOldEnds()
     }

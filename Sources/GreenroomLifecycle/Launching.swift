@@ -15,6 +15,7 @@ extension Lifecycle {
         guard directory[launch.app]?.description != nil else {
             return refuse(request, .noSuchApp(launch.app))
         }
+        if !launch.inBackground { work.lastUse = now }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
         let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
         if isHeld(launch) { return hold(pending) }
@@ -201,6 +202,8 @@ extension Lifecycle {
             }
         }
         if directory[app]!.description?.acknowledges == true { return beginConversation(id) }
+        // Its manifest has come to call it a program.
+        updateBackground(id) { $0 = BackgroundTime() }
         if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
     }
 }

@@ -70,6 +70,8 @@ public struct Lifecycle: Hashable, Sendable {
     var warmth = Warmth()
     /// Apps that became ready or ended in this event, for those that wait for them, and why.
     var standingReviews: [AppIdentifier: ExitReason?] = [:]
+    /// What apps have asked to be run later, and what is run of it.
+    var work = ScheduledWork()
 
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
@@ -92,6 +94,7 @@ public struct Lifecycle: Hashable, Sendable {
         self.now = max(now, self.now)
         decide(event)
         reviewStandings()
+        reviewWork()
         refill(looking: event.refillEffort)
         reviewSockets()
         return takeEffects()
@@ -133,8 +136,12 @@ public struct Lifecycle: Hashable, Sendable {
         case .sceneRequested(let request, let app, let wish):
             sceneRequested(request, app, wish)
         case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
-        case .significantTimeChanged: timeChanged()
-        case .sleepChanged(let isAsleep): self.isAsleep = isAsleep
+        case .significantTimeChanged:
+            timeChanged()
+            work.needsReview = true
+        case .sleepChanged(let isAsleep):
+            self.isAsleep = isAsleep
+            work.needsReview = true
         case .shutdownCancelled: shutdownCancelled()
         case .stallReported(let level): stallReported(level)
         case .conditionsInspected(let hold): conditionsInspected(hold)
@@ -149,6 +156,17 @@ public struct Lifecycle: Hashable, Sendable {
         case .pagedOut(let id, let byteCount): pagedOut(id, byteCount: byteCount)
         case .triggered(let request, let launch, let limit): triggered(request, launch, limit)
         case .triggersForgiven: triggers = [:]
+        case .backgroundTaskBegan(let id): backgroundTaskBegan(id)
+        case .backgroundTaskEnded(let id): backgroundTaskEnded(id)
+        case .taskSubmitted(let request, let app, let task): taskSubmitted(request, app, task)
+        case .tasksCancelled(let app, let identifiers): tasksCancelled(app, identifiers)
+        case .tasksRestored(let app, let tasks): tasksRestored(app, tasks)
+        case .taskCompleted(let id, let run, let outcome): taskCompleted(id, run: run, outcome)
+        case .taskConditionsInspected(let conditions): taskConditionsInspected(conditions)
+        case .taskAlarmRang: taskAlarmRang()
+        case .runTaskRequested(let request, let app, let identifier):
+            runTaskRequested(request, app, identifier)
+        case .expireTaskRequested(let request, let app): expireTaskRequested(request, app)
         }
     }
 
@@ -163,6 +181,9 @@ public struct Lifecycle: Hashable, Sendable {
             directory[app]!.isDirty = false
             if !directory[app]!.isRemoved { result.append(.saveApp(directory[app]!.record)) }
         }
+        // After the records: a run that is saved in neither, or in one, is told to nobody.
+        for app in work.dirtyApps { result.append(.saveTasks(app, work.apps[app] ?? AppTasks())) }
+        work.dirtyApps.removeAll(keepingCapacity: true)
         result += effects
         dirtyInstances.removeAll(keepingCapacity: true)
         dirtyApps.removeAll(keepingCapacity: true)
@@ -196,7 +217,10 @@ extension Event {
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
             .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
-            .instanceStalled, .pagedOut, .triggersForgiven:
+            .instanceStalled, .pagedOut, .triggersForgiven,
+            .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted,
+            .tasksCancelled, .tasksRestored, .taskCompleted, .taskConditionsInspected,
+            .taskAlarmRang, .runTaskRequested, .expireTaskRequested:
             .full
         }
     }

@@ -32,6 +32,10 @@ extension Lifecycle {
         if let pending = instance.record.conversation?.pending {
             return update(id) { $0.deadline = pending.deadline }
         }
+        if isKeptRunning(id) {
+            let deadline = suspensionDeadline(of: instance.record)
+            return update(id) { $0.deadline = deadline }
+        }
         guard holdsLock else {
             table[id]!.lockedSince = nil
             return suspend(id)
@@ -41,6 +45,8 @@ extension Lifecycle {
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }
         }
+        // Who asked has gone, and by itself it would not have been suspended.
+        guard suspendsByItself(instance.record) else { return update(id) { $0.deadline = nil } }
         let since = instance.lockedSince ?? now
         table[id]!.lockedSince = since
         let end = since.advanced(by: policy.lockGrace)

@@ -41,6 +41,7 @@ extension Lifecycle {
             reviewSocket(of: app)
         }
         considerAutostart(apps, mayStart: true)
+        work.needsReview = true
     }
 }
 

@@ -186,5 +186,17 @@ public struct Policy: Hashable, Sendable {
     /// Whether what suspended instances hold is taken out of memory.
     public var pagesOutSuspended = false
 
+    /// How long background tasks keep an app from being suspended (Apple, observed), and a run of
+    /// scheduled work: a refresh (Apple), and processing, “minutes” (Apple).
+    public var backgroundTaskLimit: Duration = .seconds(30)
+    public var refreshTaskLimit: Duration = .seconds(30)
+    public var processingTaskLimit: Duration = .seconds(300)
+    /// How long before its end an app is told, where the limit has room for it.
+    public var expirationLead: Duration = .seconds(5)
+    /// How long nobody must have used an app before processing begins.
+    public var taskIdleTime: Duration = .seconds(60)
+    /// While the machine stands in the way of scheduled work: from one look at it to the next.
+    public var taskRetry: Duration = .seconds(60)
+
     public init() {}
 }

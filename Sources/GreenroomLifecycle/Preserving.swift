@@ -370,7 +370,7 @@ extension InstanceRecord {
         case .terminated?, .terminateTimeout?, .forceQuit?, .prewarmFailed?, .prewarmExpired?,
             .stale?, .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?,
             .unknown?, .conflict?, .dependencyEnded?, .suspendedWithLockedFile?,
-            .probablyOutOfMemory?, nil:
+            .probablyOutOfMemory?, .backgroundTaskTimeout?, nil:
             false
         }
     }

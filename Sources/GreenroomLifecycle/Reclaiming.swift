@@ -12,6 +12,7 @@ extension Lifecycle {
         isPressureReported = false
         deadlines.remove(.quiet)
         self.pressure = pressure
+        work.needsReview = true
         // Who is said to run may still be frozen: it would not hear of its end.
         if isRestoring { return }
         guard pressure >= .warning else { return deadlines.remove(.pressure) }

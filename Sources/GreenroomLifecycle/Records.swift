@@ -42,6 +42,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var conversation: Conversation?
     /// Its launch screen is on the display.
     public var showsLaunchScreen = false
+    /// What keeps it running in the background.
+    public var background: Rare<BackgroundTime>
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -61,6 +63,7 @@ public struct InstanceRecord: Hashable, Sendable {
         self.isEmpty = false
         self.isAutomatic = false
         self.isEndOrdered = false
+        self.background = .none
     }
 }
 

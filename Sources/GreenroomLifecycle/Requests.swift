@@ -22,6 +22,7 @@ extension Lifecycle {
                 held[app]!.launches[index].waiters.removeAll { $0.request == request }
             }
         case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
+        case .task: abandonRun(request)
         case nil: break
         }
     }
@@ -33,6 +34,7 @@ extension Lifecycle {
             return refuseOrCancel(request, target, transition)
         }
         let state = table[id]!.record.state
+        if transition == .foreground { work.lastUse = now }
         switch transition {
         case .terminate, .forceQuit:
             update(id) { $0.isEndOrdered = true }

@@ -147,6 +147,7 @@ extension Lifecycle {
         guard record.failure != nil || record.restartCount > 0 || record.restartStreak > 0 else {
             return
         }
+        work.needsReview = true
         updateApp(app) {
             $0.failure = nil
             $0.restartCount = 0
@@ -215,7 +216,7 @@ extension Supervision {
             return restart != .never
         case .spawnFailed: return restart == .onFailure || restart == .always
         case .launchWatchdog, .watchdog, .unknown, .suspendedWithLockedFile, .outOfMemory,
-            .probablyOutOfMemory, nil:
+            .probablyOutOfMemory, .backgroundTaskTimeout, nil:
             return restart != .never
         case .reclaimed: return restart == .always
         case .terminated, .terminateTimeout, .forceQuit, .shutdown, .prewarmFailed,

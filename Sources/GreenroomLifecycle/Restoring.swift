@@ -73,6 +73,7 @@ extension Lifecycle {
         for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
+        reapplyWork()
     }
 
     /// A grace that still runs belongs to a gentle end, where SIGTERM may not have been sent.
@@ -85,7 +86,7 @@ extension Lifecycle {
             case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
                 .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
                 .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
-                .probablyOutOfMemory, nil:
+                .probablyOutOfMemory, .backgroundTaskTimeout, nil:
                 false
             }
         let isUnheard = record.conversation != nil && record.lastState == .suspended

@@ -34,6 +34,7 @@ extension Lifecycle {
     private mutating func pressureFell(to level: MemoryPressure) {
         guard level < pressure else { return }
         pressure = level
+        work.needsReview = true
         note(.pressureChanged(level))
         guard level == .none else {
             return deadlines.set(.quiet, at: now.advanced(by: quietTime))

@@ -11,7 +11,7 @@ extension Lifecycle {
     /// Not while it is being told something: it is frozen when it has done that.
     mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
         guard let pending = table[id]!.record.conversation?.pending else {
-            return prepareSuspension(id)
+            return isKeptRunning(id) ? taskTimeIsOver(id) : prepareSuspension(id)
         }
         update(id) { $0.deadline = pending.deadline }
     }
@@ -21,6 +21,7 @@ extension Lifecycle {
         effects.append(.thaw(id))
         answerFreeze(of: id, .done(id, .background))
         update(id) { $0.inBackground = true }
+        beginStay(id)
         move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
         tellMissed(id)
     }

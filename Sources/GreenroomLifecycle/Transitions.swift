@@ -73,6 +73,7 @@ extension Lifecycle {
             wantRefill(of: old.app)
         }
         if !state.isRunning && old.conversation != nil { leaveConversation(id) }
+        if !state.isRunning && old.background.value != nil { leaveBackgroundTime(id) }
         if old.state == .launching { standingChanged(of: old.app, because: old.endReason) }
     }
 

@@ -18,6 +18,8 @@ extension AppManifest {
         public var documentTypes: [String] = []
         public var quickActions: [String] = []
         public var userActivityTypes: [String] = []
+        /// `ScheduledTasks=`: identifiers of work that it may schedule.
+        public var scheduledTasks: [String] = []
         /// One key a feature: `RemoteNotifications=` and so on.
         public var features: Set<Feature> = []
 
@@ -55,6 +57,7 @@ extension AppManifest {
         for (key, path) in [
             ("QuickActions", \Application.quickActions),
             ("UserActivityTypes", \Application.userActivityTypes),
+            ("ScheduledTasks", \Application.scheduledTasks),
         ] as [(String, WritableKeyPath<Application, [String]>)] {
             result[keyPath: path] = reader.list(section, key, atMost: applicationListLimit) {
                 (word) throws(ValueError) in try readName(word.text)

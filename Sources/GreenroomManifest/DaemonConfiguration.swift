@@ -71,6 +71,16 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `BackgroundMemoryHigh=`: what one app in the background may hold before the kernel takes some
     /// back, in bytes; nil: as much as its manifest says.
     public var backgroundMemoryHigh: UInt64?
+    /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple, observed).
+    public var backgroundTaskLimit: Duration = .seconds(30)
+    /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`, `ProcessingTaskSec=`: how
+    /// long a run of it may take (Apple). `TaskIdleSec=`: how long nobody must have used an app before
+    /// processing; `TaskMaxLoad=`: load per processor above which it waits, in hundredths.
+    public var offersScheduledWork = true
+    public var refreshTaskLimit: Duration = .seconds(30)
+    public var processingTaskLimit: Duration = .seconds(300)
+    public var taskIdleTime: Duration = .seconds(60)
+    public var taskMaximalLoadPercent = 100
 
     public init() {}
 }
@@ -113,6 +123,7 @@ extension DaemonConfiguration {
         set(\.connectionsPerUser, "ConnectionsPerUser", &reader, integer(1...65536))
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
         readConditions(&reader)
+        readBackgroundTime(&reader)
         controlGroups = groups("ControlGroups", &reader)
         observeGroups = groups("ObserveGroups", &reader)
         administerGroups = groups("AdministerGroups", &reader)
@@ -156,6 +167,19 @@ extension DaemonConfiguration {
         }
         set(\.backgroundMemoryHigh, "BackgroundMemoryHigh", &reader) { value throws(ValueError) in
             value.text == "infinity" ? nil : try value.bytes()
+        }
+    }
+
+    private mutating func readBackgroundTime(_ reader: inout SectionReader) {
+        set(\.backgroundTaskLimit, "BackgroundTaskSec", &reader, positiveDuration)
+        set(\.offersScheduledWork, "ScheduledWork", &reader) { value throws(ValueError) in
+            try value.boolean()
+        }
+        set(\.refreshTaskLimit, "AppRefreshTaskSec", &reader, positiveDuration)
+        set(\.processingTaskLimit, "ProcessingTaskSec", &reader, positiveDuration)
+        set(\.taskIdleTime, "TaskIdleSec", &reader, duration)
+        set(\.taskMaximalLoadPercent, "TaskMaxLoad", &reader) { value throws(ValueError) in
+            try value.hundredths(0...1000)
         }
     }
 

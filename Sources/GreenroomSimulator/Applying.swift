@@ -71,6 +71,7 @@ extension Simulation {
             try feed(.shutdownRequested)
             try wait(delay)
             try feed(.shutdownCancelled)
+        case .task(let task): try applyTask(task)
         case .makeStale, .measure, .crash, .runOutOfMemory, .stallInstance, .exit, .loseChannel,
             .repeatFact:
             try applyToInstance(stimulus)
@@ -102,7 +103,7 @@ extension Simulation {
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
-            .stall, .prepare, .loseState, .trigger, .forgiveTriggers:
+            .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task:
             break
         }
     }
@@ -141,12 +142,12 @@ extension Simulation {
     // MARK: What the numbers of a stimulus name
 
     /// Now and then an app that was never installed.
-    private func identifier(_ pick: Int) -> AppIdentifier {
+    func identifier(_ pick: Int) -> AppIdentifier {
         if pick % 50 == 49 { return AppIdentifier("org.example.unknown") }
         return catalogue[pick % catalogue.count].identifier
     }
 
-    private func live(_ pick: Int) -> InstanceIdentifier? {
+    func live(_ pick: Int) -> InstanceIdentifier? {
         let ids = checker.saved.values.filter { $0.state != .notRunning }.map(\.instance).sorted()
         return ids.isEmpty ? nil : ids[pick % ids.count]
     }
@@ -160,7 +161,7 @@ extension Simulation {
         return live(pick).map { .instance($0) }
     }
 
-    private mutating func nextRequest() -> RequestIdentifier {
+    mutating func nextRequest() -> RequestIdentifier {
         requestCount += 1
         return RequestIdentifier(requestCount)
     }

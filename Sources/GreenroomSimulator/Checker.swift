@@ -69,6 +69,7 @@ struct Checker: Sendable {
     /// Whose launch screen is on the display.
     var screens: Set<InstanceIdentifier> = []
     let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
+    var tasks = TaskBooks()
 
     init(policy: Policy) { self.policy = policy }
 
@@ -149,6 +150,7 @@ struct Checker: Sendable {
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
         kept = StateBooks()
         churn = [:]
+        restartTasks()
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)
         }

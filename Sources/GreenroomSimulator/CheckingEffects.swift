@@ -79,6 +79,9 @@ extension Checker {
         case .handOverState(let id, let scene, let isThere):
             if isThere { try checkHandedOver(id, scene, world) }
             if world.states[saved[id]!.app]?[scene] == nil { kept.seen[id]?.insert(scene) }
+        case .saveTasks, .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
+            .inspectTaskConditions, .setTaskAlarm:
+            try checkTasks(effect, of: event, in: world, at: now)
         }
     }
 
@@ -127,7 +130,7 @@ extension Checker {
         case .exited(let record):
             try require(
                 record.state == .notRunning && record.isEmpty, "said to have ended before it did")
-        case .refused, .reset, .prepared: break
+        case .refused, .reset, .prepared, .scheduled: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
@@ -199,6 +202,9 @@ extension Checker {
             try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
         case .launched, .crashLooped, .failed, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
+        case .backgroundTimeExpiring, .taskBegan: break
+        case .taskEnded(let id, _, let identifier, let outcome):
+            try noteEnded(id, identifier, outcome)
         }
     }
 
@@ -214,7 +220,11 @@ extension Checker {
             let isFirst = from == .notRunning && (to == .prewarming || to == .launching)
             try require(isFirst, "\(id) began as \(to)")
         }
-        if to == .suspended { try checkSuspension(id, event, now) }
+        if to == .suspended {
+            try checkSuspension(id, event, now)
+            try checkNothingOpen(id)
+        }
+        if !to.isRunning { tasks.open[id] = nil }
         if to == .terminating { ending.insert(id) }
         if to == .active || to == .inactive { frontsMayDiffer = true }
         if to == .background { backgroundSince[id] = now }

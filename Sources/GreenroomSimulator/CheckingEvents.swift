@@ -8,6 +8,7 @@ extension Checker {
         signalled = []
         displaced = []
         noteMachine(event, at: now)
+        noteTasks(event)
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
@@ -57,6 +58,10 @@ extension Checker {
             .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false
+        case .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted, .tasksCancelled,
+            .tasksRestored, .taskCompleted, .taskConditionsInspected, .taskAlarmRang,
+            .runTaskRequested, .expireTaskRequested:
+            break
         }
     }
 
@@ -75,6 +80,9 @@ extension Checker {
 
     private mutating func forget(_ app: AppIdentifier) {
         installed[app] = nil
+        // The file stays, for the app to come back to; the core has forgotten.
+        tasks.pending[app] = nil
+        tasks.forced.remove(app)
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
@@ -113,6 +121,7 @@ extension Checker {
             try require(signalled.contains(id), "\(id) is to end and was sent no signal")
         }
         if isRestoring { return }
+        try checkTime(at: now)
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
             endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")

@@ -22,6 +22,11 @@ struct Fate: Sendable {
     var isTraced: Bool
     /// Looks at its file locks that find one.
     var locksLeft: Int
+    /// From being told to run scheduled work to saying that it is done; nil never says so.
+    var runDelay: Duration?
+    var hasHandler: Bool
+    /// It ends its tasks and runs when it hears that their time ends.
+    var heedsExpiration: Bool
 
     /// With its saved state.
     var habit: Habit
@@ -67,6 +72,9 @@ struct Fate: Sendable {
         let habits: [Habit] = [.none, .keeps, .keeps, .keeps, .keeps, .forgets, .exceeds, .extends]
         habit = habits[own.below(habits.count)]
         locksLeft = dice.percent(80) ? 0 : dice.percent(50) ? 1 : 1000
+        runDelay = dice.percent(70) ? dice.milliseconds(1...60_000) : nil
+        hasHandler = dice.percent(90)
+        heedsExpiration = dice.percent(60)
     }
 }
 
@@ -86,6 +94,9 @@ struct FakeProcess: Sendable {
     var isEmpty = false
     var wasTold = false
     var isReleased = false
+    /// Open background tasks, and the runs it was told.
+    var openTasks = 0
+    var runs: Set<UInt64> = []
 
     var isAlive: Bool { isSpawned && exitStatus == nil }
 }

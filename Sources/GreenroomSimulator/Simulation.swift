@@ -148,6 +148,12 @@ struct Simulation: Sendable {
         case .deleteState(let app, let scene): world.states[app]?[scene] = nil
         case .keepSessions(let app, let list): world.sessions[app] = list
         case .noteVersion(let app): world.versions[app] = core.description(of: app)?.version
+        case .startRun(let id, let run, _): world.startRun(id, run, at: now)
+        case .expireRun(let id, let run, _): world.expireRun(id, run, at: now)
+        case .tellExpiration(let id, _): world.tellExpiration(id, at: now)
+        case .inspectTaskConditions: world.inspectTaskConditions(at: now)
+        case .setTaskAlarm(let time): world.setTaskAlarm(time, at: now)
+        case .saveTasks, .tellBackgroundTime: break
         case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
         }
     }
@@ -186,6 +192,7 @@ struct Simulation: Sendable {
         if isTracing { trace.append("  ! the supervisor dies") }
         let before = core
         world.listening = []
+        world.alarm = nil
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
         let wasAsleep = checker.isAsleep
         checker.restart()
@@ -208,6 +215,9 @@ struct Simulation: Sendable {
         if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
             try install(app)
+        }
+        for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
+            try feed(.tasksRestored(app, tasks))
         }
         for group in sessions.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
         for event in world.report(about: records) { try feed(event) }
@@ -236,12 +246,14 @@ struct Simulation: Sendable {
 extension Effect {
     fileprivate var isSave: Bool {
         switch self {
-        case .save, .saveApp: true
+        case .save, .saveApp, .saveTasks: true
         case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks,
             .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
-            .pageOut:
+            .pageOut,
+            .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
+            .inspectTaskConditions, .setTaskAlarm:
             false
         }
     }

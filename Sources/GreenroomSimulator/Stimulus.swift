@@ -44,6 +44,7 @@ enum Stimulus: Sendable {
     case crashSupervisor(effect: Int)
     case connect(app: Int)
     case resetFailed(app: Int)
+    case task(TaskStimulus)
 }
 
 extension Stimulus {
@@ -100,6 +101,7 @@ extension Stimulus {
         case 76:
             if dice.percent(10) { return .loseState(app: pick) }
             return dice.percent(20) ? .changeTime : .lock(user: dice.below(2), dice.percent(50))
+        case 77..<83: return .task(.random(&dice))
         default: return .wait(randomWait(&dice))
         }
     }

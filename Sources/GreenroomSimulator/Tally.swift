@@ -9,6 +9,9 @@ public struct Tally: Sendable {
     /// Apps started again, and given up.
     public internal(set) var appRestarts = 0
     public internal(set) var failures = 0
+    /// Scheduled work that was run, and what became of it.
+    public internal(set) var runs = 0
+    public internal(set) var taskOutcomes: [TaskOutcome: Int] = [:]
 
     mutating func note(_ outcome: LaunchOutcome) {
         guard !outcome.isRepeated else { return }
@@ -27,5 +30,7 @@ public struct Tally: Sendable {
         restarts += other.restarts
         appRestarts += other.appRestarts
         failures += other.failures
+        runs += other.runs
+        taskOutcomes.merge(other.taskOutcomes, uniquingKeysWith: +)
     }
 }

@@ -30,6 +30,8 @@ struct World: Sendable {
     var states: [AppIdentifier: [SceneIdentifier: UInt64]] = [:]
     var sessions: [AppIdentifier: SessionList] = [:]
     var versions: [AppIdentifier: UInt64] = [:]
+    /// What the supervisor's alarm is set to, on the wall clock.
+    var alarm: Int64?
 
     init(seed: UInt64) { self.seed = seed }
 
@@ -152,6 +154,14 @@ struct World: Sendable {
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id):
             guard processes[id]?.isAlive == true else { return nil }
+        case .taskCompleted(let id, _, _):
+            guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
+                return nil
+            }
+        case .backgroundTaskEnded(let id): return endTask(id)
+        case .taskAlarmRang:
+            guard let time = alarm, time <= Self.wallClock(at: now) else { return nil }
+            alarm = nil
         case .connectionArrived(let app):
             guard listening.remove(app) != nil else { return nil }
         default: break

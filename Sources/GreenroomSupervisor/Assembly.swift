@@ -153,12 +153,16 @@ public final class Daemon {
         supervisor.metrics = metrics
         metrics.deliveries.lastInherited = supervisor.screens.lastInherited
         metrics.deliveries.send = { applications.send($0, to: $1) }
+        supervisor.work = BackgroundWork(
+            supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
+            machineRoot: options.machineRoot, configuration)
         installer.onReload = { [unowned self] in
             timers.update(
                 catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
             paths.update(catalog.apps.map { ($0.identifier, $0.path) })
             paths.tryAgain { [unowned self] in supervisor.lifecycle.areTriggersLeftAlone(of: $0) }
             supervisor.handle(.triggersForgiven)
+            supervisor.work.update(catalog.apps)
         }
         paths.launch = { [unowned self] in control.launchForPath($0, $1) }
         let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
@@ -187,6 +191,7 @@ public final class Daemon {
             applications.forget(instance)
             supervisor.screens.forget(instance)
             metrics.deliveries.forget(instance)
+            supervisor.work.forget(instance)
             measurer.forget(instance)
             launcher.forget(instance)
             supervisor.reclaimer.instancePressure.rests(instance)

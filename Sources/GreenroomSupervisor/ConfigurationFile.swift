@@ -81,6 +81,10 @@ extension Policy {
         inspectsLocks = configuration.checksFileLocks
         lockGrace = configuration.lockedFileGrace
         pagesOutSuspended = configuration.pageOutSuspended != .no
+        backgroundTaskLimit = configuration.backgroundTaskLimit
+        refreshTaskLimit = configuration.refreshTaskLimit
+        processingTaskLimit = configuration.processingTaskLimit
+        taskIdleTime = configuration.taskIdleTime
         instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
     }
 }

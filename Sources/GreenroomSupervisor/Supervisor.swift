@@ -28,6 +28,7 @@ final class Supervisor {
     var states: KeptStates!
     var screens: ShownScreens!
     var metrics: Metrics!
+    var work: BackgroundWork!
 
     private var queue: [Event] = []
     private var isHandling = false
@@ -139,6 +140,15 @@ final class Supervisor {
         case .keepSessions(let app, let list): states.keep(list, of: app)
         case .noteVersion(let app): states.noteVersion(of: app)
         case .pageOut(let instance): reclaimer.pageOut.begin(instance)
+        case .saveTasks(let app, let tasks): work.save(tasks, of: app)
+        case .tellBackgroundTime(let instance, let end):
+            work.tellTime(until: end, instance)
+        case .tellExpiration(let instance, let end):
+            work.tellExpiration(at: end, instance)
+        case .startRun(let instance, let run, let end): work.start(run, on: instance, until: end)
+        case .expireRun(let instance, let run, let end): work.expire(run, on: instance, at: end)
+        case .inspectTaskConditions: work.inspect()
+        case .setTaskAlarm(let time): work.setAlarm(time)
         }
     }
 

@@ -5,6 +5,7 @@ import Glibc
     "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
     "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self, "state": Stateful.self,
     "stateScenes": StatefulScenes.self, "measured": Measured.self,
+    "tasks": TaskApp.self,
 ]
 
 /// Everything but the two methods whose absence counts.

@@ -122,6 +122,12 @@ final class KitDaemon {
         guard launched.kind == expected else { throw TestError("launched \(launched.kind)") }
     }
 
+    /// From now on it is this one.
+    func follow(_ instance: UInt64, pid: Int32) {
+        self.instance = instance
+        self.pid = pid
+    }
+
     @discardableResult
     func change(_ transition: Control.Transition) throws -> Control.Word<Control.ExecutionState> {
         try daemon.client().change(transition, instance)

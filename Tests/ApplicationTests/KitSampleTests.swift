@@ -136,6 +136,51 @@ import Testing
         #expect(lines.allSatisfy { $0.hasSuffix(" news") })
     }
 
+    @Test func `Fetch schedules its refresh when it is opened, and each refresh the next one`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let source = try daemon.directory.write("news\n", to: "source")
+        let history = daemon.directory.path + "/history"
+        let fetch = try install("Fetch", in: daemon, ["Environment=FETCH_FILE=\(history)"]) {
+            text in
+            text.split(separator: "\n").map { line in
+                line.hasPrefix("Exec=") ? "\(line) \(source)" : String(line)
+            }.joined(separator: "\n") + "\n"
+        }
+        let client = try daemon.client()
+        let launched = try client.launch(fetch)
+        func pending() throws -> [Control.ScheduledTask] {
+            guard case .tasks(let tasks) = try client.call(.task(.list(app: fetch))) else {
+                throw TestError("another reply")
+            }
+            return tasks.filter { $0.state == .pending }
+        }
+        func awaitPending() throws {
+            let files = try Inotify()
+            let folder = daemon.directory.path + "/state/tasks"
+            mkdir(daemon.directory.path + "/state", 0o755)
+            mkdir(folder, 0o755)
+            _ = try files.watch(folder + "/", for: UInt32(IN_MOVED_TO))
+            while try pending().isEmpty {
+                guard try files.descriptor.waitUntilReadable(milliseconds: Processes.deadline)
+                else { throw TestError("nothing is scheduled") }
+                _ = try files.read()
+            }
+        }
+        try awaitPending()
+        try client.change(.kill, launched.instance)
+        for _ in 0..<2 {
+            let watcher = try daemon.watch()
+            _ = try client.call(.task(.run(app: fetch, identifier: "io.greenroom.Fetch.refresh")))
+            let ended = try watcher.next { $0.kind == .taskEnded && $0.app == fetch }
+            #expect(ended.outcome == .succeeded)
+            #expect(try pending().first?.hold?.code == "earliest_begin")
+        }
+        let lines = String(decoding: try readFile(history), as: UTF8.self).split(separator: "\n")
+        #expect(lines.count >= 3)
+    }
+
     @Test(arguments: [false, true])
     func `Notes on a terminal is used, stopped, continued and interrupted as any program`(
         isPrewarmed: Bool

@@ -217,6 +217,12 @@ public final class TestDaemon {
 
     // MARK: Files
 
+    /// What a reboot leaves nothing of, once the daemon has ended.
+    public func forgetBoot() throws {
+        removeTree(runtimeDirectory)
+        mkdir(runtimeDirectory, 0o755)
+    }
+
     public func install(_ app: TestApp) throws {
         try directory.write(app.manifest, to: "apps/\(app.identifier).app")
     }

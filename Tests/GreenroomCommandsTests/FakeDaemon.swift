@@ -89,7 +89,7 @@ final class FakeDaemon: Sendable {
             ])
         case .signal: .reply([ControlReply.signaled])
         case .describe, .status, .watch, .reload, .explain, .resetFailed, .application, .prepare,
-            .debugPressure, .metrics:
+            .debugPressure, .metrics, .task:
             .fail(ControlError.shuttingDown)
         }
     }

@@ -104,7 +104,7 @@ import VarlinkTestSupport
                 return .hold
             case .signal: return .replyReleasing(ControlReply.signaled, held: ending)
             case .describe, .list, .status, .prewarm, .transition, .watch, .reload, .explain,
-                .resetFailed, .application, .prepare, .debugPressure, .metrics:
+                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
                 return nil
             }
         }
@@ -134,7 +134,7 @@ import VarlinkTestSupport
                     ControlReply.changed(.init(instance: 1, state: .background)),
                     held: ControlReply.launched(FakeDaemon.launched))
             case .describe, .list, .status, .prewarm, .wait, .signal, .watch, .reload, .explain,
-                .resetFailed, .application, .prepare, .debugPressure, .metrics:
+                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
                 return nil
             }
         }

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `is described in the language that everybody reads`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 29)
+        #expect(Control.interface.methods.count == 32)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -50,7 +50,7 @@ import VarlinkTestSupport
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
                     case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,
                         .explain, .resetFailed, .application, .prepare, .debugPressure,
-                        .metrics:
+                        .metrics, .task:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

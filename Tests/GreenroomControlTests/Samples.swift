@@ -60,6 +60,8 @@ enum Samples {
             .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
             .metrics(app: "a.b"),
+            .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
+            .task(.run(app: "a.b", identifier: "c")),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -80,6 +82,8 @@ enum Samples {
         status.restartCount = 3
         status.scenes = [.init(session: "1", activation: .foregroundActive)]
         status.steps = [.init(step: "main", elapsedUSec: -5)]
+        status.backgroundTasks = ["upload"]
+        status.backgroundRemainingUSec = 12
         return status
     }
 
@@ -99,7 +103,21 @@ enum Samples {
         event.activation = .known(.background)
         event.step = "willConnect"
         event.launchScreen = .init(file: "/a.ui", shownTimestampUSec: 8)
+        event.task = "refresh"
+        event.outcome = .known(.expired)
         return event
+    }
+
+    static var fullTask: Control.ScheduledTask {
+        var task = Control.ScheduledTask(
+            app: "a.b", identifier: "c", kind: .processing, state: .running)
+        task.earliestTimestampUSec = 1 << 50
+        task.requiresExternalPower = true
+        task.requiresNetwork = true
+        task.instance = 3
+        task.remainingUSec = 4
+        task.hold = .init(code: "in_use", text: "an app was used")
+        return task
     }
 
     static var fullExplanation: Control.Explanation {
@@ -177,6 +195,8 @@ enum Samples {
         ),
         (.explained(fullExplanation), .explain(app: "a.b")),
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
+        (.tasks([fullTask]), .task(.list(app: nil))), (.tasks([]), .task(.list(app: "a.b"))),
+        (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
         (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
     ]

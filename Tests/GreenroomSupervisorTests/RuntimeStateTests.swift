@@ -49,6 +49,12 @@ struct RuntimeStateTests {
             pending: PendingStep(
                 step: .didEnterBackground, scene: SceneIdentifier(3), cookie: 15,
                 deadline: Instant(nanoseconds: 16), isWarned: true), lastCookie: 17)
+        var time = BackgroundTime()
+        time.taskCount = 64
+        time.end = Instant(nanoseconds: 18)
+        time.isExpiring = true
+        time.run = .init(number: 19, end: Instant(nanoseconds: 20), isExpiring: true)
+        full.background = .some(time)
         return full
     }
 

@@ -35,10 +35,10 @@ extension Application {
             acknowledge(cookie, handled: MetricManager.shared.receive(reports))
         case .diagnostics(let reports, let cookie):
             acknowledge(cookie, handled: MetricManager.shared.receive(reports))
-        case .background: break
         case .askAgain: askAgain()
         case .answer(let request, let answer):
             requests.removeValue(forKey: request)?.answered(answer)
+        case .background(let event): handle(event)
         }
         for descriptor in descriptors { close(descriptor) }
     }

@@ -59,7 +59,7 @@ extension Application {
         }
     }
 
-    private func ask(
+    func ask(
         _ report: @escaping (UInt64) -> AppReport,
         _ answered: @escaping @MainActor (AppEvent.Answer) -> Void
     ) {
@@ -83,6 +83,15 @@ extension Application {
         for (cookie, request) in requests.sorted(by: { $0.key < $1.key }) {
             channel?.send(.report(request.report(cookie | AppReport.againBit)))
         }
+        for cookie in listRequests.keys { report(.background(.query(.list, cookie: cookie))) }
+    }
+
+    func listTaskRequests(
+        _ answered: @escaping @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void
+    ) {
+        requestCount += 1
+        listRequests[requestCount] = answered
+        report(.background(.query(.list, cookie: requestCount)))
     }
 
     private func activateByHand(_ identifier: String?, _ content: AppContent) {

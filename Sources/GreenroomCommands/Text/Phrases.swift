@@ -151,6 +151,7 @@ extension Control.ExitReason {
         case .suspendedWithLockedFile: "killed: held a file lock in the background"
         case .outOfMemory: "killed by the kernel: out of memory"
         case .probablyOutOfMemory: "killed, probably by the kernel: out of memory"
+        case .backgroundTaskTimeout: "killed: a background task had not ended"
         }
     }
 }

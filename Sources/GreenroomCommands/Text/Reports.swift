@@ -158,6 +158,9 @@ extension Control.Event {
         case .stateDeleted: "state deleted"
         case .launchStep:
             "\(step ?? "?")" + (elapsedUSec.map { " after " + Phrase.duration(uSec: $0) } ?? "")
+        case .backgroundTimeExpiring: "background time is about to end"
+        case .taskBegan: "runs \(task ?? "?")"
+        case .taskEnded: "\(task ?? "?"): \(outcome?.words ?? "ended")"
         }
     }
 
@@ -169,7 +172,9 @@ extension Control.Event {
             .launchScreenDropped:
             nil
         case .stateRefused, .stateDeleted: .notable
-        case .slowStep: .notable
+        case .taskBegan: nil
+        case .slowStep, .backgroundTimeExpiring: .notable
+        case .taskEnded: outcome == .succeeded ? nil : .notable
         case .missedStep: .bad
         case .exited: exit?.style
         case .reclaimed, .restartScheduled, .pressureChanged, .pagedOut: .notable
@@ -203,7 +208,7 @@ extension Control.ExitRecord {
         return switch reason {
         case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
             .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
-            .probablyOutOfMemory:
+            .probablyOutOfMemory, .backgroundTaskTimeout:
             .bad
         case .exitedSelf where status != 0: .notable
         case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,

@@ -4,7 +4,7 @@ import GreenroomControl
 struct Debug: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Try out what the daemon does in distress (administrators).",
-        subcommands: [DebugPressure.self])
+        subcommands: [DebugPressure.self, DebugRunTask.self, DebugExpireTask.self])
 }
 
 struct DebugPressure: Verb {

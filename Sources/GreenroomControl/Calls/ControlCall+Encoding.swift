@@ -25,6 +25,7 @@ extension ControlCall: ParametersEncodable {
         case .prepare: "Prepare"
         case .debugPressure: "DebugPressure"
         case .metrics: "Metrics"
+        case .task(let call): call.methodName
         }
     }
 
@@ -50,6 +51,7 @@ extension ControlCall: ParametersEncodable {
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
         case .watch(let after): writer.member("after", ifPresent: after)
+        case .task(let call): call.encodeMembers(to: &writer)
         }
     }
 }

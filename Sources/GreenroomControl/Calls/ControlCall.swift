@@ -22,6 +22,7 @@ public enum ControlCall: Hashable, Sendable {
     case prepare(app: String)
     case debugPressure(Control.MemoryPressure)
     case metrics(app: String)
+    case task(Control.TaskCall)
 }
 
 extension Control {
@@ -67,6 +68,10 @@ extension ControlCall {
         case _:
             if let call = try Control.ApplicationCall(method: String(name), call) {
                 self = .application(call)
+                return
+            }
+            if let call = try Control.TaskCall(method: String(name), call) {
+                self = .task(call)
                 return
             }
             guard let transition = Control.Transition(rawValue: String(name)) else {

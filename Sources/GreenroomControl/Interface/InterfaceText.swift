@@ -98,7 +98,9 @@ extension Control {
           suspended_with_locked_file,
           # The kernel ended it for want of memory; probably, where it does not say whom it ended.
           out_of_memory,
-          probably_out_of_memory
+          probably_out_of_memory,
+          # Its background time was over and a task of it had not ended.
+          background_task_timeout
         )
 
         # Where a scene of an app stands (UIScene.ActivationState).
@@ -191,7 +193,10 @@ extension Control {
           # Of an app made with the SDK: its launch, step by step.
           steps: ?[]LaunchStep,
           # While it is to be shown.
-          launchScreen: ?LaunchScreen
+          launchScreen: ?LaunchScreen,
+          # Its open background tasks, by name, and the time that is left for them.
+          backgroundTasks: ?[]string,
+          backgroundRemainingUSec: ?int
         )
 
         # Something to know, with a code for programs and a text for people.
@@ -256,7 +261,10 @@ extension Control {
           launch_screen_shown,
           launch_screen_dropped,
           # memory of a suspended instance that was taken out, byteCount of it
-          paged_out
+          paged_out,
+          background_time_expiring,
+          task_began,
+          task_ended
         )
 
         # What a shell shows until an app has drawn: a file, as its manifest names it, and since when.
@@ -294,7 +302,10 @@ extension Control {
           # reclaimed, pressure_changed (with app and instance: within its own limit)
           pressure: ?MemoryPressure,
           # launch_screen_shown, launch_screen_dropped
-          launchScreen: ?LaunchScreen
+          launchScreen: ?LaunchScreen,
+          # task_began, task_ended
+          task: ?string,
+          outcome: ?TaskOutcome
         )
 
         # The daemon itself: what it can do, and what it must do without here.
@@ -593,6 +604,44 @@ extension Control {
 
         # Reports memory pressure as the kernel would, for tests. It falls by itself, none ends it.
         method DebugPressure(level: MemoryPressure) -> ()
+
+        type TaskKind (app_refresh, processing)
+
+        # A pending one waits; for one that is about to run its app is launched.
+        type TaskState (pending, launching, running)
+
+        # What became of a run: the app said so; it has no handler; its time was over; it ended.
+        type TaskOutcome (succeeded, failed, unhandled, expired, ended)
+
+        # Work that an app has scheduled.
+        type ScheduledTask (
+          app: string,
+          # One of ScheduledTasks= of its manifest.
+          identifier: string,
+          kind: TaskKind,
+          state: TaskState,
+          # Not before.
+          earliestTimestampUSec: ?int,
+          requiresExternalPower: bool,
+          requiresNetwork: bool,
+          # That runs it, and the time that is left for it.
+          instance: ?int,
+          remainingUSec: ?int,
+          # Why a pending one is not run now.
+          hold: ?Note
+        )
+
+        # The work that apps, or one of them, have scheduled.
+        method Tasks(app: ?string) -> (tasks: []ScheduledTask)
+
+        # For tests: runs a pending task now, whatever holds it; returns when the app was told.
+        method DebugRunTask(app: string, identifier: string) -> (
+          instance: int,
+          state: ExecutionState
+        )
+
+        # For tests: lets the time of the app's run, or of its background tasks, end now.
+        method DebugExpireTask(app: string) -> (instance: int, state: ExecutionState)
 
         # No app of that name is installed. The suggestion is similar and is.
         error NoSuchApp (app: string, suggestion: ?string)

@@ -57,6 +57,7 @@ extension Control {
         case suspendedWithLockedFile = "suspended_with_locked_file"
         case outOfMemory = "out_of_memory"
         case probablyOutOfMemory = "probably_out_of_memory"
+        case backgroundTaskTimeout = "background_task_timeout"
     }
 
     /// What an event reports; which of its members are there depends on it.
@@ -82,6 +83,9 @@ extension Control {
         case launchScreenShown = "launch_screen_shown"
         case launchScreenDropped = "launch_screen_dropped"
         case pagedOut = "paged_out"
+        case backgroundTimeExpiring = "background_time_expiring"
+        case taskBegan = "task_began"
+        case taskEnded = "task_ended"
     }
 
     /// Where a scene stands (UIScene.ActivationState).

@@ -25,6 +25,7 @@ public enum ControlReply: Hashable, Sendable {
     /// Of a hint: whether an instance is paused already.
     case prepared(isReady: Bool)
     case metrics(Control.MetricsReply)
+    case tasks([Control.ScheduledTask])
 }
 
 extension ControlReply: ParametersEncodable {
@@ -57,6 +58,7 @@ extension ControlReply: ParametersEncodable {
             launched.encodeMembers(to: &writer)
         case .prepared(let isReady): writer.member("ready", isReady)
         case .metrics(let metrics): metrics.encodeMembers(to: &writer)
+        case .tasks(let tasks): writer.member("tasks", objects: tasks)
         }
     }
 
@@ -100,6 +102,12 @@ extension ControlReply: ParametersEncodable {
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .debugPressure: self = .done
         case .metrics: self = .metrics(try Control.MetricsReply(parameters))
+        case .task(.list):
+            self = .tasks(
+                try Self.required("tasks", parameters).objects { (object) throws(ServiceError) in
+                    try Control.ScheduledTask(object)
+                })
+        case .task(.run), .task(.expire): self = .changed(try Control.Changed(parameters))
         case .application(.open), .application(.performAction), .application(.notify),
             .application(.continueActivity), .application(.deliver):
             let app = try Self.required("app", parameters).text()

@@ -37,6 +37,9 @@ extension Control {
         public var pressure: MemoryPressure?
         /// `launchScreenShown`, `launchScreenDropped` (with `elapsedUSec`, and why in `step`)
         public var launchScreen: LaunchScreen?
+        /// `taskBegan`, `taskEnded`: its identifier.
+        public var task: String?
+        public var outcome: Word<TaskOutcome>?
 
         public init(
             sequence: UInt64, timestampUSec: Int64, kind: EventKind, app: String? = nil,
@@ -74,6 +77,8 @@ extension Control.Event: ParametersEncodable {
         writer.member("step", ifPresent: step)
         writer.member("pressure", ifPresent: pressure)
         writer.member("launchScreen", ifPresent: launchScreen)
+        writer.member("task", ifPresent: task)
+        writer.member("outcome", ifPresent: outcome)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -101,6 +106,8 @@ extension Control.Event: ParametersEncodable {
             case "step": step = try member.optionalText()
             case "pressure": pressure = try member.optionalWord()
             case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
+            case "task": task = try member.optionalText()
+            case "outcome": outcome = try member.optionalWord()
             case _: break
             }
         }

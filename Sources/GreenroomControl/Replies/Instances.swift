@@ -43,6 +43,9 @@ extension Control {
         public var scenes: [Scene]?
         public var steps: [LaunchStep]?
         public var launchScreen: LaunchScreen?
+        /// Names of the open background tasks, and what is left of their time.
+        public var backgroundTasks: [String]?
+        public var backgroundRemainingUSec: Int64?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -129,6 +132,8 @@ extension Control.InstanceStatus: ParametersEncodable {
         if let scenes { writer.member("scenes", objects: scenes) }
         if let steps { writer.member("steps", objects: steps) }
         writer.member("launchScreen", ifPresent: launchScreen)
+        writer.member("backgroundTasks", ifPresent: backgroundTasks)
+        writer.member("backgroundRemainingUSec", ifPresent: backgroundRemainingUSec)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -153,6 +158,9 @@ extension Control.InstanceStatus: ParametersEncodable {
                 scenes = try member.objects { (object) throws(ServiceError) in
                     try Control.Scene(object)
                 }
+            case "backgroundTasks": backgroundTasks = try member.optionalTexts()
+            case "backgroundRemainingUSec":
+                backgroundRemainingUSec = try member.optionalInteger()
             case "steps" where member.value != .null:
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)

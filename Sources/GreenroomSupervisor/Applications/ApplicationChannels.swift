@@ -304,7 +304,6 @@ final class ApplicationChannels {
         case .callbackOverran(let callback, let duration): overran(instance, callback, duration)
         case .state(let state, let session, let cookie):
             supervisor.states.received(state, session: session, cookie, from: instance)
-        case .background: break
         case .requestScene(let wish, let cookie):
             let standing = repeated.standing(
                 of: cookie, from: identifier, canRepeat: wish.canRepeat)
@@ -321,6 +320,12 @@ final class ApplicationChannels {
                 name, isFinished: isFinished, at: latest(time), of: identifier)
         case .subscribesToMetrics(let wants):
             supervisor.metrics.deliveries.subscribe(identifier, wants)
+        case .background(.submit(let request, let cookie)):
+            let standing = repeated.standing(of: cookie, from: identifier, canRepeat: true)
+            if let cookie = toDo(standing, cookie, instance) {
+                supervisor.work.submit(request, cookie, instance)
+            }
+        case .background(let report): supervisor.work.received(report, from: instance)
         }
     }
 
@@ -434,6 +439,14 @@ final class ApplicationChannels {
         requestCounts[instance] = count > 1 ? count - 1 : nil
     }
 
+    /// The core's answer to it goes back to the app; nil: it has too many, and its refusal.
+    func request(of instance: InstanceIdentifier, _ cookie: UInt64) -> RequestIdentifier? {
+        guard admit(cookie, of: instance) else { return nil }
+        let request = newRequest()
+        appRequests[request] = AppRequest(instance: instance, cookie: cookie)
+        return request
+    }
+
     private func requested(
         _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
     ) {
@@ -473,7 +486,7 @@ final class ApplicationChannels {
             // The former supervisor saw to it.
             self.answer(instance, cookie, .done)
         } else if case .refused(let refusal) = answer {
-            self.answer(instance, cookie, .refused(code: 1, reason: "\(refusal)"))
+            self.answer(instance, cookie, refusal.answerToApp)
         } else {
             self.answer(instance, cookie, .done)
         }

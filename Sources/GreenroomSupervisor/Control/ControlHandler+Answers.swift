@@ -34,7 +34,7 @@ extension ControlHandler {
         case (_, .discarded): waiter.connection.reply(ControlReply.done)
         case (_, .prepared(_, let isReady)):
             waiter.connection.reply(ControlReply.prepared(isReady: isReady))
-        case (_, .launched), (_, .prewarmed):
+        case (_, .launched), (_, .prewarmed), (_, .scheduled):
             preconditionFailure("the core answered another question")
         }
     }
@@ -60,7 +60,7 @@ extension ControlHandler {
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
         case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited, .reset, .discarded, .prepared:
+        case .launched, .done, .exited, .reset, .discarded, .prepared, .scheduled:
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
@@ -140,6 +140,17 @@ extension ControlHandler {
             .refused(
                 code: "cancelled",
                 reason: "\(app) was ended by a client while its launch waited for other apps")
+        case .tooManyTasks(_, let limit): .limitExceeded(what: "pending tasks", limit: limit)
+        case .noSuchTask(let app):
+            .refused(
+                code: "no_such_task",
+                reason: "nothing of that name is pending or running; \"greenroomctl tasks \(app)\" "
+                    + "shows what is")
+        case .taskRuns(let app):
+            .refused(
+                code: "task_runs",
+                reason: "a task of \(app) is being run, and there is one at a time; "
+                    + "\"greenroomctl debug expire-task \(app)\" ends its time")
         case .held(let app, let hold):
             .refused(
                 code: hold.code,

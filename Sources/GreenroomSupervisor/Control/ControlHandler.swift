@@ -127,6 +127,7 @@ final class ControlHandler {
             case .metrics(let app):
                 let installed = try find(app, .observe, connection.peer)
                 connection.reply(ControlReply.metrics(metrics(of: installed)))
+            case .task(let call): try perform(call, connection)
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
                 supervisor.reclaimer.pressure.report(MemoryPressure(level))

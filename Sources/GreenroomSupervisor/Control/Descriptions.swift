@@ -85,6 +85,12 @@ extension ControlHandler {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }
         status.launchScreen = supervisor.screens.current(of: record)
+        if let time = record.background.value, time.taskCount > 0 {
+            status.backgroundTasks = supervisor.work.openTasks(of: record.instance)
+            status.backgroundRemainingUSec = time.end.map {
+                max(0, supervisor.now.duration(to: $0).microseconds)
+            }
+        }
         return status
     }
 

@@ -69,6 +69,7 @@ extension Control.ExitReason {
         case .suspendedWithLockedFile: self = .suspendedWithLockedFile
         case .outOfMemory: self = .outOfMemory
         case .probablyOutOfMemory: self = .probablyOutOfMemory
+        case .backgroundTaskTimeout: self = .backgroundTaskTimeout
         }
     }
 }

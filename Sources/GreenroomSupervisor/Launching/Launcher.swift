@@ -92,6 +92,9 @@ final class Launcher {
         if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
             context.reason = .socket
         }
+        if supervisor.lifecycle.isLaunchedForTask(app.identifier) {
+            context.reason = .scheduledTask
+        }
         addNotifySocket(to: &context, of: app)
         return context
     }

@@ -15,6 +15,7 @@ extension MetricExit {
         case .reclaimed, .probablyOutOfMemory: self = .memoryPressure
         case .outOfMemory: self = .memoryLimit
         case .suspendedWithLockedFile: self = .suspendedWithLockedFile
+        case .backgroundTaskTimeout: self = .backgroundTaskTimeout
         case .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .spawnFailed,
             .unknown:
             return nil
@@ -42,7 +43,8 @@ extension ExitReason {
     /// An end that its developer wants to hear of.
     var isDiagnosed: Bool {
         switch self {
-        case .crashed, .terminateTimeout, .launchWatchdog, .watchdog, .suspendedWithLockedFile:
+        case .crashed, .terminateTimeout, .launchWatchdog, .watchdog, .suspendedWithLockedFile,
+            .backgroundTaskTimeout:
             true
         case .exitedSelf, .terminated, .forceQuit, .prewarmFailed, .prewarmExpired, .stale,
             .reclaimed, .poolTrimmed, .resumeFailed, .shutdown, .spawnFailed, .unknown, .conflict,

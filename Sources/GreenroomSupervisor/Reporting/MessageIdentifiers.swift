@@ -34,6 +34,7 @@ extension MessageIdentifier {
         case .suspendedWithLockedFile: "0be804a2fc25404d95ea65c9cc962cb7"
         case .outOfMemory: "a92853444bfa4e11ba58358cc46b170f"
         case .probablyOutOfMemory: "9985e9d9212540cf93a91c77ac90da10"
+        case .backgroundTaskTimeout: "dee76f1772f742dc9cfdb343c51aec9d"
         case .dependencyEnded: "ef56e7ea8c0744d18333be13b9cac78e"
         case .conflict: "0933a28d2bd84630bd7d52eee5c77ea9"
         }

@@ -146,6 +146,22 @@ final class Reporter {
                 $0.session = scene.description
                 $0.text = reason.words
             }
+        case .backgroundTimeExpiring(let instance, let app):
+            journal.log(
+                .info, "\(app): its background time is about to end", fields(app, instance))
+            publish(.backgroundTimeExpiring, app, instance) { _ in }
+        case .taskBegan(let instance, let app, let task):
+            journal.log(.info, "\(app) runs \(task)", fields(app, instance))
+            publish(.taskBegan, app, instance) { $0.task = task }
+        case .taskEnded(let instance, let app, let task, let outcome):
+            let outcome = Control.TaskOutcome(outcome)
+            journal.log(
+                outcome == .succeeded ? .info : .notice,
+                "\(app): \(task) \(outcome.rawValue)", fields(app, instance))
+            publish(.taskEnded, app, instance) {
+                $0.task = task
+                $0.outcome = .known(outcome)
+            }
         }
     }
 
@@ -198,7 +214,9 @@ final class Reporter {
         let reason = end.rawValue
         let level: LogLevel
         switch record.endReason {
-        case .suspendedWithLockedFile?, .outOfMemory?, .probablyOutOfMemory?: level = .warning
+        case .suspendedWithLockedFile?, .outOfMemory?, .probablyOutOfMemory?,
+            .backgroundTaskTimeout?:
+            level = .warning
         case .crashed?, .launchWatchdog?, .watchdog?, .terminateTimeout?, .unknown?:
             level = .warning
         case .conflict?, .dependencyEnded?: level = .info

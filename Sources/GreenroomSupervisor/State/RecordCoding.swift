@@ -6,7 +6,9 @@ enum RecordCoding {
     /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
-    static let version: UInt8 = 2
+    static let version: UInt8 = 3
+    /// Version 2 has no background time.
+    static let oldestVersion: UInt8 = 2
     /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full.
     static let appVersion: UInt8 = 4
     /// Crashes of an app that are remembered over a restart, should `CrashLoopCount=` be more. With the
@@ -39,10 +41,13 @@ extension InstanceRecord {
         writer.put(optional: lastState?.rawValue)
         writer.put(optional: endedAt?.nanoseconds)
         conversation.encode(into: &writer)
+        background.encode(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
-        guard reader.byte() == RecordCoding.version, let instance = reader.word(),
+        guard let version = reader.byte(),
+            RecordCoding.oldestVersion...RecordCoding.version ~= version,
+            let instance = reader.word(),
             let app = reader.string(), let generation = reader.word(), let key = reader.word(),
             let state = reader.byte().flatMap(ExecutionState.init(rawValue:)),
             let since = reader.word()
@@ -72,6 +77,7 @@ extension InstanceRecord {
         lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
         endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         conversation = reader.optional { Conversation(from: &$0) }
+        if version > 2 { background = Rare(reader.optional { BackgroundTime(from: &$0) }) }
         guard !reader.failed else { return nil }
     }
 }

@@ -2,14 +2,19 @@ internal import ApplicationKit
 internal import Glibc
 
 /// Fetch: keeps a history of what a file says (its first argument, else the system's load), a line per
-/// refresh. A timer of its manifest launches it in the background; in the foreground it shows the history.
+/// refresh. A timer of its manifest launches it in the background; opened, it shows the history and schedules
+/// the next refresh, which schedules the one after it.
 @main final class FetchApp: ApplicationDelegate {
     func application(
         _ application: Application,
         didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
     ) -> Bool {
-        let arguments = application.launchInfo.arguments
-        let source = arguments.count > 1 ? arguments[1] : "/proc/loadavg"
+        let source = Self.source(application)
+        TaskScheduler.shared.register(forTaskWithIdentifier: Self.refresh) {
+            Self.refresh($0, from: source)
+        }
+        // The run follows.
+        if application.launchInfo.reason == .scheduledTask { return true }
         let isScheduled = application.launchInfo.reason == .timer
         Task {
             let line = await Self.fetch(source)
@@ -17,8 +22,44 @@ internal import Glibc
             say(isScheduled ? "fetched: \(line)\n" : History.text)
             // The work is done: nothing is left to wait for in the background.
             if application.applicationState == .background { exit(0) }
+            await Self.scheduleRefresh()
         }
         return true
+    }
+
+    private static func source(_ application: Application) -> String {
+        let arguments = application.launchInfo.arguments
+        return arguments.count > 1 ? arguments[1] : "/proc/loadavg"
+    }
+
+    // MARK: Scheduled work
+
+    private static let refresh = "io.greenroom.Fetch.refresh"
+
+    private static func scheduleRefresh() async {
+        var request = AppRefreshTaskRequest(identifier: refresh)
+        request.beginNoEarlier(than: .seconds(15 * 60))
+        do {
+            try await TaskScheduler.shared.submit(request)
+        } catch {
+            say("the next refresh is not scheduled: \(error)\n")
+        }
+    }
+
+    private static func refresh(_ task: ScheduledTask, from source: String) {
+        let work = Task {
+            await scheduleRefresh()
+            let line = await fetch(source)
+            if Task.isCancelled { return }
+            History.append(line)
+            say("refreshed: \(line)\n")
+            task.setTaskCompleted(success: true)
+        }
+        task.expirationHandler = {
+            work.cancel()
+            say("out of time\n")
+            task.setTaskCompleted(success: false)
+        }
     }
 
     /// Off the main thread: a file may be slow.

@@ -1,0 +1,234 @@
+// Background time (UIApplication's background tasks). An app that is suspended in the background is not
+// while it has something open there:
+//
+//   a task, in the foreground        → open, no limit
+//   in the background with a task    → its time runs, from where it entered the background
+//   shortly before the time is over  → told so; no further task begins in this stay
+//   the time is over, a task is open → ended (0x2182bad2), unless a debugger holds it
+//   the last task has ended          → suspended, once its background grace is over
+//   a run of scheduled work is open  → tasks have no limit of their own (`Running`)
+//
+// The time is kept in the record, so that it goes on while the supervisor is away.
+
+/// What keeps an instance from being suspended.
+public struct BackgroundTime: Hashable, Sendable {
+    /// Open tasks.
+    public var taskCount: UInt8 = 0
+    /// When their time is over; nil while nothing limits it.
+    public var end: Instant?
+    /// It was told that this is soon.
+    public var isExpiring = false
+    public var run: RunTime?
+
+    /// The time of a run of scheduled work.
+    public struct RunTime: Hashable, Sendable {
+        /// Never 0, and used once.
+        public var number: UInt64
+        public var end: Instant
+        public var isExpiring = false
+
+        public init(number: UInt64, end: Instant, isExpiring: Bool = false) {
+            self.number = number
+            self.end = end
+            self.isExpiring = isExpiring
+        }
+    }
+
+    public init() {}
+
+    /// Tasks of one instance: more than anybody finishes in half a minute.
+    public static let taskLimit: UInt8 = 64
+
+    var isOpen: Bool { taskCount > 0 || run != nil }
+}
+
+extension Policy {
+    /// From being told that the time is about to end to its end.
+    func expirationLead(of limit: Duration) -> Duration { min(expirationLead, limit / 3) }
+}
+
+extension Lifecycle {
+    mutating func backgroundTaskBegan(_ id: InstanceIdentifier) {
+        guard let record = table[id]?.record, record.state.isRunning,
+            directory[record.app]?.description?.acknowledges == true,
+            record.conversation != nil || record.state == .launching
+        else { return }
+        let time = record.background.value ?? BackgroundTime()
+        guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit else { return }
+        // It said so before the freezer had it.
+        if record.state == .suspended { thaw(id) }
+        updateBackground(id) { $0.taskCount += 1 }
+        settleInBackground(id)
+    }
+
+    mutating func backgroundTaskEnded(_ id: InstanceIdentifier) {
+        guard let record = table[id]?.record, record.state.isRunning,
+            let time = record.background.value, time.taskCount > 0
+        else { return }
+        updateBackground(id) {
+            $0.taskCount -= 1
+            if $0.taskCount == 0 { $0.end = nil }
+        }
+        if !isKeptRunning(id) { awaitSuspension(id) }
+    }
+
+    /// Something is open that it may not be suspended in the middle of.
+    func isKeptRunning(_ id: InstanceIdentifier) -> Bool {
+        table[id]?.record.background.value?.isOpen == true
+    }
+
+    mutating func updateBackground(
+        _ id: InstanceIdentifier, _ change: (inout BackgroundTime) -> Void
+    ) {
+        var time = table[id]!.record.background.value ?? BackgroundTime()
+        change(&time)
+        let rare = Rare(time == BackgroundTime() ? nil : time)
+        guard table[id]!.record.background != rare else { return }
+        update(id) { $0.background = rare }
+    }
+
+    // MARK: The clock
+
+    /// It stands in the background and nothing is being told: from here on its time runs, or it waits
+    /// to be suspended.
+    mutating func settleInBackground(_ id: InstanceIdentifier) {
+        guard table[id]!.record.state == .background, !table[id]!.record.isTravelling else {
+            return
+        }
+        startClock(id)
+        let record = table[id]!.record
+        let isOpen = isKeptRunning(id)
+        let deadline =
+            isOpen
+            ? suspensionDeadline(of: record) : record.deadline ?? suspensionDeadline(of: record)
+        if record.deadline != deadline { update(id) { $0.deadline = deadline } }
+        if !isOpen, !table[id]!.freezeWaiters.isEmpty { prepareSuspension(id) }
+    }
+
+    /// The last that kept it running has ended. Its grace counts from where it entered the background.
+    mutating func awaitSuspension(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard record.state == .background, !record.isTravelling else { return }
+        if !table[id]!.freezeWaiters.isEmpty { return prepareSuspension(id) }
+        guard suspendsByItself(record) else { return update(id) { $0.deadline = nil } }
+        let grace = directory[record.app]?.description?.backgroundGrace ?? policy.backgroundGrace
+        let deadline = max(record.since.advanced(by: grace), now)
+        update(id) { $0.deadline = deadline }
+    }
+
+    private mutating func startClock(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard let time = record.background.value, time.taskCount > 0, time.run == nil,
+            time.end == nil, suspendsByItself(record)
+        else { return }
+        let limit = policy.backgroundTaskLimit
+        // One that begins late in a stay has time to hear of the end.
+        let earliest = now.advanced(by: policy.expirationLead(of: limit) * 2)
+        limitTasks(of: id, to: max(record.since.advanced(by: limit), earliest))
+    }
+
+    private mutating func limitTasks(of id: InstanceIdentifier, to end: Instant) {
+        updateBackground(id) { $0.end = end }
+        effects.append(.tellBackgroundTime(id, until: end))
+    }
+
+    /// It goes to the front: nothing limits its tasks any more.
+    mutating func stopClock(_ id: InstanceIdentifier) {
+        guard let time = table[id]!.record.background.value else { return }
+        updateBackground(id) {
+            $0.end = nil
+            $0.isExpiring = false
+        }
+        if time.end != nil || time.isExpiring {
+            effects.append(.tellBackgroundTime(id, until: nil))
+        }
+    }
+
+    /// A run has ended, which kept its tasks without a limit.
+    mutating func limitTasksAfterRun(_ id: InstanceIdentifier) {
+        let record = table[id]!.record
+        guard record.background.value?.taskCount ?? 0 > 0, record.state == .background,
+            !record.isTravelling, suspendsByItself(record)
+        else { return }
+        limitTasks(of: id, to: now.advanced(by: policy.backgroundTaskLimit))
+    }
+
+    /// Its manifest says anew whether it is suspended.
+    mutating func reviseBackgroundTime(_ id: InstanceIdentifier) {
+        if suspendsByItself(table[id]!.record) { return settleInBackground(id) }
+        stopClock(id)
+        update(id) { $0.deadline = nil }
+    }
+
+    func suspendsByItself(_ record: InstanceRecord) -> Bool {
+        !record.isAttached && directory[record.app]?.description?.suspendsInBackground == true
+    }
+
+    /// When something is to be done about one that keeps running in the background.
+    func backgroundDeadline(_ time: BackgroundTime) -> Instant? {
+        guard time.run == nil, let end = time.end else { return nil }
+        if time.isExpiring { return end }
+        return end.advanced(by: .zero - policy.expirationLead(of: policy.backgroundTaskLimit))
+    }
+
+    /// Its deadline has come while tasks are open.
+    mutating func taskTimeIsOver(_ id: InstanceIdentifier) {
+        guard let time = table[id]!.record.background.value, time.run == nil, let end = time.end
+        else { return update(id) { $0.deadline = nil } }
+        if time.isExpiring { return becameOutOfTime(id) }
+        updateBackground(id) { $0.isExpiring = true }
+        update(id) { $0.deadline = end }
+        effects.append(.tellExpiration(id, at: end))
+        note(.backgroundTimeExpiring(id, table[id]!.record.app))
+    }
+
+    /// Not ended in time: the end of the app, unless a debugger holds it.
+    private mutating func becameOutOfTime(_ id: InstanceIdentifier) {
+        table[id]!.isOverdue = true
+        update(id) { [now] in $0.deadline = now.advanced(by: Self.debuggerInterval) }
+        effects.append(.inspectTracer(id))
+    }
+
+    /// No debugger holds it.
+    func isOutOfTime(_ record: InstanceRecord) -> Bool {
+        guard record.state == .background, !record.isTravelling,
+            let time = record.background.value
+        else { return false }
+        if let run = time.run { return run.isExpiring && run.end <= now }
+        return time.taskCount > 0 && time.isExpiring && time.end.map { $0 <= now } == true
+    }
+
+    // MARK: The ends of a stay
+
+    /// Thawed, it begins a new stay in the background.
+    mutating func beginStay(_ id: InstanceIdentifier) { stopClock(id) }
+
+    /// Only its end is expected of it.
+    mutating func leaveBackgroundTime(_ id: InstanceIdentifier) {
+        deadlines.remove(.run(id))
+        let record = table[id]!.record
+        update(id) { $0.background = .none }
+        guard let run = record.background.value?.run else { return }
+        let isExpired = record.endReason == .backgroundTaskTimeout
+        runEnded(run.number, of: id, isExpired ? .expired : .ended)
+    }
+
+    /// Tells again what a former supervisor may not have.
+    mutating func retellBackgroundTime(_ id: InstanceIdentifier) {
+        guard let time = table[id]!.record.background.value, let end = time.end,
+            table[id]!.record.state.isRunning
+        else { return }
+        effects.append(.tellBackgroundTime(id, until: end))
+        if time.isExpiring { effects.append(.tellExpiration(id, at: end)) }
+    }
+
+    // MARK: Tests
+
+    /// Its time is about to end, now.
+    mutating func expireTasks(of id: InstanceIdentifier) {
+        guard table[id]!.record.background.value?.isExpiring == false else { return }
+        let lead = policy.expirationLead(of: policy.backgroundTaskLimit)
+        updateBackground(id) { [now] in $0.end = now.advanced(by: lead) }
+        taskTimeIsOver(id)
+    }
+}

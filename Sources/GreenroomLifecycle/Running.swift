@@ -1,0 +1,234 @@
+// Running scheduled work, one at a time:
+//
+//   chosen    → the app is launched in the background, thawed, or runs already
+//   ready     → the request is taken from those that are pending, and the app is told; from here on it
+//               counts as run, whatever happens
+//   shortly before its time is over → told so
+//   completed, or its time is over, or the app ended → the next one
+//
+// An app that is in the background when the time is over, and would be suspended there, is ended as one
+// whose background task has not ended.
+
+extension Policy {
+    func limit(of kind: ScheduledTask.Kind) -> Duration {
+        switch kind {
+        case .appRefresh: refreshTaskLimit
+        case .processing: processingTaskLimit
+        }
+    }
+}
+
+extension Lifecycle {
+    /// - Parameter waiter: is answered when the app has been told, or cannot be.
+    mutating func startRun(
+        of task: ScheduledTask, _ app: AppIdentifier, _ waiter: RequestIdentifier?
+    ) {
+        work.current = CurrentRun(app: app, request: task, waiter: waiter)
+        deadlines.remove(.work)
+        if isStanding(app) == .ended, let refusal = launchForRun(app) { return giveUpRun(refusal) }
+        continueRun()
+    }
+
+    private mutating func launchForRun(_ app: AppIdentifier) -> Refusal? {
+        if let until = startLimitEnd(of: app) { return .backOff(app, until: until) }
+        return startAutomatically(app, inBackground: true)
+    }
+
+    /// It is told as soon as it can hear. Costs nothing while no run is chosen.
+    mutating func continueRun() {
+        guard let current = work.current, current.instance == nil else { return }
+        let running = directory[current.app]?.running ?? []
+        let ready = running.filter { table[$0]!.record.conversation != nil }
+        if let id = ready.max(by: isUsedBefore) { return beginRun(on: id) }
+        guard isStanding(current.app) == .ended else { return }
+        giveUpRun(.notRunning(.app(current.app)))
+    }
+
+    /// It could not be launched: tried again later, since nothing of it has been run.
+    private mutating func giveUpRun(_ refusal: Refusal) {
+        guard let current = work.current else { return }
+        work.current = nil
+        work.retryAt[current.app] = now.advanced(by: max(policy.taskRetry, .seconds(1)))
+        work.needsReview = true
+        if let waiter = current.waiter { refuse(waiter, refusal) }
+    }
+
+    private mutating func beginRun(on id: InstanceIdentifier) {
+        let task = work.current!.request
+        let app = work.current!.app
+        if table[id]!.record.state == .suspended { thaw(id) }
+        // Greater than any of a former supervisor.
+        let number = max(now.nanoseconds, work.lastNumber &+ 1)
+        work.lastNumber = number
+        let limit = policy.limit(of: task.kind)
+        let end = now.advanced(by: limit)
+        work.current!.instance = id
+        work.current!.number = number
+        work.retryAt[app] = nil
+        let run = ScheduledRun(number: number, identifier: task.identifier, kind: task.kind)
+        updateTasks(app) { tasks in
+            tasks.requests.removeAll { $0.identifier == task.identifier }
+            tasks.run = run
+        }
+        updateBackground(id) {
+            $0.run = BackgroundTime.RunTime(number: number, end: end)
+            $0.end = nil
+        }
+        settleInBackground(id)
+        deadlines.set(.run(id), at: end.advanced(by: .zero - policy.expirationLead(of: limit)))
+        effects.append(.startRun(id, run, until: end))
+        note(.taskBegan(id, app, task.identifier))
+        if let waiter = work.current!.waiter {
+            work.current!.waiter = nil
+            answer(waiter, .done(id, table[id]!.record.state))
+        }
+    }
+
+    // MARK: Ending
+
+    mutating func taskCompleted(
+        _ id: InstanceIdentifier, run number: UInt64, _ outcome: TaskOutcome
+    ) {
+        guard table[id]?.record.background.value?.run?.number == number else { return }
+        finishRun(number, of: id, outcome)
+    }
+
+    /// Its instance goes on.
+    private mutating func finishRun(
+        _ number: UInt64, of id: InstanceIdentifier, _ outcome: TaskOutcome
+    ) {
+        deadlines.remove(.run(id))
+        updateBackground(id) { $0.run = nil }
+        runEnded(number, of: id, outcome)
+        limitTasksAfterRun(id)
+        if isKeptRunning(id) { settleInBackground(id) } else { awaitSuspension(id) }
+    }
+
+    mutating func runEnded(
+        _ number: UInt64, of id: InstanceIdentifier, _ outcome: TaskOutcome
+    ) {
+        work.needsReview = true
+        guard let current = work.current, current.number == number else { return }
+        work.current = nil
+        updateTasks(current.app) { $0.run = nil }
+        note(.taskEnded(id, current.app, current.request.identifier, outcome))
+    }
+
+    mutating func runDeadlineReached(_ id: InstanceIdentifier) {
+        guard let run = table[id]?.record.background.value?.run, let task = currentRun(run.number)
+        else { return }
+        if !run.isExpiring { return expireRun(of: id, task, at: run.end) }
+        guard suspendsByItself(table[id]!.record), table[id]!.record.state == .background,
+            !table[id]!.record.isTravelling
+        else { return finishRun(run.number, of: id, .expired) }
+        table[id]!.isOverdue = true
+        deadlines.set(.run(id), at: now.advanced(by: Self.debuggerInterval))
+        effects.append(.inspectTracer(id))
+    }
+
+    private mutating func expireRun(
+        of id: InstanceIdentifier, _ task: ScheduledRun, at given: Instant
+    ) {
+        // A deadline of no length still comes with an event of its own.
+        let end = max(given, now.advanced(by: .milliseconds(1)))
+        updateBackground(id) {
+            $0.run!.isExpiring = true
+            $0.run!.end = end
+        }
+        deadlines.set(.run(id), at: end)
+        effects.append(.expireRun(id, task, at: end))
+    }
+
+    func currentRun(_ number: UInt64) -> ScheduledRun? {
+        guard let current = work.current, current.number == number else { return nil }
+        return ScheduledRun(
+            number: number, identifier: current.request.identifier, kind: current.request.kind)
+    }
+
+    // MARK: Coming back
+
+    /// Runs go on where their instance does; the app is told again, and knows the number.
+    mutating func reapplyWork() {
+        work.lastUse = now
+        work.needsReview = true
+        for app in work.apps.keys.sorted() {
+            guard let run = work.apps[app]!.run else { continue }
+            let id = directory[app]?.members.first {
+                let record = table[$0]!.record
+                return record.state.isRunning && record.background.value?.run?.number == run.number
+            }
+            if let id, work.current == nil {
+                resumeRun(run, of: app, on: id)
+            } else {
+                updateTasks(app) { $0.run = nil }
+            }
+        }
+        for id in table.keys.sorted() { reapplyBackgroundTime(id) }
+    }
+
+    private mutating func resumeRun(
+        _ run: ScheduledRun, of app: AppIdentifier, on id: InstanceIdentifier
+    ) {
+        let time = table[id]!.record.background.value!.run!
+        work.lastNumber = max(work.lastNumber, run.number)
+        work.current = CurrentRun(
+            app: app, request: ScheduledTask(identifier: run.identifier, kind: run.kind),
+            instance: id, number: run.number)
+        let lead = policy.expirationLead(of: policy.limit(of: run.kind))
+        deadlines.set(
+            .run(id), at: time.isExpiring ? time.end : time.end.advanced(by: .zero - lead))
+        effects.append(.startRun(id, run, until: time.end))
+        if time.isExpiring { effects.append(.expireRun(id, run, at: time.end)) }
+    }
+
+    private mutating func reapplyBackgroundTime(_ id: InstanceIdentifier) {
+        guard let time = table[id]!.record.background.value else { return }
+        if let run = time.run, work.current?.number != run.number {
+            updateBackground(id) { $0.run = nil }
+            if !isKeptRunning(id) { awaitSuspension(id) }
+        }
+        retellBackgroundTime(id)
+        settleInBackground(id)
+    }
+
+    // MARK: Administrators
+
+    /// Runs a pending request now, whatever holds it.
+    mutating func runTaskRequested(
+        _ request: RequestIdentifier, _ app: AppIdentifier, _ identifier: String
+    ) {
+        guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
+        guard !isShuttingDown else { return refuse(request, .shuttingDown) }
+        if let current = work.current { return refuse(request, .taskRuns(current.app)) }
+        guard let task = work.apps[app]?.requests.first(where: { $0.identifier == identifier })
+        else { return refuse(request, .noSuchTask(app)) }
+        requests[request] = .task
+        startRun(of: task, app, request)
+    }
+
+    /// The time of the app's run, or else of its background tasks, is about to end now.
+    mutating func expireTaskRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
+        guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
+        if let current = work.current, current.app == app, let id = current.instance,
+            let run = currentRun(current.number)
+        {
+            let lead = policy.expirationLead(of: policy.limit(of: run.kind))
+            expireRun(of: id, run, at: now.advanced(by: lead))
+            return answer(request, .done(id, table[id]!.record.state))
+        }
+        let timed = directory[app]!.running.filter {
+            table[$0]!.record.background.value?.end != nil
+                && table[$0]!.record.state == .background
+        }
+        guard let id = timed.max(by: isUsedBefore) else {
+            return refuse(request, .noSuchTask(app))
+        }
+        expireTasks(of: id)
+        answer(request, .done(id, table[id]!.record.state))
+    }
+
+    /// Its client has gone: the run goes on.
+    mutating func abandonRun(_ request: RequestIdentifier) {
+        if work.current?.waiter == request { work.current!.waiter = nil }
+    }
+}

@@ -1,0 +1,122 @@
+// When scheduled work is run. Looked at when something has changed, when the alarm of the wall clock
+// rings, and every `taskRetry` while only the machine stands in the way; never while nothing is pending.
+//
+//   any request         its earliest time has come; memory is not short; nothing else is run; the app
+//                       has not failed lately
+//   requires power      the mains feed the machine
+//   requires a network  there is a way out
+//   processing          nobody has used an app for a while, and the machine has little to do
+//
+// Of those that may run, the one that has waited longest.
+
+extension Lifecycle {
+    /// Why a request is not run, under these conditions.
+    public func hold(
+        of task: ScheduledTask, _ app: AppIdentifier, _ conditions: TaskConditions
+    ) -> TaskHold {
+        if isAsleep || isShuttingDown { return .asleep }
+        if let earliest = task.earliestBegin, earliest > conditions.wallClock {
+            return .earliestBegin(earliest)
+        }
+        if task.requiresExternalPower, !conditions.isOnExternalPower { return .noExternalPower }
+        if task.requiresNetworkConnectivity, !conditions.hasNetwork { return .noNetwork }
+        if task.kind == .processing {
+            let unused = work.lastUse.advanced(by: policy.taskIdleTime)
+            if unused > now { return .inUse(until: unused) }
+            if !conditions.isLoadLow { return .highLoad }
+        }
+        if let hold = failure(of: app) { return hold }
+        if pressure >= .warning { return .memoryPressure }
+        if let current = work.current, current.app != app || current.request != task {
+            return .otherRun(current.app)
+        }
+        return .due
+    }
+
+    private func failure(of app: AppIdentifier) -> TaskHold? {
+        guard let entry = directory[app] else { return .failed }
+        if entry.record.failure != nil { return .failed }
+        // One that runs needs no start.
+        if !entry.running.isEmpty { return nil }
+        let times = [
+            entry.record.crashLoopUntil, entry.record.launchRetryAt, work.retryAt[app],
+            startLimitEnd(of: app),
+        ]
+        guard let until = times.compactMap({ $0 }).max(), until > now else { return nil }
+        return .failing(until: until)
+    }
+
+    /// When it may be started again, if it was started too often lately.
+    func startLimitEnd(of app: AppIdentifier) -> Instant? {
+        let supervision = directory[app]?.description?.supervision.value ?? Supervision()
+        guard !mayStart(app, supervision), let last = directory[app]!.record.starts.last else {
+            return nil
+        }
+        return last.advanced(by: supervision.startLimitInterval)
+    }
+
+    // MARK: Looking
+
+    /// At the end of each event.
+    mutating func reviewWork() {
+        if work.current != nil { continueRun() }
+        guard work.needsReview, isRestored else { return }
+        work.needsReview = false
+        guard !work.isEmpty else { return rest() }
+        guard work.current == nil, !isShuttingDown, !isAsleep, pressure == .none,
+            !work.isInspecting
+        else { return }
+        work.isInspecting = true
+        effects.append(.inspectTaskConditions)
+    }
+
+    /// Nothing is pending: no timer, no alarm.
+    private mutating func rest() {
+        deadlines.remove(.work)
+        setAlarm(nil)
+    }
+
+    private mutating func setAlarm(_ time: Int64?) {
+        guard work.alarm != time else { return }
+        work.alarm = time
+        effects.append(.setTaskAlarm(time))
+    }
+
+    mutating func taskConditionsInspected(_ conditions: TaskConditions) {
+        work.isInspecting = false
+        guard isRestored, work.current == nil else { return }
+        var next: Instant?
+        var alarm: Int64?
+        for (app, task) in pendingInOrder() {
+            switch hold(of: task, app, conditions) {
+            case .due: return startRun(of: task, app, nil)
+            case .earliestBegin(let time): alarm = min(alarm ?? time, time)
+            case .inUse(let until), .failing(let until): next = min(next ?? until, until)
+            case .noExternalPower, .noNetwork, .highLoad:
+                let retry = now.advanced(by: max(policy.taskRetry, .seconds(1)))
+                next = min(next ?? retry, retry)
+            // Whatever ends these is an event.
+            case .memoryPressure, .asleep, .otherRun, .failed: break
+            }
+        }
+        deadlines.set(.work, at: next)
+        setAlarm(alarm)
+    }
+
+    /// Those that may begin earliest first; among equals the longest submitted.
+    private func pendingInOrder() -> [(AppIdentifier, ScheduledTask)] {
+        let all = work.apps.sorted { $0.key < $1.key }.flatMap { app, tasks in
+            tasks.requests.enumerated().map { (app, $0.offset, $0.element) }
+        }
+        let sorted = all.sorted {
+            ($0.2.earliestBegin ?? 0, $0.1, $0.0) < ($1.2.earliestBegin ?? 0, $1.1, $1.0)
+        }
+        return sorted.map { ($0.0, $0.2) }
+    }
+
+    /// The alarm of the wall clock has rung, or an administrator wants all to be looked at.
+    mutating func taskAlarmRang() {
+        work.alarm = nil
+        work.needsReview = true
+    }
+}

@@ -1,0 +1,32 @@
+extension MachineCondition {
+    /// Whether there is a way out: a default route over IPv4 (proc_net(5), `route`) or IPv6
+    /// (`ipv6_route`), apart from the loopback's.
+    public var hasDefaultRoute: Bool { hasDefaultRoute4 || hasDefaultRoute6 }
+
+    /// RTF_UP of route(8)'s flags; RTF_REJECT of a route that leads nowhere.
+    private static let up = 0x1
+    private static let reject = 0x200
+
+    private var hasDefaultRoute4: Bool {
+        let lines = text(of: "/proc/net/route")?.split(separator: "\n").dropFirst() ?? []
+        return lines.contains { line in
+            let words = line.split(whereSeparator: \.isWhitespace)
+            return words.count > 7 && words[1] == "00000000" && words[7] == "00000000"
+                && Self.leads(words[3])
+        }
+    }
+
+    private var hasDefaultRoute6: Bool {
+        let lines = text(of: "/proc/net/ipv6_route")?.split(separator: "\n") ?? []
+        return lines.contains { line in
+            let words = line.split(whereSeparator: \.isWhitespace)
+            return words.count > 9 && words[0].allSatisfy { $0 == "0" } && words[1] == "00"
+                && words[9] != "lo" && Self.leads(words[8])
+        }
+    }
+
+    private static func leads(_ flags: Substring) -> Bool {
+        guard let flags = Int(flags, radix: 16) else { return false }
+        return flags & up != 0 && flags & reject == 0
+    }
+}

@@ -1,0 +1,303 @@
+import GreenroomLifecycle
+
+// Background tasks and scheduled work: what apps do with them, and what may not happen.
+
+/// What the checker has heard of them.
+struct TaskBooks: Sendable {
+    /// Files of the state directory.
+    var saved: [AppIdentifier: AppTasks] = [:]
+    /// Requests that were accepted and have not been run, by what makes each the same.
+    var pending: [AppIdentifier: Set<String>] = [:]
+    /// The run under way.
+    var current: (instance: InstanceIdentifier, run: ScheduledRun)?
+    var lastNumber: UInt64 = 0
+    /// Asked for by administrators, whatever holds them.
+    var forced: Set<AppIdentifier> = []
+    /// Accepted and not ended, of each instance.
+    var open: [InstanceIdentifier: Int] = [:]
+}
+
+extension Checker {
+    mutating func noteTasks(_ event: Event) {
+        switch event {
+        case .taskSubmitted(let request, let app, let task):
+            owed[request] = event
+            tasks.pending[app, default: []].insert(task.identifier)
+        case .tasksCancelled(let app, let identifiers):
+            let all = tasks.pending[app] ?? []
+            tasks.pending[app] = identifiers.map { all.subtracting($0) } ?? []
+        case .runTaskRequested(let request, let app, _):
+            owed[request] = event
+            tasks.forced.insert(app)
+        case .expireTaskRequested(let request, _): owed[request] = event
+        case .backgroundTaskBegan(let id):
+            guard let record = saved[id], record.state.isRunning,
+                installed[record.app]?.acknowledges == true,
+                record.conversation != nil || record.state == .launching,
+                record.background.value?.isExpiring != true, tasks.open[id] ?? 0 < 64
+            else { return }
+            tasks.open[id, default: 0] += 1
+        case .becameReady(let id):
+            guard let record = saved[id], record.conversation == nil else { return }
+            if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
+        case .backgroundTaskEnded(let id):
+            if let count = tasks.open[id], count > 0 { tasks.open[id] = count - 1 }
+        case .taskCompleted(let id, let run, _):
+            if let current = tasks.current, current.instance == id, current.run.number == run {
+                tasks.current = nil
+            }
+        default: break
+        }
+    }
+
+    mutating func checkTasks(
+        _ effect: Effect, of event: Event, in world: World, at now: Instant
+    ) throws(Violation) {
+        switch effect {
+        case .saveTasks(let app, let saved): try save(saved, of: app)
+        case .tellBackgroundTime(let id, let end):
+            try checkHears(id, world)
+            guard let end else { return }
+            let longest = now.advanced(by: policy.backgroundTaskLimit)
+            try require(end <= longest, "\(id) is given more background time than there is")
+        case .tellExpiration(let id, let end):
+            try checkHears(id, world)
+            try require(end >= now, "\(id) hears too late that its time ends")
+        case .startRun(let id, let run, let end): try checkRun(run, on: id, end, event, world, now)
+        case .expireRun(let id, let run, _):
+            try checkHears(id, world)
+            try require(tasks.current?.run == run, "a run of \(id) expires that is not under way")
+        case .inspectTaskConditions:
+            try require(
+                tasks.saved.contains { !$0.value.requests.isEmpty },
+                "looks at the machine though nothing is pending")
+        case .setTaskAlarm(let time?):
+            try require(
+                tasks.saved.values.contains { $0.requests.contains { $0.earliestBegin == time } },
+                "the alarm is set to no request's time")
+        case .setTaskAlarm(nil): break
+        case _: break
+        }
+    }
+
+    private mutating func save(_ saved: AppTasks, of app: AppIdentifier) throws(Violation) {
+        for kind in ScheduledTask.Kind.allCases {
+            let count = saved.requests.count { $0.kind == kind }
+            try require(count <= kind.limit, "\(app) has \(count) pending \(kind) requests")
+        }
+        let identifiers = Set(saved.requests.map(\.identifier))
+        try require(identifiers.count == saved.requests.count, "\(app) has a request twice")
+        tasks.saved[app] = saved == AppTasks() ? nil : saved
+    }
+
+    private func checkHears(_ id: InstanceIdentifier, _ world: World) throws(Violation) {
+        try require(saved[id]?.state.isRunning == true, "told \(id) of time, which does not run")
+        try require(world.processes[id]?.isFrozen == false, "told frozen \(id) of time")
+    }
+
+    private mutating func checkRun(
+        _ run: ScheduledRun, on id: InstanceIdentifier, _ end: Instant, _ event: Event,
+        _ world: World, _ now: Instant
+    ) throws(Violation) {
+        try checkHears(id, world)
+        let app = saved[id]!.app
+        try require(tasks.saved[app]?.run == run, "run \(run.number) of \(app) is not saved")
+        try require(
+            saved[id]!.background.value?.run?.number == run.number, "\(id) is told another run")
+        if event == .restored {
+            tasks.current = (id, run)
+            return
+        }
+        tally.runs += 1
+        try require(tasks.current == nil, "\(id) runs \(run.identifier) beside another run")
+        try require(run.number > tasks.lastNumber, "run \(run.number) is not new")
+        tasks.lastNumber = run.number
+        try require(
+            tasks.pending[app]?.remove(run.identifier) != nil,
+            "\(run.identifier) of \(app) is run and was not asked for")
+        let limit =
+            run.kind == .appRefresh ? policy.refreshTaskLimit : policy.processingTaskLimit
+        try require(end <= now.advanced(by: limit), "\(run.identifier) has more time than there is")
+        if tasks.forced.remove(app) == nil, case .taskConditionsInspected = event {
+            try require(pressure == .none, "runs \(run.identifier) under pressure")
+            try require(!isAsleep, "runs \(run.identifier) on the way to sleep")
+        }
+        tasks.current = (id, run)
+    }
+
+    mutating func noteEnded(
+        _ id: InstanceIdentifier, _ identifier: String, _ outcome: TaskOutcome
+    ) throws(Violation) {
+        tally.taskOutcomes[outcome, default: 0] += 1
+        if tasks.current?.instance == id { tasks.current = nil }
+    }
+
+    /// It is about to be frozen.
+    func checkNothingOpen(_ id: InstanceIdentifier) throws(Violation) {
+        try require(tasks.open[id] ?? 0 == 0, "suspended \(id) while a task is open")
+        try require(tasks.current?.instance != id, "suspended \(id) in the middle of a run")
+    }
+
+    /// After every event.
+    func checkTime(at now: Instant) throws(Violation) {
+        // A debugger may hold one for a look or two.
+        let patience: Duration = .seconds(3)
+        for (id, count) in tasks.open where count > 0 {
+            guard let record = saved[id], record.state == .background, !record.inFlight,
+                let end = record.background.value?.end
+            else { continue }
+            try require(now <= end.advanced(by: patience), "\(id) outlives its background time")
+            try require(
+                record.background.value?.taskCount == UInt8(count),
+                "\(id) has \(count) open tasks, not \(record.background.value!.taskCount)")
+        }
+        if let (id, _) = tasks.current, let run = saved[id]?.background.value?.run {
+            try require(now <= run.end.advanced(by: patience), "a run of \(id) outlives its time")
+        }
+    }
+
+    /// A new supervisor: what was asked for and not saved was never asked for.
+    mutating func restartTasks() {
+        tasks.forced = []
+        tasks.current = nil
+        tasks.pending = tasks.saved.mapValues { Set($0.requests.map(\.identifier)) }
+        for (id, record) in saved {
+            tasks.open[id] = Int(record.background.value?.taskCount ?? 0)
+        }
+    }
+}
+
+extension InstanceRecord {
+    /// A step is under way, or it is wanted in front.
+    fileprivate var inFlight: Bool {
+        guard let conversation else { return false }
+        return conversation.pending != nil
+            || conversation.scenes.contains { $0.goal == .foreground }
+    }
+}
+
+extension World {
+    /// The wall clock, in microseconds since 1970.
+    static func wallClock(at now: Instant) -> Int64 {
+        1_700_000_000_000_000 + Int64(now.nanoseconds / 1000)
+    }
+
+    mutating func inspectTaskConditions(at now: Instant) {
+        var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x7a5c)
+        let conditions = TaskConditions(
+            wallClock: Self.wallClock(at: now), isOnExternalPower: dice.percent(80),
+            hasNetwork: dice.percent(80), isLoadLow: dice.percent(80))
+        agenda.add(.taskConditionsInspected(conditions), at: now)
+    }
+
+    mutating func setTaskAlarm(_ time: Int64?, at now: Instant) {
+        alarm = time
+        guard let time else { return }
+        let delay = Duration.microseconds(max(1, time - Self.wallClock(at: now)))
+        agenda.add(.taskAlarmRang, at: now.advanced(by: delay))
+    }
+
+    /// The app runs its handler, says so, or does not.
+    mutating func startRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
+        guard let process = processes[id], process.isAlive, !process.runs.contains(run.number)
+        else { return }
+        processes[id]!.runs.insert(run.number)
+        guard let delay = process.fate.runDelay else { return }
+        let outcome: TaskOutcome = process.fate.hasHandler ? .succeeded : .unhandled
+        agenda.add(
+            .taskCompleted(id, run: run.number, outcome), at: now.advanced(by: delay))
+    }
+
+    mutating func expireRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
+        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+            return
+        }
+        agenda.add(
+            .taskCompleted(id, run: run.number, .failed),
+            at: now.advanced(by: .milliseconds(20)))
+    }
+
+    mutating func tellExpiration(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+            return
+        }
+        for count in 0..<process.openTasks {
+            agenda.add(
+                .backgroundTaskEnded(id), at: now.advanced(by: .milliseconds(10 + count)))
+        }
+    }
+
+    /// It does so itself, so it must run.
+    mutating func beginTask(_ id: InstanceIdentifier) -> Event? {
+        guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
+        processes[id]!.openTasks += 1
+        return .backgroundTaskBegan(id)
+    }
+
+    mutating func endTask(_ id: InstanceIdentifier) -> Event? {
+        guard let process = processes[id], process.isAlive, !process.isFrozen,
+            process.openTasks > 0
+        else { return nil }
+        processes[id]!.openTasks -= 1
+        return .backgroundTaskEnded(id)
+    }
+}
+
+extension Simulation {
+    /// What apps and administrators do.
+    mutating func applyTask(_ stimulus: TaskStimulus) throws(Violation) {
+        switch stimulus {
+        case .begin(let pick):
+            guard let id = live(pick), let event = world.beginTask(id) else { return }
+            try feed(event)
+        case .end(let pick):
+            guard let id = live(pick), let event = world.endTask(id) else { return }
+            try feed(event)
+        case .submit(let app, let variation): try submit(app, variation)
+        case .cancel(let app, let number):
+            let identifiers = number.map { ["task\($0)"] }
+            try feed(.tasksCancelled(identifier(app), identifiers))
+        case .runNow(let app, let number):
+            try feed(
+                .runTaskRequested(nextRequest(), identifier(app), identifier: "task\(number)"))
+        case .expireNow(let app): try feed(.expireTaskRequested(nextRequest(), identifier(app)))
+        }
+    }
+
+    private mutating func submit(_ app: Int, _ variation: Int) throws(Violation) {
+        var dice = Dice(seed: UInt64(variation))
+        var task = ScheduledTask(
+            identifier: "task\(dice.below(14))",
+            kind: dice.percent(40) ? .appRefresh : .processing)
+        if dice.percent(60) {
+            task.earliestBegin =
+                World.wallClock(at: now) + Int64(dice.below(600) - 60) * 1_000_000
+        }
+        task.requiresExternalPower = dice.percent(30)
+        task.requiresNetworkConnectivity = dice.percent(30)
+        guard checker.installed[identifier(app)] != nil else { return }
+        try feed(.taskSubmitted(nextRequest(), identifier(app), task))
+    }
+}
+
+/// Picks are resolved when they happen, as those of `Stimulus`.
+enum TaskStimulus: Sendable {
+    case begin(instance: Int)
+    case end(instance: Int)
+    case submit(app: Int, variation: Int)
+    case cancel(app: Int, number: Int?)
+    case runNow(app: Int, number: Int)
+    case expireNow(app: Int)
+
+    static func random(_ dice: inout Dice) -> TaskStimulus {
+        let pick = dice.below(1 << 20)
+        switch dice.below(20) {
+        case 0..<6: return .begin(instance: pick)
+        case 6..<9: return .end(instance: pick)
+        case 9..<15: return .submit(app: pick, variation: dice.below(1 << 20))
+        case 15: return .cancel(app: pick, number: dice.percent(70) ? dice.below(14) : nil)
+        case 16..<19: return .runNow(app: pick, number: dice.below(14))
+        default: return .expireNow(app: pick)
+        }
+    }
+}

@@ -1,0 +1,253 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Background time and scheduled work, between the core and the apps: carries what is said, keeps what is
+/// scheduled, and looks at the machine when the core asks. It decides nothing.
+@LoopActor
+final class BackgroundWork {
+    unowned let supervisor: Supervisor
+    let catalog: AppCatalog
+    private let files: TaskFiles
+    private let machine: MachineCondition
+    private let maximalLoadPercent: Int
+    private let isOffered: Bool
+    private var alarm: EventSource?
+    /// Apps whose file was read.
+    private var known: Set<AppIdentifier> = []
+    /// Names of the open tasks, for people: the core counts them. Those that another supervisor heard
+    /// of have none.
+    private var names: [InstanceIdentifier: [(identifier: UInt64, name: String?)]] = [:]
+
+    /// Nobody waits for these: the kernel may put them together with other wake-ups.
+    private static let accuracy: Duration = .seconds(1)
+
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String, machineRoot: String,
+        _ configuration: DaemonConfiguration
+    ) {
+        self.supervisor = supervisor
+        self.catalog = catalog
+        files = TaskFiles(stateDirectory: stateDirectory)
+        machine = MachineCondition(root: machineRoot)
+        maximalLoadPercent = configuration.taskMaximalLoadPercent
+        isOffered = configuration.offersScheduledWork
+    }
+
+    // MARK: What is kept
+
+    /// The apps as they are now: what those that are new had asked for comes back, and what their
+    /// manifests do not name any more goes.
+    func update(_ apps: [InstalledApp]) {
+        guard isOffered else { return }
+        known.formIntersection(apps.lazy.map(\.identifier))
+        for app in apps
+        where !app.application.scheduledTasks.isEmpty || known.contains(app.identifier) {
+            if known.insert(app.identifier).inserted { restore(app) }
+            let declared = app.application.scheduledTasks
+            let pending = supervisor.lifecycle.tasks(of: app.identifier).requests
+            let undeclared = pending.map(\.identifier).filter { !declared.contains($0) }
+            guard !undeclared.isEmpty else { continue }
+            supervisor.handle(.tasksCancelled(app.identifier, undeclared))
+        }
+        // Who reloads wants what is new to count: the machine is looked at as well.
+        if !known.isEmpty { supervisor.handle(.taskAlarmRang) }
+    }
+
+    private func restore(_ app: InstalledApp) {
+        let tasks = files.tasks(of: app.identifier)
+        if tasks != AppTasks() { supervisor.handle(.tasksRestored(app.identifier, tasks)) }
+    }
+
+    func save(_ tasks: AppTasks, of app: AppIdentifier) {
+        do throws(SystemError) { try files.save(tasks, of: app) } catch {
+            supervisor.reporter.say(
+                .error,
+                "keeping the scheduled work of \(app): \(error); it is forgotten at a reboot")
+        }
+    }
+
+    func forget(_ instance: InstanceIdentifier) { names[instance] = nil }
+
+    // MARK: The machine
+
+    func inspect() { supervisor.handle(.taskConditionsInspected(conditions)) }
+
+    var conditions: TaskConditions {
+        TaskConditions(
+            wallClock: WallClock.nowMicroseconds,
+            isOnExternalPower: machine.dischargingBatteryPercent == nil,
+            hasNetwork: machine.hasDefaultRoute,
+            isLoadLow: machine.loadPercent.map { $0 <= maximalLoadPercent } ?? true)
+    }
+
+    func setAlarm(_ time: Int64?) {
+        alarm = nil
+        guard let time else { return }
+        do throws(SystemdError) {
+            alarm = try LoopActor.timer(on: .realtime, accuracy: Self.accuracy) {
+                [unowned self] in
+                alarm = nil
+                supervisor.handle(.taskAlarmRang)
+            }
+            let (nanoseconds, overflow) = UInt64(max(0, time)).multipliedReportingOverflow(by: 1000)
+            try alarm?.setDeadline(nanoseconds: overflow ? .max : nanoseconds)
+        } catch {
+            supervisor.reporter.failed("arming the timer of scheduled work", error)
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ event: AppEvent.Background, _ instance: InstanceIdentifier) {
+        supervisor.applications.send(.background(event), to: instance)
+    }
+
+    func tellTime(until end: Instant?, _ instance: InstanceIdentifier) {
+        tell(.time(until: end?.nanoseconds), instance)
+    }
+
+    func tellExpiration(at end: Instant, _ instance: InstanceIdentifier) {
+        tell(.timeExpires(at: end.nanoseconds), instance)
+    }
+
+    func start(_ run: ScheduledRun, on instance: InstanceIdentifier, until end: Instant) {
+        tell(.run(TaskRun(run, until: end)), instance)
+    }
+
+    func expire(_ run: ScheduledRun, on instance: InstanceIdentifier, at end: Instant) {
+        tell(.expire(TaskRun(run, until: end)), instance)
+    }
+
+    // MARK: Hearing
+
+    func received(_ report: AppReport.Background, from instance: Instance) {
+        let identifier = instance.identifier
+        switch report {
+        case .begin(let number, let name): begin(number, name, identifier)
+        case .end(let number):
+            names[identifier]?.removeAll { $0.identifier == number }
+            supervisor.handle(.backgroundTaskEnded(identifier))
+        case .submit(let request, let cookie): submit(request, cookie, instance)
+        case .query(.list, let cookie):
+            let pending = supervisor.lifecycle.tasks(of: instance.app).requests
+            tell(.pendingRequests(pending.map(TaskRequest.init), request: cookie), identifier)
+        case .query(.cancel(let identifiers), _):
+            supervisor.handle(.tasksCancelled(instance.app, identifiers))
+        case .query(.cancelAll, _): supervisor.handle(.tasksCancelled(instance.app, nil))
+        case .completed(let run, let completion):
+            supervisor.handle(.taskCompleted(identifier, run: run, TaskOutcome(completion)))
+        }
+    }
+
+    private func begin(_ number: UInt64, _ name: String?, _ instance: InstanceIdentifier) {
+        let before = openCount(instance)
+        supervisor.handle(.backgroundTaskBegan(instance))
+        guard openCount(instance) > before else { return }
+        let name = name.map { String($0.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }) }
+        names[instance, default: []].append((number, name))
+    }
+
+    private func openCount(_ instance: InstanceIdentifier) -> Int {
+        Int(supervisor.lifecycle.instance(instance)?.background.value?.taskCount ?? 0)
+    }
+
+    /// The open tasks of an instance; those without a name are called by their number.
+    func openTasks(of instance: InstanceIdentifier) -> [String] {
+        let known = (names[instance] ?? []).map { $0.name ?? "task \($0.identifier)" }
+        let others = openCount(instance) - known.count
+        return known + (0..<max(0, others)).map { "unnamed \($0 + 1)" }
+    }
+
+    func submit(_ request: TaskRequest, _ cookie: UInt64, _ instance: Instance) {
+        func refuse(_ refusal: TaskRequest.Refusal, _ reason: String) {
+            supervisor.applications.answer(
+                instance.identifier, cookie,
+                .refused(code: refusal.rawValue, reason: reason))
+        }
+        guard isOffered else {
+            return refuse(.unavailable, "greenroom.conf says ScheduledWork=no")
+        }
+        guard catalog[instance.app]?.application.scheduledTasks.contains(request.identifier) == true
+        else {
+            return refuse(
+                .notPermitted,
+                "its manifest does not name it; it would need it in ScheduledTasks= of [Application]"
+            )
+        }
+        guard let answered = supervisor.applications.request(of: instance.identifier, cookie) else {
+            return
+        }
+        supervisor.handle(.taskSubmitted(answered, instance.app, ScheduledTask(request)))
+    }
+}
+
+extension TaskRun {
+    fileprivate init(_ run: ScheduledRun, until end: Instant) {
+        self.init(
+            number: run.number, identifier: run.identifier, kind: .init(run.kind),
+            deadline: end.nanoseconds)
+    }
+}
+
+extension TaskRequest {
+    fileprivate init(_ task: ScheduledTask) {
+        self.init(task.identifier, kind: .init(task.kind))
+        earliestBegin = task.earliestBegin.map { UInt64(max(0, $0)) }
+        requiresExternalPower = task.requiresExternalPower
+        requiresNetworkConnectivity = task.requiresNetworkConnectivity
+    }
+}
+
+extension ScheduledTask {
+    fileprivate init(_ request: TaskRequest) {
+        self.init(
+            identifier: request.identifier, kind: .init(request.kind),
+            earliestBegin: request.earliestBegin.map { Int64(clamping: $0) },
+            requiresExternalPower: request.requiresExternalPower,
+            requiresNetworkConnectivity: request.requiresNetworkConnectivity)
+    }
+}
+
+extension TaskRequest.Kind {
+    fileprivate init(_ kind: ScheduledTask.Kind) {
+        switch kind {
+        case .appRefresh: self = .appRefresh
+        case .processing: self = .processing
+        }
+    }
+}
+
+extension ScheduledTask.Kind {
+    fileprivate init(_ kind: TaskRequest.Kind) {
+        switch kind {
+        case .appRefresh: self = .appRefresh
+        case .processing: self = .processing
+        }
+    }
+}
+
+extension TaskOutcome {
+    fileprivate init(_ completion: AppReport.Completion) {
+        switch completion {
+        case .success: self = .succeeded
+        case .failure: self = .failed
+        case .noHandler: self = .unhandled
+        }
+    }
+}
+
+extension Refusal {
+    /// What an app's own request is answered with.
+    var answerToApp: AppEvent.Answer {
+        switch self {
+        case .tooManyTasks(_, let limit):
+            .refused(
+                code: TaskRequest.Refusal.tooManyPendingTaskRequests.rawValue,
+                reason: "\(limit) of its kind may be pending; cancel one, or wait until it was run")
+        case _: .refused(code: 1, reason: "\(self)")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// What apps have scheduled, for the time after a reboot: a file of lines for each app, below
+/// `STATE/tasks`.
+///
+///     request refresh|processing IDENTIFIER [earliest=MICROSECONDS] [power] [network]
+///     run NUMBER refresh|processing IDENTIFIER
+///
+/// Identifiers have no blanks. A line that makes no sense is passed over.
+struct TaskFiles {
+    private let directory: String
+
+    init(stateDirectory: String) { directory = stateDirectory + "/tasks" }
+
+    /// Longer than any file that was written here.
+    private static let lineLimit = 32
+
+    private func path(of app: AppIdentifier) -> String { "\(directory)/\(app)" }
+
+    /// Whole or not at all (rename(2)); empty ones have no file.
+    func save(_ tasks: AppTasks, of app: AppIdentifier) throws(SystemError) {
+        if tasks == AppTasks() {
+            unsafe unlink(path(of: app))
+            return
+        }
+        let slash = directory.lastIndex(of: "/") ?? directory.startIndex
+        unsafe mkdir(String(directory[..<slash]), 0o755)
+        unsafe mkdir(directory, 0o755)
+        let draft = path(of: app) + ".new"
+        let file = try FileDescriptor.open(
+            draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o644)
+        try file.writeText(Self.text(of: tasks))
+        guard unsafe rename(draft, path(of: app)) == 0 else {
+            throw SystemError(code: errno, call: "rename", subject: path(of: app))
+        }
+    }
+
+    func tasks(of app: AppIdentifier) -> AppTasks {
+        guard let text = try? SmallFile.text(of: path(of: app)) else { return AppTasks() }
+        return Self.tasks(text)
+    }
+
+    static func text(of tasks: AppTasks) -> String {
+        var lines = tasks.requests.map { task in
+            var words = ["request", task.kind.word, task.identifier]
+            if let earliest = task.earliestBegin { words.append("earliest=\(earliest)") }
+            if task.requiresExternalPower { words.append("power") }
+            if task.requiresNetworkConnectivity { words.append("network") }
+            return words.joined(separator: " ")
+        }
+        if let run = tasks.run {
+            lines.append("run \(run.number) \(run.kind.word) \(run.identifier)")
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    static func tasks(_ text: String) -> AppTasks {
+        var tasks = AppTasks()
+        for line in text.split(separator: "\n").prefix(lineLimit) {
+            let words = line.split(separator: " ").map(String.init)
+            if words.count >= 3, words[0] == "request", let task = request(words) {
+                let isKnown = tasks.requests.contains { $0.identifier == task.identifier }
+                let count = tasks.requests.count { $0.kind == task.kind }
+                if !isKnown, count < task.kind.limit { tasks.requests.append(task) }
+            } else if words.count == 4, words[0] == "run", let number = UInt64(words[1]),
+                let kind = ScheduledTask.Kind(word: words[2])
+            {
+                tasks.run = ScheduledRun(number: number, identifier: words[3], kind: kind)
+            }
+        }
+        return tasks
+    }
+
+    private static func request(_ words: [String]) -> ScheduledTask? {
+        guard let kind = ScheduledTask.Kind(word: words[1]) else { return nil }
+        var task = ScheduledTask(identifier: words[2], kind: kind)
+        for word in words.dropFirst(3) {
+            if word == "power" { task.requiresExternalPower = true }
+            if word == "network" { task.requiresNetworkConnectivity = true }
+            if word.hasPrefix("earliest=") { task.earliestBegin = Int64(word.dropFirst(9)) }
+        }
+        return task
+    }
+}
+
+extension ScheduledTask.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .appRefresh: "refresh"
+        case .processing: "processing"
+        }
+    }
+
+    fileprivate init?(word: String) {
+        guard let kind = Self.allCases.first(where: { $0.word == word }) else { return nil }
+        self = kind
+    }
+}

@@ -1,0 +1,128 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+
+// Scheduled work: what is pending and why it is not run, and how to have it run without waiting.
+
+extension ControlHandler {
+    func perform(
+        _ call: Control.TaskCall, _ connection: ControlConnection
+    ) throws(ControlError) {
+        switch call {
+        case .list(let name?):
+            let app = try find(name, .observe, connection.peer)
+            connection.reply(ControlReply.tasks(tasks(of: app, supervisor.work.conditions)))
+        case .list(nil):
+            let visible = catalog.apps.filter {
+                mayDo(.observe, owner: $0.account, connection.peer)
+            }
+            let conditions = supervisor.work.conditions
+            connection.reply(ControlReply.tasks(visible.flatMap { tasks(of: $0, conditions) }))
+        case .run(let name, let identifier):
+            try require(.administer, owner: nil, connection.peer)
+            let app = try find(name, .control, connection.peer)
+            supervisor.handle(
+                .runTaskRequested(
+                    register(.transition(connection)), app.identifier, identifier: identifier))
+        case .expire(let name):
+            try require(.administer, owner: nil, connection.peer)
+            let app = try find(name, .control, connection.peer)
+            supervisor.handle(
+                .expireTaskRequested(register(.transition(connection)), app.identifier))
+        }
+    }
+
+    private func tasks(
+        of app: InstalledApp, _ conditions: TaskConditions
+    ) -> [Control.ScheduledTask] {
+        let tasks = supervisor.lifecycle.tasks(of: app.identifier)
+        let running = tasks.run.map { runningTask($0, of: app.identifier) }
+        return (running.map { [$0] } ?? [])
+            + tasks.requests.map { pendingTask($0, of: app.identifier, conditions) }
+    }
+
+    private func runningTask(
+        _ run: ScheduledRun, of app: AppIdentifier
+    ) -> Control.ScheduledTask {
+        var task = Control.ScheduledTask(
+            app: app.rawValue, identifier: run.identifier, kind: .init(run.kind), state: .running)
+        guard let instance = supervisor.lifecycle.taskInstance(of: app) else { return task }
+        task.instance = instance.rawValue
+        task.remainingUSec = supervisor.lifecycle.instance(instance)?.background.value?.run.map {
+            max(0, supervisor.now.duration(to: $0.end).microseconds)
+        }
+        return task
+    }
+
+    private func pendingTask(
+        _ request: ScheduledTask, of app: AppIdentifier, _ conditions: TaskConditions
+    ) -> Control.ScheduledTask {
+        var task = Control.ScheduledTask(
+            app: app.rawValue, identifier: request.identifier, kind: .init(request.kind),
+            state: .pending)
+        task.earliestTimestampUSec = request.earliestBegin
+        task.requiresExternalPower = request.requiresExternalPower
+        task.requiresNetwork = request.requiresNetworkConnectivity
+        let hold = supervisor.lifecycle.hold(of: request, app, conditions)
+        if hold == .due, supervisor.lifecycle.isLaunchedForTask(app) {
+            task.state = .known(.launching)
+        } else {
+            task.hold = note(hold)
+        }
+        return task
+    }
+
+    private func note(_ hold: TaskHold) -> Control.Note {
+        func seconds(until instant: Instant) -> Int64 {
+            max(1, supervisor.now.duration(to: instant).components.seconds)
+        }
+        return switch hold {
+        case .earliestBegin: .init(code: "earliest_begin", text: "its earliest time has not come")
+        case .noExternalPower:
+            .init(code: "no_external_power", text: "the battery feeds the machine")
+        case .noNetwork: .init(code: "no_network", text: "there is no default route")
+        case .inUse(let until):
+            .init(
+                code: "in_use",
+                text: "an app was used a moment ago; TaskIdleSec= is over in "
+                    + "\(seconds(until: until)) s")
+        case .highLoad: .init(code: "high_load", text: "the load is above TaskMaxLoad=")
+        case .memoryPressure:
+            .init(
+                code: "memory_pressure",
+                text: "memory is short (\(supervisor.lifecycle.pressure))")
+        case .asleep: .init(code: "asleep", text: "the machine sleeps or shuts down")
+        case .otherRun(let app): .init(code: "other_run", text: "a task of \(app) is run first")
+        case .failing(let until):
+            .init(
+                code: "back_off",
+                text: "the app could not be launched, or too often; tried again in "
+                    + "\(seconds(until: until)) s")
+        case .failed:
+            .init(
+                code: "failed",
+                text: "the app has failed; \"greenroomctl reset-failed\" ends that")
+        case .due: .init(code: "due", text: "it is run in a moment")
+        }
+    }
+}
+
+extension Control.TaskKind {
+    init(_ kind: ScheduledTask.Kind) {
+        switch kind {
+        case .appRefresh: self = .appRefresh
+        case .processing: self = .processing
+        }
+    }
+}
+
+extension Control.TaskOutcome {
+    init(_ outcome: TaskOutcome) {
+        switch outcome {
+        case .succeeded: self = .succeeded
+        case .failed: self = .failed
+        case .unhandled: self = .unhandled
+        case .expired: self = .expired
+        case .ended: self = .ended
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import GreenroomLifecycle
+import Testing
+
+/// Background tasks and scheduled work, decision by decision.
+@Suite struct BackgroundTimeTests {
+    private func begun(_ change: (inout Policy) -> Void = { _ in }) -> (Stage, InstanceIdentifier) {
+        var policy = Policy()
+        change(&policy)
+        var stage = Stage(policy: policy, .application())
+        stage.send(.restored)
+        let id = stage.activate(Stage.app)
+        stage.send(.backgroundTaskBegan(id))
+        return (stage, id)
+    }
+
+    private func goBack(_ stage: inout Stage, _ id: InstanceIdentifier) {
+        stage.ask(.background, id)
+        stage.acknowledgeAll(id)
+    }
+
+    // MARK: Background tasks
+
+    @Test func `time runs from the background on, and is told`() {
+        var (stage, id) = begun()
+        #expect(stage.core.instance(id)?.background.value?.end == nil)
+        goBack(&stage, id)
+        let end = stage.now.advanced(by: .seconds(30))
+        #expect(stage.has(.tellBackgroundTime(id, until: end)))
+        let told = stage.wait(.seconds(25))
+        #expect(told.contains(.tellExpiration(id, at: end)))
+        #expect(stage.state(id) == .background)
+    }
+
+    @Test func `who ends the last task is suspended, not before the grace`() {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        stage.wait(.seconds(20))
+        stage.send(.backgroundTaskEnded(id))
+        stage.wait(.milliseconds(1))
+        #expect(stage.state(id) == .suspended)
+
+        (stage, id) = begun()
+        goBack(&stage, id)
+        stage.send(.backgroundTaskEnded(id))
+        stage.wait(.seconds(9))
+        #expect(stage.state(id) == .background)
+        stage.wait(.seconds(1))
+        #expect(stage.state(id) == .suspended)
+    }
+
+    @Test func `who does not is ended, unless a debugger holds it`() {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        #expect(stage.wait(.seconds(30)).contains(.inspectTracer(id)))
+        stage.send(.tracerInspected(id, isTraced: true))
+        #expect(stage.state(id) == .background)
+        stage.wait(.seconds(1))
+        stage.send(.tracerInspected(id, isTraced: false))
+        #expect(stage.has(.kill(id)))
+        #expect(stage.core.instance(id)?.endReason == .backgroundTaskTimeout)
+    }
+
+    @Test func `a request to suspend waits until the last task has ended`() {
+        var (stage, id) = begun()
+        stage.ask(.suspend, id)
+        stage.acknowledgeAll(id)
+        #expect(!stage.has(.freeze(id)) && stage.state(id) == .background)
+        stage.send(.backgroundTaskEnded(id))
+        #expect(stage.has(.freeze(id)))
+    }
+
+    @Test func `a task that was begun just before the freezer came thaws the app`() {
+        var (stage, id) = begun()
+        stage.send(.backgroundTaskEnded(id))
+        stage.ask(.suspend, id)
+        stage.acknowledgeAll(id)
+        #expect(stage.state(id) == .suspended)
+        stage.send(.backgroundTaskBegan(id))
+        #expect(stage.has(.thaw(id)) && stage.state(id) == .background)
+    }
+
+    @Test func `once it was told of the end, no task is begun until it is in front again`() {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        stage.wait(.seconds(25))
+        stage.send(.backgroundTaskBegan(id))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        stage.ask(.foreground, id)
+        #expect(stage.has(.tellBackgroundTime(id, until: nil)))
+        stage.acknowledgeAll(id)
+        stage.send(.backgroundTaskBegan(id))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 2)
+    }
+
+    @Test func `another supervisor goes on where the time stood`() {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        let end = stage.now.advanced(by: .seconds(30))
+        stage.wait(.seconds(26))
+        stage.restart(.application())
+        #expect(stage.has(.tellExpiration(id, at: end)))
+        #expect(stage.wait(.seconds(4)).contains(.inspectTracer(id)))
+    }
+
+    @Test func `an app that is never suspended has no limit`() {
+        var stage = Stage(.application { $0.suspendsInBackground = false })
+        let id = stage.activate(Stage.app)
+        stage.send(.backgroundTaskBegan(id))
+        goBack(&stage, id)
+        #expect(stage.wait(.seconds(600)).isEmpty)
+    }
+
+    // MARK: Scheduled work
+
+    private static let fine = TaskConditions(wallClock: 1_000_000)
+
+    private func scheduled(
+        _ task: ScheduledTask, _ change: (inout Policy) -> Void = { _ in }
+    ) -> Stage {
+        var policy = Policy()
+        policy.taskIdleTime = .zero
+        change(&policy)
+        var stage = Stage(policy: policy, .application())
+        stage.send(.restored)
+        stage.send(.taskSubmitted(stage.request(), Stage.app, task))
+        return stage
+    }
+
+    private static func refresh(_ earliest: Int64? = nil) -> ScheduledTask {
+        ScheduledTask(identifier: "r", kind: .appRefresh, earliestBegin: earliest)
+    }
+
+    private func begunRun(_ stage: Stage) -> (InstanceIdentifier, ScheduledRun)? {
+        for case .startRun(let id, let run, _) in stage.effects { return (id, run) }
+        return nil
+    }
+
+    @Test func `an app that does not run is launched in the background, and told when it is ready`()
+        throws
+    {
+        var stage = scheduled(Self.refresh())
+        #expect(stage.has(.inspectTaskConditions))
+        let id = stage.core.nextInstance
+        stage.send(.taskConditionsInspected(Self.fine))
+        #expect(stage.state(id) == .launching)
+        #expect(stage.core.isLaunchedForTask(Stage.app))
+        stage.send(.spawned(id))
+        #expect(begunRun(stage) == nil)
+        stage.send(.becameReady(id))
+        let (_, run) = try #require(begunRun(stage))
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks(run: run))
+        stage.acknowledgeAll(id)
+        stage.wait(.seconds(20))
+        #expect(stage.state(id) == .background, "not suspended in the middle of a run")
+        stage.send(.taskCompleted(id, run: run.number, .succeeded))
+        stage.wait(.milliseconds(1))
+        #expect(stage.state(id) == .suspended)
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+    }
+
+    @Test func `a time to come sets an alarm and no timer; nothing pending sets none`() {
+        var stage = scheduled(Self.refresh(5_000_000))
+        stage.send(.taskConditionsInspected(Self.fine))
+        #expect(stage.effects == [.setTaskAlarm(5_000_000)])
+        #expect(stage.core.nextDeadline == nil)
+        stage.send(.tasksCancelled(Stage.app, nil))
+        #expect(stage.has(.setTaskAlarm(nil)))
+        #expect(stage.core.nextDeadline == nil)
+    }
+
+    @Test func `what the machine holds back is looked at again after a while`() {
+        var task = ScheduledTask(identifier: "p", kind: .processing)
+        task.requiresExternalPower = true
+        task.requiresNetworkConnectivity = true
+        var stage = scheduled(task)
+        var conditions = Self.fine
+        conditions.isOnExternalPower = false
+        conditions.hasNetwork = false
+        conditions.isLoadLow = false
+        func hold() -> TaskHold { stage.core.hold(of: task, Stage.app, conditions) }
+        #expect(hold() == .noExternalPower)
+        stage.send(.taskConditionsInspected(conditions))
+        #expect(stage.effects.isEmpty)
+        conditions.isOnExternalPower = true
+        #expect(hold() == .noNetwork)
+        conditions.hasNetwork = true
+        #expect(hold() == .highLoad)
+        conditions.isLoadLow = true
+        #expect(hold() == .due)
+        #expect(stage.wait(.seconds(60)).contains(.inspectTaskConditions))
+        stage.send(.pressureChanged(.warning))
+        #expect(hold() == .memoryPressure)
+    }
+
+    @Test func `what could not be launched is tried again, and not lost`() {
+        var stage = scheduled(Self.refresh())
+        let id = stage.core.nextInstance
+        stage.send(.taskConditionsInspected(Self.fine))
+        stage.send(.spawnFailed(id, SpawnFailure(stage: "executing", errno: 2)))
+        #expect(stage.core.tasks(of: Stage.app).requests.count == 1)
+        stage.send(.taskConditionsInspected(Self.fine))
+        #expect(stage.core.nextInstance.rawValue == id.rawValue + 1)
+        #expect(stage.wait(.seconds(61)).contains(.inspectTaskConditions))
+        stage.send(.taskConditionsInspected(Self.fine))
+        #expect(stage.core.nextInstance.rawValue == id.rawValue + 2)
+    }
+
+    @Test func `a run that was under way is told again with its number, and never begun again`()
+        throws
+    {
+        var stage = scheduled(Self.refresh())
+        let id = stage.core.nextInstance
+        stage.send(.taskConditionsInspected(Self.fine))
+        stage.send(.spawned(id))
+        stage.send(.becameReady(id))
+        let (_, first) = try #require(begunRun(stage))
+        let tasks = stage.core.tasks(of: Stage.app)
+        // The next supervisor, as the shell makes it.
+        stage.core = Lifecycle(
+            restoring: Array(stage.saved.values), apps: Array(stage.savedApps.values),
+            nextInstance: stage.core.nextInstance, policy: stage.core.policy, seed: 2,
+            at: stage.now)
+        stage.send(.appInstalled(.application()))
+        stage.send(.tasksRestored(Stage.app, tasks))
+        stage.send(.restored)
+        let (again, second) = try #require(begunRun(stage))
+        #expect(again == id && second == first)
+        stage.die(id)
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+    }
+
+    @Test func `after a reboot what was under way is not run again, and what was pending is`() {
+        var stage = Stage(.application())
+        let run = ScheduledRun(number: 7, identifier: "x", kind: .processing)
+        stage.send(.tasksRestored(Stage.app, AppTasks(requests: [Self.refresh()], run: run)))
+        stage.send(.restored)
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks(requests: [Self.refresh()]))
+        #expect(stage.has(.inspectTaskConditions))
+    }
+}
