@@ -204,8 +204,10 @@ import Testing
         }
         try shell.enter("greenroomctl run \(notes)", until: "what can be said.\r\n")
         try shell.enter("new call mother", until: "Note 2 is kept.\r\n")
-        let instance = try #require(
-            try daemon.client().instances(of: notes).first { $0.state == .active })
+        // It may have been read before the daemon has heard that the app is active.
+        let instance = try daemon.await("Notes to be active") { client in
+            try client.instances(of: notes).first { $0.state == .active }
+        }
         let pid = try #require(instance.processId)
         #expect(Processes.session(of: pid) == pid)
         shell.type("\u{1A}")

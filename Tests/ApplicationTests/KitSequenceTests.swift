@@ -159,10 +159,13 @@ import Testing
         let kit = try KitDaemon(KitApp(prewarm: prewarm))
         try kit.launch()
         let client = try kit.daemon.client()
+        // Memory is measured before anybody is warned.
         try client.call(.debugPressure(.warning))
+        try kit.hear("memoryWarning")
         try kit.change(.background)
         try client.call(.debugPressure(.none))
         try client.call(.debugPressure(.warning))
+        try kit.hear("memoryWarning", times: 2)
         try kit.change(.foreground)
         #expect(
             kit.said.dropFirst(5) == [

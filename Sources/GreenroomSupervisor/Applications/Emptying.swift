@@ -20,9 +20,6 @@ final class Emptying {
     /// Above every instance's, and below what a record can have.
     private static let firstNumber: UInt64 = 1 << 61
     private static let program = "/usr/bin/find"
-    /// What files are stamped with lags behind the clock by a tick of the kernel.
-    private static let tick: Int64 = 10_000
-
     static func isOwn(_ number: UInt64) -> Bool { number >= firstNumber }
 
     /// Another spawner: nothing of ours runs.
@@ -35,7 +32,8 @@ final class Emptying {
         guard let spawner = spawner?(), !running.values.contains(folder),
             !FolderContents.isEmpty(folder)
         else { return }
-        let now = WallClock.nowMicroseconds - Self.tick
+        // Younger files are the next launch's, so one microsecond before now.
+        let now = WallClock.stampMicroseconds - 1
         let (seconds, fraction) = (now / 1_000_000, now % 1_000_000 + 1_000_000)
         let arguments = [
             Self.program, folder, "-xdev", "-mindepth", "1", "!", "-newerct",

@@ -21,6 +21,14 @@ enum WallClock {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
+    /// What files are stamped with now: CLOCK_REALTIME_COARSE, which lags by up to a tick, so that no file
+    /// of the future is older.
+    static var stampMicroseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
     static func microseconds(at instant: Instant) -> Int64 {
         let read = nowMicroseconds - Int64(clamping: MonotonicClock.nanoseconds / 1000)
         let known = offset.load(ordering: .relaxed)
