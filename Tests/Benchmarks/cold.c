@@ -138,6 +138,7 @@ static void __attribute__((noreturn)) spawn_many_for_others(int orders, int base
         await_readable(orders, "an order");
         size_t size = receive_with_descriptors(orders, order, sizeof order, fds, DESCRIPTORS, &count);
         if (size == 0) break;
+        if (count == 0) complain("an order", "no descriptors");
         name_cgroup(name, sizeof name, made);
         int cgroup = make_named_cgroup(base, name);
         struct launch launch = spawn_app(program, fds[0], cgroup);

@@ -188,7 +188,10 @@ private struct FakePatient: Patient {
                         $0.daemon = .success(description)
                     }
                 ),
-                ("version", .failure, "reload greenroom-spawner", { $0.spawnerVersion = "greenroom-spawner 0.0.1\n" }),
+                (
+                    "version", .failure, "reload greenroom-spawner",
+                    { $0.spawnerVersion = "greenroom-spawner 0.0.1\n" }
+                ),
                 (
                     "version", .warning, "restart",
                     { $0.links["/proc/7/exe"] = "/x/greenroomd (deleted)" }

@@ -18,7 +18,8 @@ import Testing
         lasting.wantsChannel = true
         let before = try first.spawn(lasting)
         var short = SpawnSpecification.shell(2, "exit 5")
-        short.wantsChannel = true  // No cgroup is kept in reserve, which the next execution has not.
+        // No cgroup is kept in reserve, which the next execution has not.
+        short.wantsChannel = true
         _ = try first.spawn(short)
         try first.emptied(2)
         let descriptorCount = try openDescriptors(of: spawner.pid)
