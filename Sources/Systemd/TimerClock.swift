@@ -1,3 +1,4 @@
+internal import CSystemd
 import Glibc
 
 /// The clocks that a timer can go by (clock_gettime(2)).
