@@ -193,8 +193,9 @@ sample() { # NAME LINE: a line for [App]
         -e 's/^\(On.*ActiveSec\)=.*/\1=700ms/' -e "s|^\[App\]|&\n$2|" \
         "$shipped/io.greenroom.$1.app" >"$here/apps/io.greenroom.$1.app"
 }
-says() { # NAME LINE: waits until the app has said it
-    await grep -qxF "$2" "$here/greenroomd.log"
+said() { [ "$(grep -cxF "$1" "$here/greenroomd.log")" -ge "$2" ]; } # LINE TIMES
+says() { # NAME LINE [TIMES]: waits until the app has said it so often
+    await said "$2" "${3:-1}"
     printf '%9s | %s\n' "$1" "$2"
 }
 printf 'buy milk\ncall mother\n' >"$here/work/notes"
@@ -228,5 +229,35 @@ greenroomctl reload >/dev/null
 fetched_twice() { [ "$(wc -l <"$here/work/fetched")" -ge 2 ]; }
 await fetched_twice
 cat "$here/work/fetched"
+
+# --- The same in other languages.
+title "Apps in Python and C: Reader comes back where its user was, Sums works in the background"
+sample Reader ""
+sample Sums "Environment=HOME=$here/work"
+greenroomctl reload >/dev/null
+await has_prewarmed io.greenroom.Reader
+show greenroomctl launch Reader
+says Reader "(1 of 3)"
+show greenroomctl action Reader next
+says Reader "(2 of 3)"
+show greenroomctl background Reader
+echo "$ the machine needs memory, and takes it"
+reader_is_gone() { [ -z "$(value state io.greenroom.Reader)" ]; }
+# One step of taking back for each report: prewarmed ones first, then what is suspended or behind.
+reader_is_reclaimed() { greenroomctl debug pressure critical && reader_is_gone; }
+await reader_is_reclaimed
+greenroomctl debug pressure none
+show greenroomctl launch Reader
+says Reader "(2 of 3)" 2
+echo "$ its user forces it to quit: it begins anew"
+show greenroomctl kill Reader
+await reader_is_gone
+show greenroomctl launch Reader
+says Reader "(1 of 3)" 2
+show greenroomctl launch Sums
+says Sums "0 files of $here/work known, 0 damaged"
+show greenroomctl action Sums check
+await grep -q '^done after file' "$here/greenroomd.log"
+grep '^done after file' "$here/greenroomd.log" | sed 's/^/     Sums | /'
 show greenroomctl status
 title "Done; everything of it ends now"

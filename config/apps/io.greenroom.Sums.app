@@ -7,3 +7,4 @@ Exec=/usr/local/lib/greenroom/samples/greenroom-sums
 
 [Application]
 QuickActions=check
+ScheduledTasks=io.greenroom.Sums.check
