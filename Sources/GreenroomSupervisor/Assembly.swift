@@ -223,7 +223,7 @@ public final class Daemon {
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
-        machine.onSurroundingsChanged = { [unowned self] in installer.reloadInTurns() }
+        machine.onSurroundingsChanged = { [unowned self] in installer.reload() }
         machine.begin()
         supervisor.handle(.restored)
         metrics.deliveries.reviewAll()

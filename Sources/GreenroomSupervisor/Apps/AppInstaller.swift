@@ -34,12 +34,18 @@ final class AppInstaller {
     private var reporter: Reporter { supervisor.reporter }
 
     /// Reads what has changed of the manifests. What is wrong is reported and leaves the rest as it
-    /// is. At start-up, when nobody waits for anything else.
+    /// is. All at once: at start-up, when nobody waits for anything else, and at a login, whose apps
+    /// start with what is read. Who waits for a reading in turns gets this one.
     @discardableResult
     func reload() -> Control.ReloadReport {
+        (reading, turn) = (nil, nil)
         forgetUnused()
         let former = catalog.unsortedApps
-        return take(loader.load(former: former, reporter: reporter), former: former)
+        let report = take(loader.load(former: former, reporter: reporter), former: former)
+        let served = waiters + laterWaiters
+        (waiters, laterWaiters) = ([], [])
+        for waiter in served { waiter(report) }
+        return report
     }
 
     // MARK: In turns with the other events of the loop
