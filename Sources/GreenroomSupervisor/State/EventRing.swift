@@ -71,6 +71,8 @@ internal import Synchronization
 
     /// Goes on in other memory.
     func move(to mapping: UnsafeMutableRawPointer) -> EventRing {
+        // It is still us: what has not been told yet will be.
+        isTurnOpen = false
         unsafe mapping.copyMemory(from: base, byteCount: Self.byteCount)
         return unsafe EventRing(mapping: mapping)
     }
