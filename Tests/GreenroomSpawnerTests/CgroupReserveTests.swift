@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// The cgroup of an app's next cold launch is made before it is asked for.
-@Suite struct CgroupReserveTests {
+@Suite(.disabled("the reserve is off until an app in it outlives its spawner every time"))
+struct CgroupReserveTests {
     private static let app = "org.example.shell"
 
     private func base(_ welcome: Welcome) throws -> Cgroup {
