@@ -9,22 +9,13 @@ enum Folder {
     /// Sorted, hidden ones left out; a folder that is not there has none (readdir(3)).
     /// - Throws: any other error.
     static func names(in path: String) throws(SystemError) -> [String] {
-        guard let stream = unsafe opendir(path) else {
-            let code = errno
-            if code == ENOENT || code == ENOTDIR { return [] }
-            throw SystemError(code: code, call: "opendir", subject: path)
+        do throws(SystemError) {
+            return try FolderContents.names(in: path, atMost: nameLimit)
+                .filter { !$0.hasPrefix(".") }.sorted()
+        } catch {
+            if error.code == ENOENT || error.code == ENOTDIR { return [] }
+            throw error
         }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while names.count < nameLimit, let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    unsafe String(cString: $0)
-                }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted()
     }
 
     /// The bytes of a file that a person wrote.

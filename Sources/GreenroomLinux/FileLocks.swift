@@ -38,14 +38,9 @@ public enum FileLocks {
         var left = descriptorLimit
         for pid in processes {
             let folder = "/proc/\(pid)/fdinfo"
-            guard let directory = unsafe opendir(folder) else { continue }
-            defer { unsafe closedir(directory) }
-            while left > 0, let entry = unsafe readdir(directory) {
-                let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
-                    unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                guard !name.hasPrefix(".") else { continue }
-                left -= 1
+            let names = (try? FolderContents.names(in: folder, atMost: left)) ?? []
+            left -= names.count
+            for name in names {
                 guard let text = try? SmallFile.text(of: folder + "/" + name) else { continue }
                 let locks = text.split(separator: "\n").filter { $0.hasPrefix("lock:") }
                 let list = locks.map { $0.dropFirst("lock:".count) }.joined(separator: "\n")

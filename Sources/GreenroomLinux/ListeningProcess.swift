@@ -44,14 +44,8 @@ public enum ListeningProcess {
     private static func sockets(of pid: pid_t) -> Set<String> {
         var inodes: Set<String> = []
         let path = "/proc/\(pid)/fd"
-        guard let directory = unsafe opendir(path) else { return [] }
-        defer { unsafe closedir(directory) }
-        var count = 0
-        while count < descriptorLimit, let entry = unsafe readdir(directory) {
-            count += 1
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+        let names = (try? FolderContents.names(in: path, atMost: descriptorLimit)) ?? []
+        for name in names {
             if let inode = socket(path + "/" + name) { inodes.insert(inode) }
         }
         return inodes

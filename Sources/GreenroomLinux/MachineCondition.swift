@@ -77,15 +77,7 @@ public struct MachineCondition: Sendable {
     private func number(_ path: String) -> Int? { word(of: path).flatMap { Int($0) } }
 
     private func names(in path: String) -> [String] {
-        guard let directory = unsafe opendir(root + path) else { return [] }
-        defer { unsafe closedir(directory) }
-        var names: [String] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
-                unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted()
+        ((try? FolderContents.names(in: root + path)) ?? [])
+            .filter { !$0.hasPrefix(".") }.sorted()
     }
 }

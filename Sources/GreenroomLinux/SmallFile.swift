@@ -62,7 +62,9 @@ public enum SmallFile {
     public static func replace(
         _ path: String, with bytes: [UInt8], mode: mode_t = 0o644
     ) throws(SystemError) {
-        let draft = path + ".new"
+        // Hidden, so that it cannot be a neighbour's: an app may well be called X.new.
+        let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let draft = String(path[..<name] + "." + path[name...] + ".new")
         do throws(SystemError) {
             let file = try FileDescriptor.open(
                 draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: mode)

@@ -95,18 +95,8 @@ enum Subtree {
 
     /// Of the cgroups in it.
     var names: [String] {
-        guard case .cgroup(_, let path, _) = self, let directory = unsafe opendir(path) else {
-            return []
-        }
-        defer { unsafe closedir(directory) }
-        var names: [String] = []
-        while let entry = unsafe readdir(directory) {
-            unsafe names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) {
-                    unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names
+        guard case .cgroup(_, let path, _) = self else { return [] }
+        return (try? FolderContents.names(in: path)) ?? []
     }
 
     /// Removes what `prepare` made, once it is empty.

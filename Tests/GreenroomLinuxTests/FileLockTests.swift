@@ -65,6 +65,25 @@ import Testing
         #expect(throws: SystemError.self) {
             try SmallFile.replace(folder.path + "/folder", with: "x")
         }
-        #expect(access(folder.path + "/folder.new", F_OK) != 0)
+        #expect(try Set(FolderContents.names(in: folder.path)) == ["file", "folder"])
+    }
+
+    @Test func `are replaced without a neighbour's harm`() throws {
+        let folder = try TemporaryDirectory()
+        try SmallFile.replace(folder.path + "/app.new", with: "another app's")
+        try SmallFile.replace(folder.path + "/app", with: "this app's")
+        #expect(try SmallFile.text(of: folder.path + "/app.new") == "another app's")
+    }
+
+    @Test func `are listed, hidden ones too, up to a limit`() throws {
+        let folder = try TemporaryDirectory()
+        #expect(FolderContents.isEmpty(folder.path))
+        try folder.write("", to: ".a")
+        try folder.write("", to: "b")
+        #expect(!FolderContents.isEmpty(folder.path))
+        #expect(try FolderContents.names(in: folder.path).sorted() == [".a", "b"])
+        #expect(try FolderContents.names(in: folder.path, atMost: 1).count == 1)
+        #expect(throws: SystemError.self) { try FolderContents.names(in: folder.path + "/c") }
+        #expect(FolderContents.isEmpty(folder.path + "/c"))
     }
 }

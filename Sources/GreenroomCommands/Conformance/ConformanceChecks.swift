@@ -134,16 +134,7 @@ extension ConformanceCheck {
     }
 
     static func entries(_ directory: String) -> [String] {
-        guard let folder = unsafe opendir(directory) else { return [] }
-        defer { unsafe closedir(folder) }
-        var names: [String] = []
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
+        (try? FolderContents.names(in: directory)) ?? []
     }
 
     private static func checkSteps(_ client: ConformanceClient) throws(ConformanceFault) {

@@ -70,18 +70,7 @@ struct Machine: Patient {
     }
 
     func names(in directory: String) -> [String]? {
-        guard let stream = unsafe opendir(directory) else { return nil }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while names.count < 10_000, let entry = unsafe readdir(stream) {
-            unsafe names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
-                        unsafe String(cString: $0)
-                    }
-                })
-        }
-        return names.sorted()
+        (try? FolderContents.names(in: directory, atMost: 10_000))?.sorted()
     }
 
     func status(of path: String) -> PathStatus? {

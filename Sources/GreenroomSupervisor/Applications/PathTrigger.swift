@@ -59,7 +59,7 @@ final class PathTrigger {
     var holds: Bool {
         switch condition {
         case .exists: return isThere
-        case .directoryNotEmpty: return isNotEmpty
+        case .directoryNotEmpty: return !FolderContents.isEmpty(path)
         case .existsGlob:
             var found = unsafe glob_t()
             defer { unsafe globfree(&found) }
@@ -68,14 +68,6 @@ final class PathTrigger {
             return result == 0 && count > 0
         case .changed, .modified: return false
         }
-    }
-
-    private var isNotEmpty: Bool {
-        guard let stream = unsafe opendir(path) else { return false }
-        defer { unsafe closedir(stream) }
-        // "." and ".." are in every one.
-        for _ in 0..<3 where unsafe readdir(stream) == nil { return false }
-        return true
     }
 
     // MARK: Watching

@@ -56,7 +56,7 @@ struct StateFiles {
 
     /// The archives there are; names that none of ours has are left alone.
     func scenes(of app: AppIdentifier) -> [SceneIdentifier] {
-        FolderContents.names(in: folder(app)).compactMap { name in
+        ((try? FolderContents.names(in: folder(app))) ?? []).compactMap { name in
             if name == "archive" { return .application }
             guard name.hasPrefix("scene-"), let number = UInt32(name.dropFirst(6)), number > 0
             else { return nil }
@@ -121,54 +121,6 @@ struct StateFiles {
     ) throws(SystemError) {
         let slash = root.lastIndex(of: "/") ?? root.startIndex
         for path in [String(root[..<slash]), root, folder(app)] { unsafe mkdir(path, 0o700) }
-        let (draft, path) = ("\(folder(app))/.\(name).new", "\(folder(app))/\(name)")
-        let file = try FileDescriptor.open(
-            draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
-        try file.write(all: bytes)
-        guard unsafe rename(draft, path) == 0 else {
-            throw SystemError(code: errno, call: "rename", subject: path)
-        }
-    }
-}
-
-extension FileDescriptor {
-    /// To a regular file: all of it, or it is full.
-    func write(all bytes: [UInt8]) throws(SystemError) {
-        var offset = 0
-        while offset < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.write(rawValue, $0.baseAddress! + offset, $0.count - offset)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw SystemError(code: errno, call: "write") }
-            offset += count
-        }
-    }
-}
-
-enum FolderContents {
-    /// Nothing is in it, as far as can be seen.
-    static func isEmpty(_ path: String) -> Bool {
-        guard let stream = unsafe opendir(path) else { return true }
-        defer { unsafe closedir(stream) }
-        var count = 0
-        while count < 3, unsafe readdir(stream) != nil { count += 1 }
-        return count < 3
-    }
-
-    /// The names, `.` and `..` left out, in no order; none if it cannot be read.
-    static func names(in path: String) -> [String] {
-        guard let stream = unsafe opendir(path) else { return [] }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    unsafe String(cString: $0)
-                }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        try SmallFile.replace("\(folder(app))/\(name)", with: bytes, mode: 0o600)
     }
 }

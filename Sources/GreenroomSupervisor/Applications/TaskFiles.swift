@@ -28,13 +28,7 @@ struct TaskFiles {
         let slash = directory.lastIndex(of: "/") ?? directory.startIndex
         unsafe mkdir(String(directory[..<slash]), 0o755)
         unsafe mkdir(directory, 0o755)
-        let draft = path(of: app) + ".new"
-        let file = try FileDescriptor.open(
-            draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o644)
-        try file.writeText(Self.text(of: tasks))
-        guard unsafe rename(draft, path(of: app)) == 0 else {
-            throw SystemError(code: errno, call: "rename", subject: path(of: app))
-        }
+        try SmallFile.replace(path(of: app), with: Self.text(of: tasks))
     }
 
     func tasks(of app: AppIdentifier) -> AppTasks {

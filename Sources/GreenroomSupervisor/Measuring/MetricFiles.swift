@@ -34,23 +34,7 @@ struct MetricFiles {
         unsafe mkdir(String(directory[..<slash]), 0o755)
         unsafe mkdir(directory, 0o755)
         unsafe mkdir("\(directory)/\(key.user)", 0o755)
-        let path = path(of: key)
-        let file = try FileDescriptor.open(
-            path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.write(file.rawValue, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw SystemError(code: errno, call: "write", subject: path + ".new")
-            }
-            rest = rest.dropFirst(count)
-        }
-        guard unsafe rename(path + ".new", path) == 0 else {
-            throw SystemError(code: errno, call: "rename", subject: path)
-        }
+        try SmallFile.replace(path(of: key), with: text, mode: 0o600)
     }
 
     private func path(of key: MetricKey) -> String { "\(directory)/\(key.user)/\(key.app)" }
@@ -72,15 +56,6 @@ struct MetricFiles {
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let folder = unsafe opendir(directory) else { return [] }
-        defer { unsafe closedir(folder) }
-        var names: [String] = []
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
+        ((try? FolderContents.names(in: directory)) ?? []).filter { !$0.hasPrefix(".") }
     }
 }

@@ -1,0 +1,29 @@
+internal import Glibc
+
+/// What is in a folder (readdir(3)).
+public enum FolderContents {
+    /// The names, those of hidden files too, in no order.
+    ///
+    /// - Parameter limit: more are not looked at.
+    public static func names(
+        in path: String, atMost limit: Int = .max
+    ) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(path) else {
+            throw SystemError(code: errno, call: "opendir", subject: path)
+        }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < limit, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+                unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Nothing is in it, as far as can be seen.
+    public static func isEmpty(_ path: String) -> Bool {
+        (try? names(in: path, atMost: 1))?.isEmpty ?? true
+    }
+}
