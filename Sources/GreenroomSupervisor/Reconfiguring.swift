@@ -30,6 +30,8 @@ extension Daemon {
             reporter.sayOnce(
                 "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
         }
+        supervisor.work.reconfigure(configuration)
+        supervisor.metrics.reconfigure(configuration)
         supervisor.handle(.policyChanged(Policy(configuration)))
         return faults
     }

@@ -255,6 +255,14 @@ import Testing
         }
     }
 
+    @Test func `a shorter time between payloads counts from the reload on`() throws {
+        let kit = try KitDaemon(Self.kit())
+        try kit.launch()
+        try kit.daemon.configure(["MetricsIntervalSec=100ms"])
+        _ = try kit.daemon.client().reload()
+        try kit.await { $0.contains { $0.hasPrefix("payload") } }
+    }
+
     @Test func `within the day there is no payload, nor for who does not subscribe`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()

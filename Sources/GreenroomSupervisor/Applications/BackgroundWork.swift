@@ -12,8 +12,8 @@ final class BackgroundWork {
     let catalog: AppCatalog
     private let files: TaskFiles
     private let machine: MachineCondition
-    private let maximalLoadPercent: Int
-    private let isOffered: Bool
+    private var maximalLoadPercent: Int
+    private var isOffered: Bool
     private var alarm: EventSource?
     /// Apps whose file was read.
     private var known: Set<AppIdentifier> = []
@@ -32,6 +32,12 @@ final class BackgroundWork {
         self.catalog = catalog
         files = TaskFiles(stateDirectory: stateDirectory)
         machine = MachineCondition(root: machineRoot)
+        maximalLoadPercent = configuration.taskMaximalLoadPercent
+        isOffered = configuration.offersScheduledWork
+    }
+
+    /// Settings that count from now on; `update` follows.
+    func reconfigure(_ configuration: DaemonConfiguration) {
         maximalLoadPercent = configuration.taskMaximalLoadPercent
         isOffered = configuration.offersScheduledWork
     }

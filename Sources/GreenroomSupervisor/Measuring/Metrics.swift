@@ -12,7 +12,7 @@ final class Metrics {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
     /// Between two payloads of one app, in microseconds.
-    let interval: Int64
+    private(set) var interval: Int64
     private let files: MetricFiles
 
     /// Of apps that run, and of those that are not written yet.
@@ -56,6 +56,14 @@ final class Metrics {
         files = MetricFiles(stateDirectory: stateDirectory)
         deliveries = MetricDeliveries()
         deliveries.metrics = self
+    }
+
+    /// Settings that count from now on.
+    func reconfigure(_ configuration: DaemonConfiguration) {
+        let interval = max(1, configuration.metricsInterval.microseconds)
+        guard interval != self.interval else { return }
+        self.interval = interval
+        deliveries.reviewAll()
     }
 
     /// What a former supervisor left running: the clocks go on.
