@@ -72,7 +72,7 @@ extension Talkative {
         say("performAction \(shortcutItem.type)")
         if variable("PROBE_ACTION") == "later" {
             Task {
-                try? await Task.sleep(for: .milliseconds(1))
+                await Task.yield()
                 say("performed later")
                 completionHandler(true)
             }

@@ -153,10 +153,13 @@ import Testing
         try kit.tell("submit processing undeclared", "refused undeclared: notPermitted")
         #expect(try kit.tasks().count == 11)
         #expect(try refusal { try kit.runTask("undeclared") } == "no_such_task")
+        // What it is answered comes after what it said before.
         try kit.tell("cancel work3")
-        try kit.daemon.await("the cancellation") { _ in try kit.tasks().count == 10 ? true : nil }
+        try kit.tell("submit processing nobodys", "refused nobodys: notPermitted")
+        #expect(try kit.tasks().count == 10)
         try kit.tell("cancel")
-        try kit.daemon.await("the cancellation") { _ in try kit.tasks().isEmpty ? true : nil }
+        try kit.tell("submit processing others", "refused others: notPermitted")
+        #expect(try kit.tasks().isEmpty)
         try kit.tell("submit processing clean in=60", "submitted clean")
         try kit.tell("pending", #"pending ["ProcessingTaskRequest clean"]"#)
     }
@@ -218,5 +221,9 @@ import Testing
         let kit = try KitDaemon(.tasks(), configuration: ["ScheduledWork=no"])
         try kit.launch()
         try kit.tell("submit refresh refresh", "refused refresh: unavailable")
+        // Until they change their mind.
+        try kit.daemon.configure([])
+        _ = try kit.daemon.client().reload()
+        try kit.tell("submit refresh refresh", "submitted refresh")
     }
 }

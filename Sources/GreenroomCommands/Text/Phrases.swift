@@ -117,7 +117,7 @@ extension Control.ColdReason {
         case .noneReady: "none was ready"
         case .environmentMismatch: "other environment"
         case .stale: "program changed"
-        case .backOff: "failed lately"
+        case .backOff: "not prewarmed again yet"
         case .resumeFailed: "paused one did not start"
         }
     }

@@ -130,8 +130,9 @@ final class ControlHandler {
             case .task(let call): try perform(call, connection)
             case .debugPressure(let level):
                 try require(.administer, owner: nil, connection.peer)
-                supervisor.reclaimer.pressure.report(MemoryPressure(level))
-                connection.reply(ControlReply.done)
+                supervisor.reclaimer.pressure.report(MemoryPressure(level)) {
+                    connection.reply(ControlReply.done)
+                }
             }
         } catch {
             connection.fail(error)

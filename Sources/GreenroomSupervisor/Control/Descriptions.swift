@@ -94,6 +94,12 @@ extension ControlHandler {
         return status
     }
 
+    private static func backOff(failures: UInt32) -> String {
+        failures == 0
+            ? "its memory was taken back; it is not prewarmed again at once"
+            : "\(failures) prewarms failed; the next is tried later"
+    }
+
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
         var explanation = Control.Explanation(
@@ -124,8 +130,7 @@ extension ControlHandler {
             explanation.reasons.append(
                 .init(
                     code: "back_off",
-                    text: "\(record?.prewarmFailures ?? 0) prewarms failed; the next is tried "
-                        + "later"))
+                    text: Self.backOff(failures: record?.prewarmFailures ?? 0)))
         }
         if let until = record?.crashLoopUntil, until > supervisor.now {
             explanation.retryAfterUSec = supervisor.now.duration(to: until).microseconds

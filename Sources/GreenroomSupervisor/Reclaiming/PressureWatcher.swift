@@ -20,6 +20,8 @@ final class PressureWatcher {
     private var stalls: [Duration] = []
     /// Reported while the instances are being measured.
     private var pending = MemoryPressure.none
+    /// Who is told when the reports that are being measured count.
+    private var waiters: [() -> Void] = []
 
     /// Free memory below these parts of all memory, in percent, is pressure (memory managers of
     /// devices begin at a tenth).
@@ -69,16 +71,22 @@ final class PressureWatcher {
             })
     }
 
-    /// Takes a report on its way to the core, of the kernel or of an administrator.
-    func report(_ level: MemoryPressure) {
-        guard level > .none else { return supervisor.handle(.stallReported(.none)) }
+    /// Takes a report on its way to the core, of the kernel or of an administrator, who is told when
+    /// it counts: what can be taken back is measured first.
+    func report(_ level: MemoryPressure, then done: @escaping () -> Void = {}) {
+        guard level > .none else {
+            supervisor.handle(.stallReported(.none))
+            return done()
+        }
+        waiters.append(done)
         let isMeasuring = pending > .none
         pending = max(pending, level)
         guard !isMeasuring else { return }
         measurer.measureReclaimable { [unowned self] in
-            let level = pending
-            pending = .none
+            let (level, waiters) = (pending, waiters)
+            (pending, self.waiters) = (.none, [])
             supervisor.handle(.stallReported(level))
+            for waiter in waiters { waiter() }
         }
     }
 
