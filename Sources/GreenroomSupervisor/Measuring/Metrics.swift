@@ -340,9 +340,10 @@ final class Metrics {
 
     // MARK: For deliveries
 
-    /// Running instances of it that can hear.
+    /// Running instances of it that can hear: a program without the SDK has none.
     func listeners(of key: MetricKey) -> [InstanceIdentifier] {
-        presences.filter { _, presence in
+        guard supervisor.lifecycle.description(of: key.app)?.acknowledges == true else { return [] }
+        return presences.filter { _, presence in
             presence.key == key && presence.state.isRunning && presence.state != .suspended
         }.map(\.key).sorted()
     }
