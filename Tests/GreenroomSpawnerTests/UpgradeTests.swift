@@ -17,10 +17,7 @@ import Testing
         lasting.descriptors = [.init(input, at: 0)]
         lasting.wantsChannel = true
         let before = try first.spawn(lasting)
-        var short = SpawnSpecification.shell(2, "exit 5")
-        // No cgroup is kept in reserve, which the next execution has not.
-        short.wantsChannel = true
-        _ = try first.spawn(short)
+        _ = try first.spawn(.shell(2, "exit 5"))
         try first.emptied(2)
         let descriptorCount = try openDescriptors(of: spawner.pid)
 
