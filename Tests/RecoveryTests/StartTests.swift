@@ -50,6 +50,23 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).status == 2)
     }
 
+    @Test func `a spawner that is killed as it starts is started again`() throws {
+        let folder = try TemporaryDirectory()
+        let script = """
+            #!/bin/sh
+            [ -e "\(folder.path)/killed" ] || { : >"\(folder.path)/killed"; kill -KILL $$; }
+            exec "\(try Programs.spawner)" "$@"
+            """
+        let path = try folder.write(script, to: "spawner")
+        chmod(path, 0o755)
+        var options = TestDaemon.Options()
+        options.spawner = path
+        let daemon = try TestDaemon([program(app, try compileProbe("behave.c"))], options)
+        let launched = try daemon.client().launch(app, ["exit", "2"])
+        #expect(try daemon.client().wait(launched.instance).status == 2)
+        #expect(access(folder.path + "/killed", F_OK) == 0)
+    }
+
     @Test func `what is missing is named`() throws {
         let directory = try TemporaryDirectory()
         let noSpawner = try run(directory.path, spawner: "/nowhere/greenroom-spawner")

@@ -22,6 +22,11 @@ final class SpawnerLink {
         let description: String
     }
 
+    /// One that we started is no more: killed, and worth another try, or unable to start.
+    struct EndedEarly: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// What the spawner said on connecting.
     struct Greeting {
         var welcome: Welcome
@@ -66,6 +71,8 @@ final class SpawnerLink {
             do {
                 return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
             } catch ConnectionError.closed {
+                continue
+            } catch is EndedEarly {
                 continue
             } catch let error as SystemError where error.isDisconnection && mayStart {
                 continue
@@ -138,8 +145,10 @@ final class SpawnerLink {
             // Two of them at work are worse than none.
             _ = try? child.process.send(signal: SIGKILL)
             _ = try? child.process.wait()
-            throw Unavailable(
-                description: "\(spawnerPath) did not become ready; its message is above")
+            guard entries[1].isReady else {
+                throw Unavailable(description: "\(spawnerPath) does not become ready")
+            }
+            throw EndedEarly(description: "\(spawnerPath) ended at once; its message is above")
         }
     }
 
