@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,14 @@ int gr_openat(int dir, const char *path, int flags, uint32_t mode) {
 int gr_open_in_root(int dir, const char *path, int flags) {
     struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+int gr_set_label(int fd, const char *name, const void *bytes, size_t count) {
+    return fsetxattr(fd, name, bytes, count, 0);
+}
+
+int gr_read_label(int fd, const char *name, void *bytes, size_t count) {
+    return (int)fgetxattr(fd, name, bytes, count);
 }
 
 int gr_dup_cloexec(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }

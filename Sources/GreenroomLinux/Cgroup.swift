@@ -1,3 +1,4 @@
+internal import CGreenroomLinux
 public import Glibc
 
 /// A cgroup of the v2 hierarchy by its directory (cgroups(7), Documentation/admin-guide/cgroup-v2).
@@ -73,7 +74,7 @@ public struct Cgroup: Sendable {
     }
 
     /// The cgroups directly in it.
-    func children() throws(SystemError) -> [String] {
+    public func children() throws(SystemError) -> [String] {
         let list = try directory.open(".", O_RDONLY | O_DIRECTORY)
         guard let stream = unsafe fdopendir(list.rawValue) else {
             throw SystemError(code: errno, call: "fdopendir")
@@ -160,6 +161,41 @@ public struct Cgroup: Sendable {
         }
         return (populated, frozen)
     }
+
+    // MARK: Labels
+
+    /// Writes what others are to know of it into an attribute (fsetxattr), which goes with it.
+    /// `EOPNOTSUPP` before Linux 5.7; `EBADF` for one that was opened by ``init(path:)``, which only
+    /// leads to it.
+    public func label(_ text: String) throws(SystemError) {
+        // Of an empty one Swift has no address.
+        var text = text + "\0"
+        try systemCall("fsetxattr") {
+            text.withUTF8 {
+                unsafe gr_set_label(
+                    directory.rawValue, Self.labelName, $0.baseAddress!, $0.count - 1)
+            }
+        }
+    }
+
+    /// What ``label(_:)`` wrote (fgetxattr); nil if nobody did.
+    public var label: String? {
+        guard let list = try? directory.open(".", O_RDONLY | O_DIRECTORY) else { return nil }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+            let count = unsafe gr_read_label(
+                list.rawValue, Self.labelName, buffer.baseAddress!, buffer.count)
+            return count < 0
+                ? nil : unsafe String(decoding: buffer.prefix(Int(count)), as: UTF8.self)
+        }
+    }
+
+    /// Makes a cgroup below this one that can be labelled.
+    public func createLabelledChild(_ name: String) throws(SystemError) -> Cgroup {
+        try systemCall("mkdir", on: name) { unsafe mkdirat(directory.rawValue, name, 0o755) }
+        return Cgroup(directory: try directory.open(name, O_RDONLY | O_DIRECTORY))
+    }
+
+    private static let labelName = "user.greenroom.instance"
 
     private static let directoryFlags = O_PATH_VALUE | O_DIRECTORY
 }

@@ -61,6 +61,7 @@ extension Spawner {
     /// Cloned into its cgroup by one that did not live to write it down. Its number stands in the
     /// cgroup's name, and of its processes the first leads a session.
     private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
+        let name = InstanceCgroup.fullName(of: cgroup, name)
         guard let dash = name.lastIndex(of: "-"),
             let number = UInt64(name[name.index(after: dash)...]),
             instances[number] == nil,
@@ -77,7 +78,7 @@ extension Spawner {
     /// Those of instances that nobody knows any more.
     func removeStrays() {
         strays = false
-        let kept = Set(instances.values.compactMap(\.group.cgroupName))
+        let kept = Set(instances.values.compactMap(\.group.cgroupName)).union(reserve.names)
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
             _ = try? subtree.cgroup?.removeChild(name)
         }
@@ -101,14 +102,14 @@ extension Spawner {
             let process = ProcessTable.entry(of: entry.pid)
             return process?.startTicks == entry.startTicks ? .session(leader: entry.pid) : nil
         }
-        let name = Subtree.name(app: entry.app, instance: entry.number)
         guard let text = try? SmallFile.text(of: "/proc/\(entry.pid)/cgroup"),
             let path = CgroupLocation.path(in: text),
+            let own = InstanceCgroup.find(
+                app: entry.app, instance: entry.number, in: base),
             // It may have made cgroups in its own.
-            path.split(separator: "/").contains(Substring(name)),
-            let cgroup = try? base.child(name)
+            path.split(separator: "/").contains(Substring(own.name))
         else { return nil }
-        return .cgroup(cgroup, name: name)
+        return .cgroup(own.cgroup, name: own.name)
     }
 
     // MARK: How they end

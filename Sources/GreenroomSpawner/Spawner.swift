@@ -30,6 +30,8 @@ public final class Spawner {
     var isDeaf = false
     /// The cgroups that are to be removed.
     var litter: [Litter] = []
+    /// Those that are to be used.
+    var reserve = CgroupReserve()
     /// The limit of open files when it was last asked for.
     var knownOpenFiles = 0
     /// Nil where the runtime directory takes no file: then nothing outlives us but processes.

@@ -45,6 +45,7 @@ extension Spawner {
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
+        for name in reserve.empty() { discard(cgroup: name) }
         removeLitter()
         if strays { removeStrays() }
         subtree.remove()
@@ -162,7 +163,7 @@ extension Spawner {
         do throws(ConnectionError) {
             // A bound on one turn, so that exits are not kept waiting.
             for _ in 0..<64 {
-                guard let packet = try supervisor?.stream.receive() else { return }
+                guard let packet = try supervisor?.stream.receive() else { return refillReserve() }
                 try handle(packet)
             }
         } catch {

@@ -72,7 +72,20 @@ extension Spawner {
     private func start(
         _ specification: SpawnSpecification
     ) throws(SpawnError) -> InstanceStart.Started {
-        let cgroup = try makeCgroup(for: specification)
+        let reserved = takeFromReserve(for: specification)
+        do throws(SpawnError) {
+            let cgroup = reserved == nil ? try makeCgroup(for: specification) : reserved
+            return try start(specification, in: cgroup)
+        } catch {
+            // Somebody else removed what was in reserve.
+            guard reserved != nil, error.stage == .cgroup else { throw error }
+            return try start(specification, in: makeCgroup(for: specification))
+        }
+    }
+
+    private func start(
+        _ specification: SpawnSpecification, in cgroup: (cgroup: Cgroup, name: String)?
+    ) throws(SpawnError) -> InstanceStart.Started {
         do throws(SpawnError) {
             return try InstanceStart(
                 specification: specification, cgroup: cgroup, openFiles: openFiles
@@ -84,6 +97,14 @@ extension Spawner {
             }
             throw error
         }
+    }
+
+    /// A paused instance is nobody's haste, and has a channel.
+    private func takeFromReserve(
+        for specification: SpawnSpecification
+    ) -> (cgroup: Cgroup, name: String)? {
+        guard !specification.wantsChannel, subtree.cgroup != nil else { return nil }
+        return reserve.take(app: specification.app, instance: specification.instance)
     }
 
     private func makeCgroup(
@@ -103,6 +124,12 @@ extension Spawner {
         } catch {
             throw SpawnError(stage: .cgroup, code: error.code)
         }
+    }
+
+    /// Nobody waits for anything: the next launch need not wait for its cgroup.
+    func refillReserve() {
+        guard ending == .no, let base = subtree.cgroup else { return }
+        if let name = reserve.refill(in: base) { discard(cgroup: name) }
     }
 
     /// So many that the next packet can be received and its instance be started: descriptors that a

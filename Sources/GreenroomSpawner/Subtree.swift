@@ -109,6 +109,10 @@ enum Subtree {
 
     /// A cgroup's name: the app's for whoever looks at the tree, the instance's to be unique.
     static func name(app: String, instance: UInt64) -> String {
+        "\(name(app: app))-\(instance)"
+    }
+
+    static func name(app: String) -> String {
         let safe = app.utf8.prefix(180).map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -117,6 +121,6 @@ enum Subtree {
             default: UInt8(ascii: "_")
             }
         }
-        return "app-\(String(decoding: safe, as: UTF8.self))-\(instance)"
+        return "app-\(String(decoding: safe, as: UTF8.self))"
     }
 }

@@ -107,10 +107,11 @@ final class InstanceTable {
     @discardableResult
     func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
         var mayHaveRun = false
-        let name = SpawnSpecification.cgroupName(
-            app: app.rawValue, instance: identifier.rawValue)
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
-            guard let cgroup = try? parent.child(name) else { continue }
+            guard
+                let (cgroup, name) = InstanceCgroup.find(
+                    app: app.rawValue, instance: identifier.rawValue, in: parent)
+            else { continue }
             mayHaveRun = true
             try? cgroup.kill()
             // Not yet empty, it stays as litter.
