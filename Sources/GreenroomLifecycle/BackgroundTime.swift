@@ -8,7 +8,9 @@
 //   the last task has ended          → suspended, once its background grace is over
 //   a run of scheduled work is open  → tasks have no limit of their own (`Running`)
 //
-// The time is kept in the record, so that it goes on while the supervisor is away.
+// The time is kept in the record, so that it goes on while the supervisor is away. Tasks are counted
+// there; their numbers are not: an end that fits no task which is open here may be that of one which a
+// former supervisor counted, and is nobody's otherwise.
 
 /// What keeps an instance from being suspended.
 public struct BackgroundTime: Hashable, Sendable {
@@ -48,23 +50,28 @@ extension Policy {
 }
 
 extension Lifecycle {
-    mutating func backgroundTaskBegan(_ id: InstanceIdentifier) {
+    mutating func backgroundTaskBegan(_ id: InstanceIdentifier, _ task: UInt64) {
         guard let record = table[id]?.record, record.state.isRunning,
             directory[record.app]?.description?.acknowledges == true,
             record.conversation != nil || record.state == .launching
         else { return }
         let time = record.background.value ?? BackgroundTime()
-        guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit else { return }
+        guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit,
+            table[id]!.openTasks.insert(task).inserted
+        else { return }
         // It said so before the freezer had it.
         if record.state == .suspended { thaw(id) }
         updateBackground(id) { $0.taskCount += 1 }
         settleInBackground(id)
     }
 
-    mutating func backgroundTaskEnded(_ id: InstanceIdentifier) {
-        guard let record = table[id]?.record, record.state.isRunning,
-            let time = record.background.value, time.taskCount > 0
+    /// One that is not open changes nothing: it was refused, has ended already, or never began.
+    mutating func backgroundTaskEnded(_ id: InstanceIdentifier, _ task: UInt64) {
+        guard let instance = table[id], instance.record.state.isRunning,
+            let time = instance.record.background.value, time.taskCount > 0
         else { return }
+        let isKnown = table[id]!.openTasks.remove(task) != nil
+        guard isKnown || Int(time.taskCount) > instance.openTasks.count else { return }
         updateBackground(id) {
             $0.taskCount -= 1
             if $0.taskCount == 0 { $0.end = nil }
@@ -206,6 +213,7 @@ extension Lifecycle {
     /// Only its end is expected of it.
     mutating func leaveBackgroundTime(_ id: InstanceIdentifier) {
         deadlines.remove(.run(id))
+        table[id]!.openTasks = []
         let record = table[id]!.record
         update(id) { $0.background = .none }
         guard let run = record.background.value?.run else { return }

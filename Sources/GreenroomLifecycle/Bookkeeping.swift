@@ -66,6 +66,9 @@ struct Instance: Hashable, Sendable {
     var savedScenes: Set<SceneIdentifier> = []
     /// The user has seen it.
     var hasDrawn = false
+    /// Open background tasks by the app's own numbers. Those that a former supervisor counted are in the
+    /// record alone.
+    var openTasks: Set<UInt64> = []
 
     /// It was asked to launch and is not known to run yet.
     var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }

@@ -156,8 +156,9 @@ public enum Event: Hashable, Sendable {
     case triggersForgiven
 
     // Background time and scheduled work
-    case backgroundTaskBegan(InstanceIdentifier)
-    case backgroundTaskEnded(InstanceIdentifier)
+    /// With the app's own number for the task.
+    case backgroundTaskBegan(InstanceIdentifier, task: UInt64)
+    case backgroundTaskEnded(InstanceIdentifier, task: UInt64)
     /// Of the app itself, which is answered.
     case taskSubmitted(RequestIdentifier, AppIdentifier, ScheduledTask)
     /// Of the app itself; nil for all.

@@ -156,8 +156,8 @@ public struct Lifecycle: Hashable, Sendable {
         case .pagedOut(let id, let byteCount): pagedOut(id, byteCount: byteCount)
         case .triggered(let request, let launch, let limit): triggered(request, launch, limit)
         case .triggersForgiven: triggers = [:]
-        case .backgroundTaskBegan(let id): backgroundTaskBegan(id)
-        case .backgroundTaskEnded(let id): backgroundTaskEnded(id)
+        case .backgroundTaskBegan(let id, let task): backgroundTaskBegan(id, task)
+        case .backgroundTaskEnded(let id, let task): backgroundTaskEnded(id, task)
         case .taskSubmitted(let request, let app, let task): taskSubmitted(request, app, task)
         case .tasksCancelled(let app, let identifiers): tasksCancelled(app, identifiers)
         case .tasksRestored(let app, let tasks): tasksRestored(app, tasks)

@@ -14,7 +14,20 @@ struct TaskBooks: Sendable {
     /// Asked for by administrators, whatever holds them.
     var forced: Set<AppIdentifier> = []
     /// Accepted and not ended, of each instance.
-    var open: [InstanceIdentifier: Int] = [:]
+    var open: [InstanceIdentifier: OpenTasks] = [:]
+}
+
+/// The open background tasks of one instance.
+struct OpenTasks: Sendable {
+    var numbers: Set<UInt64> = []
+    /// Counted by a former supervisor: any end may be theirs.
+    var unknown = 0
+
+    var count: Int { numbers.count + unknown }
+
+    mutating func end(_ number: UInt64) {
+        if numbers.remove(number) == nil, unknown > 0 { unknown -= 1 }
+    }
 }
 
 extension Checker {
@@ -30,18 +43,17 @@ extension Checker {
             owed[request] = event
             tasks.forced.insert(app)
         case .expireTaskRequested(let request, _): owed[request] = event
-        case .backgroundTaskBegan(let id):
+        case .backgroundTaskBegan(let id, let task):
             guard let record = saved[id], record.state.isRunning,
                 installed[record.app]?.acknowledges == true,
                 record.conversation != nil || record.state == .launching,
-                record.background.value?.isExpiring != true, tasks.open[id] ?? 0 < 64
+                record.background.value?.isExpiring != true, tasks.open[id]?.count ?? 0 < 64
             else { return }
-            tasks.open[id, default: 0] += 1
+            tasks.open[id, default: OpenTasks()].numbers.insert(task)
         case .becameReady(let id):
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
-        case .backgroundTaskEnded(let id):
-            if let count = tasks.open[id], count > 0 { tasks.open[id] = count - 1 }
+        case .backgroundTaskEnded(let id, let task): tasks.open[id]?.end(task)
         case .taskCompleted(let id, let run, _):
             if let current = tasks.current, current.instance == id, current.run.number == run {
                 tasks.current = nil
@@ -134,7 +146,7 @@ extension Checker {
 
     /// It is about to be frozen.
     func checkNothingOpen(_ id: InstanceIdentifier) throws(Violation) {
-        try require(tasks.open[id] ?? 0 == 0, "suspended \(id) while a task is open")
+        try require(tasks.open[id]?.count ?? 0 == 0, "suspended \(id) while a task is open")
         try require(tasks.current?.instance != id, "suspended \(id) in the middle of a run")
     }
 
@@ -142,14 +154,14 @@ extension Checker {
     func checkTime(at now: Instant) throws(Violation) {
         // A debugger may hold one for a look or two.
         let patience: Duration = .seconds(3)
-        for (id, count) in tasks.open where count > 0 {
+        for (id, open) in tasks.open where open.count > 0 {
             guard let record = saved[id], record.state == .background, !record.inFlight,
                 let end = record.background.value?.end
             else { continue }
             try require(now <= end.advanced(by: patience), "\(id) outlives its background time")
             try require(
-                record.background.value?.taskCount == UInt8(count),
-                "\(id) has \(count) open tasks, not \(record.background.value!.taskCount)")
+                record.background.value?.taskCount == UInt8(open.count),
+                "\(id) has \(open.count) open tasks, not \(record.background.value!.taskCount)")
         }
         if let (id, _) = tasks.current, let run = saved[id]?.background.value?.run {
             try require(now <= run.end.advanced(by: patience), "a run of \(id) outlives its time")
@@ -162,7 +174,7 @@ extension Checker {
         tasks.current = nil
         tasks.pending = tasks.saved.mapValues { Set($0.requests.map(\.identifier)) }
         for (id, record) in saved {
-            tasks.open[id] = Int(record.background.value?.taskCount ?? 0)
+            tasks.open[id] = OpenTasks(unknown: Int(record.background.value?.taskCount ?? 0))
         }
     }
 }
@@ -221,25 +233,29 @@ extension World {
         guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
             return
         }
-        for count in 0..<process.openTasks {
+        for (count, task) in process.openTasks.enumerated() {
             agenda.add(
-                .backgroundTaskEnded(id), at: now.advanced(by: .milliseconds(10 + count)))
+                .backgroundTaskEnded(id, task: task),
+                at: now.advanced(by: .milliseconds(10 + count)))
         }
     }
 
     /// It does so itself, so it must run.
     mutating func beginTask(_ id: InstanceIdentifier) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
-        processes[id]!.openTasks += 1
-        return .backgroundTaskBegan(id)
+        processes[id]!.lastTask += 1
+        processes[id]!.openTasks.append(process.lastTask + 1)
+        return .backgroundTaskBegan(id, task: process.lastTask + 1)
     }
 
-    mutating func endTask(_ id: InstanceIdentifier) -> Event? {
-        guard let process = processes[id], process.isAlive, !process.isFrozen,
-            process.openTasks > 0
-        else { return nil }
-        processes[id]!.openTasks -= 1
-        return .backgroundTaskEnded(id)
+    /// - Parameter isStray: not one that is open, but one that has ended, or never began.
+    mutating func endTask(_ id: InstanceIdentifier, isStray: Bool) -> Event? {
+        guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
+        if isStray {
+            let ended = (1...process.lastTask + 1).first { !process.openTasks.contains($0) }
+            return ended.map { .backgroundTaskEnded(id, task: $0) }
+        }
+        return processes[id]!.openTasks.popLast().map { .backgroundTaskEnded(id, task: $0) }
     }
 }
 
@@ -250,8 +266,9 @@ extension Simulation {
         case .begin(let pick):
             guard let id = live(pick), let event = world.beginTask(id) else { return }
             try feed(event)
-        case .end(let pick):
-            guard let id = live(pick), let event = world.endTask(id) else { return }
+        case .end(let pick, let isStray):
+            guard let id = live(pick), let event = world.endTask(id, isStray: isStray)
+            else { return }
             try feed(event)
         case .submit(let app, let variation): try submit(app, variation)
         case .cancel(let app, let number):
@@ -283,7 +300,7 @@ extension Simulation {
 /// Picks are resolved when they happen, as those of `Stimulus`.
 enum TaskStimulus: Sendable {
     case begin(instance: Int)
-    case end(instance: Int)
+    case end(instance: Int, isStray: Bool)
     case submit(app: Int, variation: Int)
     case cancel(app: Int, number: Int?)
     case runNow(app: Int, number: Int)
@@ -293,7 +310,7 @@ enum TaskStimulus: Sendable {
         let pick = dice.below(1 << 20)
         switch dice.below(20) {
         case 0..<6: return .begin(instance: pick)
-        case 6..<9: return .end(instance: pick)
+        case 6..<9: return .end(instance: pick, isStray: pick % 4 == 0)
         case 9..<15: return .submit(app: pick, variation: dice.below(1 << 20))
         case 15: return .cancel(app: pick, number: dice.percent(70) ? dice.below(14) : nil)
         case 16..<19: return .runNow(app: pick, number: dice.below(14))

@@ -94,8 +94,9 @@ struct FakeProcess: Sendable {
     var isEmpty = false
     var wasTold = false
     var isReleased = false
-    /// Open background tasks, and the runs it was told.
-    var openTasks = 0
+    /// Open background tasks, how many it ever began, and the runs it was told.
+    var openTasks: [UInt64] = []
+    var lastTask: UInt64 = 0
     var runs: Set<UInt64> = []
 
     var isAlive: Bool { isSpawned && exitStatus == nil }

@@ -158,7 +158,12 @@ struct World: Sendable {
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
                 return nil
             }
-        case .backgroundTaskEnded(let id): return endTask(id)
+        case .backgroundTaskEnded(let id, let task):
+            // Perhaps again: it ended the task itself meanwhile.
+            guard let process = processes[id], process.isAlive, !process.isFrozen else {
+                return nil
+            }
+            processes[id]!.openTasks.removeAll { $0 == task }
         case .taskAlarmRang:
             guard let time = alarm, time <= Self.wallClock(at: now) else { return nil }
             alarm = nil

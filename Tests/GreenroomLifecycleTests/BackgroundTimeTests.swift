@@ -9,7 +9,7 @@ import Testing
         var stage = Stage(policy: policy, .application())
         stage.send(.restored)
         let id = stage.activate(Stage.app)
-        stage.send(.backgroundTaskBegan(id))
+        stage.send(.backgroundTaskBegan(id, task: 1))
         return (stage, id)
     }
 
@@ -35,13 +35,13 @@ import Testing
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(20))
-        stage.send(.backgroundTaskEnded(id))
+        stage.send(.backgroundTaskEnded(id, task: 1))
         stage.wait(.milliseconds(1))
         #expect(stage.state(id) == .suspended)
 
         (stage, id) = begun()
         goBack(&stage, id)
-        stage.send(.backgroundTaskEnded(id))
+        stage.send(.backgroundTaskEnded(id, task: 1))
         stage.wait(.seconds(9))
         #expect(stage.state(id) == .background)
         stage.wait(.seconds(1))
@@ -65,17 +65,17 @@ import Testing
         stage.ask(.suspend, id)
         stage.acknowledgeAll(id)
         #expect(!stage.has(.freeze(id)) && stage.state(id) == .background)
-        stage.send(.backgroundTaskEnded(id))
+        stage.send(.backgroundTaskEnded(id, task: 1))
         #expect(stage.has(.freeze(id)))
     }
 
     @Test func `a task that was begun just before the freezer came thaws the app`() {
         var (stage, id) = begun()
-        stage.send(.backgroundTaskEnded(id))
+        stage.send(.backgroundTaskEnded(id, task: 1))
         stage.ask(.suspend, id)
         stage.acknowledgeAll(id)
         #expect(stage.state(id) == .suspended)
-        stage.send(.backgroundTaskBegan(id))
+        stage.send(.backgroundTaskBegan(id, task: 1))
         #expect(stage.has(.thaw(id)) && stage.state(id) == .background)
     }
 
@@ -83,13 +83,50 @@ import Testing
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(25))
-        stage.send(.backgroundTaskBegan(id))
+        stage.send(.backgroundTaskBegan(id, task: 2))
         #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
         stage.ask(.foreground, id)
         #expect(stage.has(.tellBackgroundTime(id, until: nil)))
         stage.acknowledgeAll(id)
-        stage.send(.backgroundTaskBegan(id))
+        stage.send(.backgroundTaskBegan(id, task: 3))
         #expect(stage.core.instance(id)?.background.value?.taskCount == 2)
+    }
+
+    @Test func `an end that is no open task's counts no other down`() {
+        var (stage, id) = begun()
+        stage.send(.backgroundTaskBegan(id, task: 2))
+        stage.send(.backgroundTaskEnded(id, task: 2))
+        goBack(&stage, id)
+        stage.wait(.seconds(25))
+        // Refused, as the time is about to end: its end is that of none.
+        stage.send(.backgroundTaskBegan(id, task: 3))
+        for stray: UInt64 in [2, 3, 77] { stage.send(.backgroundTaskEnded(id, task: stray)) }
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        #expect(stage.wait(.seconds(1)).isEmpty && stage.state(id) == .background)
+        stage.send(.backgroundTaskEnded(id, task: 1))
+        stage.wait(.milliseconds(1))
+        #expect(stage.state(id) == .suspended)
+    }
+
+    @Test func `a number that is open already begins no second task`() {
+        var (stage, id) = begun()
+        stage.send(.backgroundTaskBegan(id, task: 1))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+    }
+
+    @Test func `what a former supervisor counted is ended by numbers that this one does not know`()
+    {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        stage.restart(.application())
+        stage.send(.backgroundTaskBegan(id, task: 2))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 2)
+        stage.send(.backgroundTaskEnded(id, task: 1))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        stage.send(.backgroundTaskEnded(id, task: 1))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        stage.send(.backgroundTaskEnded(id, task: 2))
+        #expect(stage.core.instance(id)?.background.value?.taskCount ?? 0 == 0)
     }
 
     @Test func `another supervisor goes on where the time stood`() {
@@ -105,7 +142,7 @@ import Testing
     @Test func `an app that is never suspended has no limit`() {
         var stage = Stage(.application { $0.suspendsInBackground = false })
         let id = stage.activate(Stage.app)
-        stage.send(.backgroundTaskBegan(id))
+        stage.send(.backgroundTaskBegan(id, task: 1))
         goBack(&stage, id)
         #expect(stage.wait(.seconds(600)).isEmpty)
     }

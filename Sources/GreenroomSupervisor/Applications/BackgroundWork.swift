@@ -135,7 +135,7 @@ final class BackgroundWork {
         case .begin(let number, let name): begin(number, name, identifier)
         case .end(let number):
             names[identifier]?.removeAll { $0.identifier == number }
-            supervisor.handle(.backgroundTaskEnded(identifier))
+            supervisor.handle(.backgroundTaskEnded(identifier, task: number))
         case .submit(let request, let cookie): submit(request, cookie, instance)
         case .query(.list, let cookie):
             let pending = supervisor.lifecycle.tasks(of: instance.app).requests
@@ -150,7 +150,7 @@ final class BackgroundWork {
 
     private func begin(_ number: UInt64, _ name: String?, _ instance: InstanceIdentifier) {
         let before = openCount(instance)
-        supervisor.handle(.backgroundTaskBegan(instance))
+        supervisor.handle(.backgroundTaskBegan(instance, task: number))
         guard openCount(instance) > before else { return }
         let name = name.map { String($0.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }) }
         names[instance, default: []].append((number, name))
