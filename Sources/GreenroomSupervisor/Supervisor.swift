@@ -123,6 +123,9 @@ final class Supervisor {
             reporter.note(record)
             screens.note(record)
             metrics.note(record)
+            if case .stateChanged(let instance, let app, let old, let new) = record {
+                applications.moved(instance, app, from: old, to: new)
+            }
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step): applications.tell(instance, step)

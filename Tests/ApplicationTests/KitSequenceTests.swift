@@ -110,6 +110,50 @@ import Testing
         #expect(times == times.sorted())
     }
 
+    @Test(arguments: ["both", "scenes"])
+    func `each return to the foreground has its own times since its request`(
+        delegate: String
+    ) throws {
+        var app = delegate == "both" ? KitApp() : .scenes()
+        app.application.append("URLSchemes=notes")
+        let kit = try KitDaemon(app)
+        try kit.launch()
+        let launch = try steps(of: kit)
+        // Whatever it is asked there, an app in front does not return.
+        try kit.ask(.open(.init(urls: ["notes:1"])))
+        #expect(try steps(of: kit).map(\.step) == launch.map(\.step))
+        try kit.change(.background)
+        #expect(try steps(of: kit).map(\.step) == launch.map(\.step))
+        let watcher = try kit.daemon.watch()
+        try kit.change(.foreground)
+        let seen = ["willEnterForeground"] + (delegate == "both" ? [] : ["firstDraw"]) + ["active"]
+        try expectReturn(of: kit, seen, watcher)
+        try kit.change(.suspend)
+        try kit.change(.foreground)
+        try expectReturn(of: kit, ["resume"] + seen, watcher)
+        try kit.change(.suspend)
+        try kit.ask(.open(.init(urls: ["notes:2"])))
+        try expectReturn(of: kit, ["resume"] + seen, watcher)
+    }
+
+    private func steps(of kit: KitDaemon) throws -> [Control.LaunchStep] {
+        try #require(try kit.daemon.client().instance(kit.instance).steps)
+    }
+
+    /// In the status, and each as an event, with times that begin anew.
+    private func expectReturn(
+        of kit: KitDaemon, _ names: [String], _ watcher: EventWatcher
+    ) throws {
+        let steps = try steps(of: kit)
+        #expect(steps.map(\.step) == names)
+        #expect(steps.map(\.elapsedUSec) == steps.map(\.elapsedUSec).sorted())
+        for step in steps {
+            let event = try watcher.next { $0.kind == .launchStep }
+            #expect(event.step == step.step)
+            #expect((0...step.elapsedUSec).contains(event.elapsedUSec ?? -1))
+        }
+    }
+
     @Test func `what is put off until after the launch runs when the app is active`() throws {
         var app = KitApp(prewarm: 1)
         app.delegate = "busy"

@@ -190,7 +190,7 @@ extension Control {
           restartCount: ?int,
           # Of an app with scenes.
           scenes: ?[]Scene,
-          # Of an app made with the SDK: its launch, step by step.
+          # Of an app made with the SDK: its launch, or its latest return to the foreground, step by step.
           steps: ?[]LaunchStep,
           # While it is to be shown.
           launchScreen: ?LaunchScreen,

@@ -21,7 +21,7 @@ final class ApplicationChannels {
     /// Requests of apps, apart from those of clients.
     private static let appRequestBit: UInt64 = 1 << 62
 
-    private var traces: [InstanceIdentifier: LaunchTrace] = [:]
+    var traces: [InstanceIdentifier: LaunchTrace] = [:]
     private let contents: WaitingContents
     let credentials: CredentialDirectories
     private var launches: [InstanceIdentifier: AppLaunch] = [:]
@@ -184,6 +184,7 @@ final class ApplicationChannels {
     func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
         guard let app = supervisor.instances[instance]?.app else { return }
         letHear(instance)
+        noteReturn(instance, pending.step)
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
             var connection = SceneConnection(session: session, cookie: pending.cookie)
@@ -245,12 +246,6 @@ final class ApplicationChannels {
         }
         let session = scene.flatMap { $0.scene == .application ? nil : $0.scene.description }
         send(.deliver(context.content, session: session, cookie: freeCookie()), to: instance)
-    }
-
-    /// Its clock starts anew with each return to the foreground.
-    private func noteReturn(_ instance: InstanceIdentifier, _ requestedAt: Instant) {
-        guard supervisor.lifecycle.instance(instance)?.conversation != nil else { return }
-        traces[instance] = LaunchTrace(requestedAt: requestedAt)
     }
 
     func inspectTracer(of instance: InstanceIdentifier) {
@@ -345,12 +340,19 @@ final class ApplicationChannels {
     }
 
     private func noteStep(_ step: String, _ time: UInt64, of instance: Instance) {
+        // An app that was launched into the foreground leaves it some day.
+        if step == "background", traces[instance.identifier]?.hasBeenActive == true { return }
         // The app's word, but it can only be wrong about itself: between the request and now.
-        let time = Instant(nanoseconds: min(time, supervisor.now.nanoseconds))
-        guard var trace = traces[instance.identifier], trace.add(step, at: time) else { return }
-        traces[instance.identifier] = trace
+        noteStep(step, latest(time), instance.app, instance.identifier)
+    }
+
+    func noteStep(
+        _ step: String, _ time: Instant, _ app: AppIdentifier, _ instance: InstanceIdentifier
+    ) {
+        guard var trace = traces[instance], trace.add(step, at: time) else { return }
+        traces[instance] = trace
         supervisor.reporter.launchStep(
-            step, of: instance.app, instance.identifier,
+            step, of: app, instance,
             elapsedUSec: trace.requestedAt.duration(to: time).microseconds)
     }
 

@@ -1,9 +1,12 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
-/// The times of one launch, or return to the foreground, as the app reports them.
+/// The times of one launch, as the app reports them, or of one return to the foreground, as the daemon sees
+/// it. Each step counts once: what an app draws or shows for the first time later is not the launch.
 struct LaunchTrace {
-    let requestedAt: Instant
+    private(set) var requestedAt: Instant
+    /// A return to the foreground that is under way.
+    var isReturning: Bool
     private(set) var steps: [(name: String, instant: Instant)] = []
     private var complaints = 0
 
@@ -11,15 +14,26 @@ struct LaunchTrace {
     private static let stepLimit = 32
     private static let complaintLimit = 16
 
-    init(requestedAt: Instant) { self.requestedAt = requestedAt }
+    init(requestedAt: Instant, isReturn: Bool = false) {
+        self.requestedAt = requestedAt
+        isReturning = isReturn
+    }
 
-    /// False if there are too many.
+    /// False if it does not count.
     @discardableResult
     mutating func add(_ name: String, at instant: Instant) -> Bool {
-        guard steps.count < Self.stepLimit else { return false }
+        guard steps.count < Self.stepLimit, !steps.contains(where: { $0.name == name }) else {
+            return false
+        }
         steps.append((name, instant))
         return true
     }
+
+    /// Another request for the same; the first began it.
+    mutating func wasRequested(at instant: Instant) { requestedAt = min(requestedAt, instant) }
+
+    /// Whether it has led to the foreground: what comes behind that is another story.
+    var hasBeenActive: Bool { steps.contains { $0.name == "active" } }
 
     mutating func mayComplain() -> Bool {
         complaints += 1
