@@ -1,10 +1,11 @@
 internal import Glibc
+internal import GreenroomAppChannel
 
 /// Why protected data cannot be had *now*. An absent credential is no error: those who took
 /// "unavailable" for "not there" logged their users out.
 public enum ProtectedDataError: Error, Hashable, Sendable {
-    /// The device is locked, or was when the app was launched: try again after
-    /// `applicationProtectedDataDidBecomeAvailable`.
+    /// The device is locked, or was when the app was launched and what the manifest names could not be read
+    /// since: try again after `applicationProtectedDataDidBecomeAvailable`.
     case unavailable
     /// It is there and cannot be read; an errno(3).
     case unreadable(code: Int32)
@@ -64,6 +65,9 @@ extension Application {
     public func credential(named name: String) throws(ProtectedDataError) -> [UInt8]? {
         guard protectedDataIsAvailable else { throw .unavailable }
         // (Launched while locked, the app gets the directory before it hears of the unlocking.)
-        return credentials.areThere ? try credentials.read(name) : nil
+        if credentials.areThere { return try credentials.read(name) }
+        // The daemon could not read them, and tries again at the next unlocking.
+        if launch.flags.contains(.namesCredentials) { throw .unavailable }
+        return nil
     }
 }

@@ -469,7 +469,11 @@ int greenroom_app_descriptor(const struct greenroom_app *app) { return app->chan
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
 const struct greenroom_launch_info *greenroom_app_launch_info(const struct greenroom_app *app) { return &app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }
-int greenroom_app_credentials(const struct greenroom_app *app) { return app->credentials; }
+int greenroom_app_credentials(const struct greenroom_app *app) {
+    bool may_come = !app->is_unlocked || app->launch.header.flags & LAUNCH_NAMES_CREDENTIALS;
+    if (app->credentials < 0) errno = may_come ? EAGAIN : ENOENT;
+    return app->credentials;
+}
 
 enum greenroom_application_state greenroom_app_state(const struct greenroom_app *app) {
     if (!app->has_had_scene) return app->state;

@@ -49,6 +49,8 @@ public struct AppLaunch: Equatable, Sendable {
         public static let firstLaunch = Flags(rawValue: 32)
         /// The same of this version of it (`Version=`).
         public static let firstLaunchOfVersion = Flags(rawValue: 64)
+        /// The app's manifest names credentials: while they have not come, none is absent.
+        public static let namesCredentials = Flags(rawValue: 128)
     }
 
     /// Who or what wanted the app to run.

@@ -685,6 +685,7 @@ _ACTIVATIONS = {1: ActivationState.FOREGROUND_INACTIVE, 2: ActivationState.FOREG
 (_MAIN, _OBJECTS, _EVENT_LOOP, _INTERFACE, _WILL, _RESTORATION, _DID, _NOTIFICATION,
  _SCENE_CONFIGURATION, _SCENE_CONNECTION, _ACTIVE, _BACKGROUND, _AFTER_LAUNCH) = range(13)
 _FOREGROUND, _SCENES, _UNLOCKED, _ARCHIVE, _FIRST_LAUNCH, _FIRST_LAUNCH_OF_VERSION = 1, 2, 4, 16, 32, 64
+_NAMES_CREDENTIALS = 128
 _SLOW_NANOSECONDS = 250_000_000
 
 
@@ -793,7 +794,8 @@ class Application:
         if "/" in name or name in (".", ".."):
             return None
         if self._credentials is None:
-            if not self.is_protected_data_available:
+            # Unlocked, what the manifest names has not come where the daemon could not read it.
+            if not self.is_protected_data_available or self._launch.flags & _NAMES_CREDENTIALS:
                 raise ProtectedDataUnavailable(name)
             return None
         try:

@@ -14,6 +14,7 @@ import Glibc
 extension Talkative {
     func will(_ application: Application, _ options: Application.LaunchOptions?) -> Bool {
         say("willFinishLaunching \(words(options)) \(application.applicationState)")
+        if let options, variable("PROBE_VALUES") != nil { sayValues(of: options) }
         return variable("PROBE_WILL") != "false"
     }
     func did(_ application: Application, _ options: Application.LaunchOptions?) -> Bool {
@@ -140,6 +141,37 @@ final class Did: Talkative {
 }
 
 final class Neither: Talkative {}
+
+/// Each key of UIKit's with a value of its own type, which is written here.
+@MainActor func sayValues(of options: Application.LaunchOptions) {
+    let texts: [String?] = [
+        options[.url], options[.sourceApplication], options[.annotation],
+        options[.localNotification], options[.remoteNotification], options[.userActivityType],
+        options[.cloudKitShareMetadata], options[.eventAttribution],
+    ]
+    say("texts \(texts.map { $0 ?? "-" })")
+    let isForLocation: Bool? = options[.location]
+    let lists: [[String]?] = [
+        options[.newsstandDownloads], options[.bluetoothCentrals], options[.bluetoothPeripherals],
+    ]
+    say("location \(isForLocation == true) lists \(lists.map { $0 ?? [] })")
+    let activity: UserActivity? = options[.userActivityDictionary]
+    let item: ApplicationShortcutItem? = options[.shortcutItem]
+    say("activity \(words(activity)) action \(words(item))")
+}
+
+@MainActor func words(_ activity: UserActivity?) -> [String] {
+    guard let activity else { return [] }
+    let rest = [activity.title, activity.webpageURL, activity.targetContentIdentifier]
+    return [activity.activityType] + rest.map { $0 ?? "-" } + [activity.userInfo["k"] ?? "-"]
+}
+
+@MainActor func words(_ item: ApplicationShortcutItem?) -> [String] {
+    guard let item else { return [] }
+    return [
+        item.type, item.localizedTitle, item.localizedSubtitle ?? "-", item.userInfo["k"] ?? "-",
+    ]
+}
 
 /// Leaves out everything.
 final class Bare: ApplicationDelegate {

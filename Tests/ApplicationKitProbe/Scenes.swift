@@ -34,6 +34,7 @@ final class TalkativeScene: SceneDelegate {
                 "options \(options.urlContexts.map(\.url)) \(options.shortcutItem?.type ?? "-") \(options.userActivities.map(\.activityType)) \(options.notificationResponse?.actionIdentifier ?? "-")"
             )
         }
+        if variable("PROBE_VALUES") != nil { sayValues(of: options) }
         if let activity = session.stateRestorationActivity {
             say("restore \(activity.activityType)")
         }
@@ -63,6 +64,24 @@ final class TalkativeScene: SceneDelegate {
     ) {
         say("scene performs \(shortcutItem.type)")
         completionHandler(true)
+    }
+
+    private func sayValues(of options: Scene.ConnectionOptions) {
+        let urls = options.urlContexts.map { context in
+            let rest = [
+                context.options.sourceApplication, context.options.annotation,
+                context.options.eventAttribution,
+            ]
+            return [context.url] + rest.map { $0 ?? "-" } + ["\(context.options.openInPlace)"]
+        }
+        say("urls \(urls)")
+        let texts = [
+            options.sourceApplication, options.handoffUserActivityType,
+            options.cloudKitShareMetadata, options.notificationResponse?.actionIdentifier,
+            options.notificationResponse?.payload,
+        ]
+        say("texts \(texts.map { $0 ?? "-" })")
+        say("activities \(options.userActivities.map(words)) action \(words(options.shortcutItem))")
     }
 
     private func tell(_ what: String, _ scene: Scene) {

@@ -103,20 +103,42 @@ import Testing
         #expect(lines.contains(#"remoteNotification {"a":1}"#))
     }
 
-    @Test func `every key of the launch options has its typed value`() throws {
-        var content = Self.url
-        content.urls[0].annotation = "a"
-        content.urls[0].eventAttribution = "e"
+    /// Everything that an app can be launched for at once, each value another.
+    private static let everything: AppContent = {
+        var url = AppContent.OpenURL("notes://1")
+        url.sourceApplication = "org.example.mail"
+        url.annotation = "a"
+        url.eventAttribution = "e"
+        url.opensInPlace = true
+        var activity = AppContent.Activity("t")
+        activity.title = "title"
+        activity.webpageURL = "https://example.org"
+        activity.targetContentIdentifier = "target"
+        activity.userInfo = ["k": "v"]
+        var action = AppContent.QuickAction("q")
+        action.title = "Q"
+        action.subtitle = "sub"
+        action.userInfo = ["k": "w"]
+        var content = AppContent()
+        content.urls = [url]
         content.localNotification = "l"
         content.remoteNotification = "r"
         content.isForLocation = true
         content.newsstandDownloads = ["n"]
         content.bluetoothCentrals = ["c"]
         content.bluetoothPeripherals = ["p"]
-        content.userActivities = [.init("t")]
-        content.quickAction = .init("q")
+        content.userActivities = [activity]
+        content.quickAction = action
         content.cloudKitShareMetadata = "s"
-        let (lines, _) = try launch("will", content)
+        return content
+    }()
+
+    private static let activity =
+        #"["t", "title", "https://example.org", "target", "v"]"#
+    private static let action = #"["q", "Q", "sub", "w"]"#
+
+    @Test func `every key of the launch options has its typed value`() throws {
+        let (lines, _) = try launch("will", Self.everything, .url, ["PROBE_VALUES=1"])
         #expect(
             lines[0] == """
                 willFinishLaunching ["url", "sourceApplication", "annotation", "localNotification", \
@@ -124,6 +146,34 @@ import Testing
                 "bluetoothPeripherals", "userActivityDictionary", "userActivityType", "shortcutItem", \
                 "cloudKitShareMetadata", "eventAttribution"] inactive
                 """)
+        #expect(
+            lines[1...3] == [
+                #"texts ["notes://1", "org.example.mail", "a", "l", "r", "t", "s", "e"]"#,
+                #"location true lists [["n"], ["c"], ["p"]]"#,
+                "activity \(Self.activity) action \(Self.action)",
+            ])
+        let (none, _) = try launch("will", AppContent(), .user, ["PROBE_VALUES=1"])
+        #expect(
+            none[1...3] == [
+                #"texts ["-", "-", "-", "-", "-", "-", "-", "-"]"#,
+                "location false lists [[], [], []]", "activity [] action []",
+            ])
+    }
+
+    @Test func `a scene's connection options have all of it, too`() throws {
+        let app = try AppProcess("scenes", .cold, environment: ["PROBE_VALUES=1"])
+        try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .cold)
+        var content = Self.everything
+        content.sourceApplication = "org.example.shell"
+        content.handoffUserActivityType = "h"
+        content.notificationResponse = "tap"
+        try app.connect("s1", content)
+        #expect(
+            try app.end().suffix(4).dropLast() == [
+                #"urls [["notes://1", "org.example.mail", "a", "e", "true"]]"#,
+                #"texts ["org.example.shell", "h", "s", "tap", "r"]"#,
+                "activities [\(Self.activity)] action \(Self.action)",
+            ])
     }
 
     @Test func `the same requests reach a running app`() throws {

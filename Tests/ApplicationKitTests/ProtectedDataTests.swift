@@ -36,6 +36,20 @@ import Testing
         withExtendedLifetime(folder) {}
     }
 
+    @Test(arguments: [true, false])
+    func `what the manifest names and could not be read is unavailable, not absent`(
+        isNamed: Bool
+    ) throws {
+        let app = try AppProcess("both", .cold)
+        var flags: AppLaunch.Flags = [.foreground, .protectedDataAvailable]
+        if isNamed { flags.insert(.namesCredentials) }
+        try app.launch(AppLaunch(cookie: 1, flags: flags), .cold)
+        try app.awaitAcknowledgement(1)
+        try app.tell(.protectedDataWillBecomeUnavailable)
+        let said = isNamed ? "token: unavailable, absent: unavailable" : "token=nil, absent=nil"
+        #expect(try app.end().contains("protectedDataWillBecomeUnavailable \(said)"))
+    }
+
     @Test func `credentials come with the launch of an unlocked device`() throws {
         let (folder, directory) = try credentials()
         defer { close(directory) }

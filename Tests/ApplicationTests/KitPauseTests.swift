@@ -117,6 +117,29 @@ import Testing
                 == "protectedDataWillBecomeUnavailable token=s3cret, absent=nil")
     }
 
+    @Test func `a secret that could not be read at the unlocking is unavailable until the next`()
+        throws
+    {
+        let folder = try TemporaryDirectory()
+        var app = KitApp()
+        app.lines = ["LoadCredential=token:\(folder.path)/token"]
+        let kit = try KitDaemon(app, isLocked: true)
+        let client = try kit.daemon.client()
+        try kit.launch()
+        _ = try client.ask(.unlock(user: nil))
+        _ = try client.ask(.lock(user: nil))
+        try folder.write("s3cret", to: "token", mode: 0o600)
+        _ = try client.ask(.unlock(user: nil))
+        let missing = "token: unavailable, absent: unavailable"
+        #expect(
+            try kit.end().dropFirst(6) == [
+                "protectedDataDidBecomeAvailable \(missing)",
+                "protectedDataWillBecomeUnavailable \(missing)",
+                "protectedDataDidBecomeAvailable token=s3cret, absent=nil", "willTerminate",
+            ])
+        #expect(kit.daemon.log.contains("the credentials of \(app.identifier): "))
+    }
+
     @Test func `a paused app outlives the supervisor, and is launched by the next`() throws {
         let kit = try KitDaemon(KitApp(prewarm: 1))
         let name = kit.app.identifier

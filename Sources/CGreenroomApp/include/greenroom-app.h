@@ -160,8 +160,8 @@ GREENROOM_EXPORT enum greenroom_application_state greenroom_app_state(const stru
 /* GREENROOM_UNATTACHED for a session that is not connected. */
 GREENROOM_EXPORT enum greenroom_activation_state greenroom_app_scene_state(const struct greenroom_app *app, const char *session);
 GREENROOM_EXPORT bool greenroom_app_protected_data_is_available(const struct greenroom_app *app);
-/* A directory with a file per credential that the manifest names, for openat(2); -1 if there is none, which
- * means nothing while protected data is unavailable. */
+/* A directory with a file per credential that the manifest names, for openat(2). -1 if there is none, with errno:
+ * EAGAIN while protected data is unavailable, or could not be read since; ENOENT if the manifest names none. */
 GREENROOM_EXPORT int greenroom_app_credentials(const struct greenroom_app *app);
 
 /* The user sees the app. Once per launch or return to the foreground. */

@@ -87,7 +87,10 @@ final class ApplicationChannels {
         if isAvailable { flags.insert(.protectedDataAvailable) }
         flags.formUnion(setupFlags(instance, app))
         toldAvailable[instance] = isAvailable
-        if !app.credentials.isEmpty, credentials.has(instance) { flags.insert(.credentials) }
+        if !app.credentials.isEmpty {
+            flags.insert(.namesCredentials)
+            if credentials.has(instance) { flags.insert(.credentials) }
+        }
         var launch = AppLaunch(
             cookie: Self.launchCookie, flags: flags, requestInstant: supervisor.now.nanoseconds,
             interface: app.interface)
