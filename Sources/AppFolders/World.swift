@@ -24,6 +24,7 @@ public final class World {
         context.findExecutable = { [self] in findExecutable($0) }
         context.specifiers = { [self] in text(for: $0, user: $1) }
         context.checkLaunchScreen = LaunchScreenFile.look
+        context.knowsTimeZone = LocalZone.isKnown
         return context
     }
 

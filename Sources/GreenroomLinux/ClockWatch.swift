@@ -40,6 +40,29 @@ public enum LocalZone {
         tzset()
     }
 
+    private static let database = "/usr/share/zoneinfo/"
+
+    /// Whether the machine has a time zone of that name (tzfile(5)).
+    public static func isKnown(_ name: String) -> Bool {
+        guard let file = try? FileDescriptor.open(database + name, O_RDONLY | O_NONBLOCK),
+            let magic = try? file.readBytes(atMost: 1 << 20)
+        else { return false }
+        return magic.starts(with: "TZif".utf8)
+    }
+
+    /// Does something as if the machine were in another time zone; nil is its own. For programs of one thread.
+    public static func within<Result>(_ name: String?, _ body: () -> Result) -> Result {
+        guard let name else { return body() }
+        let former = unsafe getenv("TZ").map { unsafe String(cString: $0) }
+        unsafe setenv("TZ", ":" + name, 1)
+        tzset()
+        defer {
+            if let former { unsafe setenv("TZ", former, 1) } else { unsafe unsetenv("TZ") }
+            tzset()
+        }
+        return body()
+    }
+
     /// Seconds east of Greenwich, at an instant in seconds since 1970 UTC.
     public static func offset(at instant: Int64) -> Int64 {
         var time = time_t(instant)

@@ -88,7 +88,7 @@ extension AppManifest {
         let terminateGrace = reader.last(app, "TerminateGraceSec", duration)
         let prewarm = readPrewarm(&reader, kind)
         let application = readApplication(&reader, kind)
-        let timer = readTimer(&reader, kind)
+        let timer = readTimer(&reader, kind, context)
         let path = readPath(&reader, kind)
         let credentials = readCredentials(&reader)
         let setup = readSetup(&reader, kind)

@@ -27,7 +27,9 @@ extension AppManifest {
     /// Expressions of one app.
     static let calendarLimit = 16
 
-    static func readTimer(_ reader: inout SectionReader, _ kind: Kind) -> Timer? {
+    static func readTimer(
+        _ reader: inout SectionReader, _ kind: Kind, _ context: ManifestContext
+    ) -> Timer? {
         let section = "Timer"
         var timer = Timer(
             afterActivation: reader.last(section, "OnActiveSec", timerSpan),
@@ -39,7 +41,14 @@ extension AppManifest {
             guard all.count < calendarLimit else {
                 throw ValueError(message: "more than \(calendarLimit) expressions")
             }
-            all.append(try CalendarExpression(value.text))
+            let expression = try CalendarExpression(value.text)
+            if let zone = expression.zone, context.knowsTimeZone?(zone) == false {
+                throw ValueError(
+                    offset: value.text.utf8.count - zone.utf8.count,
+                    message: "no time zone is called \(zone) here; the machine's are below "
+                        + "/usr/share/zoneinfo (package tzdata)")
+            }
+            all.append(expression)
         }
         timer.isPersistent = reader.last(section, "Persistent", boolean) ?? false
         timer.accuracy = reader.last(section, "AccuracySec", positiveDuration)

@@ -19,6 +19,8 @@ public struct ManifestContext {
     public var hasDesktopEntry: ((String) -> Bool)?
     /// What is wrong with the file of a launch screen; nil if nothing is.
     public var checkLaunchScreen: ((String) -> LaunchScreenFinding?)?
+    /// Whether the machine knows a time zone of that name.
+    public var knowsTimeZone: ((String) -> Bool)?
 
     public init() {}
 }

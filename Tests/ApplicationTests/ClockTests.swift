@@ -70,6 +70,20 @@ import Testing
         #expect(stage.launchCount == 2)
     }
 
+    @Test func `an expression's own time zone counts, not the machine's`() throws {
+        try requireOrSkip(
+            access("/usr/share/zoneinfo/Etc/GMT-14", F_OK) == 0, "there are no time zones (tzdata)")
+        // Fourteen hours east it is midnight then, and noon here two hours later.
+        let stage = try Stage(
+            at: 9 * Self.hour, "OnCalendar=*-*-* 00:00:00 Etc/GMT-14",
+            "OnCalendar=*-*-* 12:00:00")
+        try stage.clock.put(by: Self.hour + 1)
+        try stage.awaitLaunch()
+        try stage.clock.put(by: 2 * Self.hour)
+        try stage.awaitLaunch()
+        #expect(stage.launchCount == 2)
+    }
+
     @Test func `a span of time does not mind the clock`() throws {
         let stage = try Stage(at: 10 * Self.hour, "OnActiveSec=1h")
         try stage.clock.put(by: 5 * Self.hour)

@@ -37,6 +37,7 @@ import UnitFile
         _ expression: String, _ count: Int, from: Int64 = newYear, zone: TimeZoneRules = .utc
     ) throws -> [Int64] {
         let calendar = try CalendarExpression(expression)
+        let zone = calendar.zone == "Europe/Berlin" ? berlin : zone
         var times: [Int64] = []
         var time = from * 1_000_000
         while times.count < count, let next = calendar.next(after: time, in: zone) {
@@ -85,13 +86,27 @@ import UnitFile
 
     @Test(arguments: [
         "", "x", "25:00", "10", "10:60", "Fri..Mon", "Mon,", "*-13-01", "*-00-01", "2026-01",
-        "*-*-* 10:00 Europe/Berlin", "*:0/0", "10:00:60", "*-*-*-*", "5..1:00", "~1",
+        "*-*-* 10:00 Europe//Berlin", "10:00 /etc/passwd", "10:00 ../x", "*:0/0", "10:00:60",
+        "*-*-*-*", "5..1:00", "~1",
         "*:99999999999999999999", "*:0:0.1234567", "*-*-~01", "Monday10:00",
     ])
     func `what is no expression is an error that says where`(text: String) {
         // A year and a month alone are a month and a day.
         if text == "2026-01" { return }
         #expect(throws: ValueError.self) { try CalendarExpression(text) }
+    }
+
+    @Test func `a time zone may follow, whose rules are asked for`() throws {
+        for (text, zone) in [
+            ("10:00 Europe/Berlin", "Europe/Berlin"), ("daily America/Port-au-Prince", nil),
+            ("Mon *-*-* 10:00 Etc/GMT+5", "Etc/GMT+5"), ("hourly CET", "CET"),
+        ] {
+            let expected = zone ?? "America/Port-au-Prince"
+            #expect(try CalendarExpression(text).zone == expected)
+        }
+        for text in ["10:00", "hourly", "Mon", "10:00 UTC", "daily utc"] {
+            #expect(try CalendarExpression(text).zone == nil)
+        }
     }
 
     // MARK: systemd
@@ -137,7 +152,11 @@ import UnitFile
                 let seconds = number(0...1) == 0 ? ":" + part(0...59) : ""
                 words.append("\(part(0...23)):\(part(0...59))\(seconds)")
             }
-            if number(0...9) == 0 { words.append("UTC") }
+            switch number(0...9) {
+            case 0: words.append("UTC")
+            case 1: words.append("Europe/Berlin")
+            default: break
+            }
             return words.joined(separator: " ")
         }
     }
@@ -203,7 +222,7 @@ import UnitFile
         try requireOrSkip(
             access("/usr/bin/systemd-analyze", X_OK) == 0, "there is no systemd-analyze")
         try requireOrSkip(
-            zone == "UTC" || access("/usr/share/zoneinfo/\(zone)", R_OK) == 0, "no tzdata")
+            access("/usr/share/zoneinfo/Europe/Berlin", R_OK) == 0, "no tzdata")
         let seed = UInt64(offset.magnitude) + 20
         let expressions =
             Self.expressions(300, seed: seed) + [

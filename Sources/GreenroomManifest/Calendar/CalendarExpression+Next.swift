@@ -1,6 +1,8 @@
 extension CalendarExpression {
     /// The first time after an instant, both in microseconds since 1970 UTC; nil if there is none.
     ///
+    /// - Parameter zone: the rules of ``zone``, or of the machine where it names none.
+    ///
     /// A time that is left out when clocks are put forward does not come that day; one that comes
     /// twice when they are put back comes the first time.
     public func next(after instant: Int64, in zone: TimeZoneRules) -> Int64? {

@@ -5,11 +5,31 @@ extension CalendarExpression {
     public init(_ text: String) throws(ValueError) {
         var rest = text[...]
         let isUTC = rest.lowercased().hasSuffix(" utc")
+        let zone = isUTC ? nil : try Self.takeZone(&rest)
         if isUTC { rest = rest.dropLast(4) }
         if let long = Self.shorthands[rest.lowercased()] { rest = long[...] }
         var reader = CalendarReader(rest)
         self = try reader.expression()
         self.isUTC = isUTC
+        self.zone = zone
+    }
+
+    /// The last word, if it is one that begins with a letter: `Europe/Berlin`, `Etc/GMT+5`, `CET`.
+    private static func takeZone(_ text: inout Substring) throws(ValueError) -> String? {
+        guard let space = text.lastIndex(of: " ") else { return nil }
+        let word = text[text.index(after: space)...]
+        guard let first = word.utf8.first, 0x61...0x7a ~= first | 0x20 else { return nil }
+        let isName = word.utf8.allSatisfy {
+            0x61...0x7a ~= $0 | 0x20 || 0x30...0x39 ~= $0 || "+-_/".utf8.contains($0)
+        }
+        let parts = word.split(separator: "/", omittingEmptySubsequences: false)
+        guard isName, word.utf8.count <= zoneLimit, !parts.contains("") else {
+            throw ValueError(
+                offset: text.utf8.distance(from: text.startIndex, to: space) + 1,
+                message: "a time zone is named as in Europe/Berlin, or is UTC")
+        }
+        text = text[..<space]
+        return String(word)
     }
 }
 
@@ -33,7 +53,8 @@ private struct CalendarReader {
         try readDate(&result)
         try readTime(&result)
         guard position == whole.count else {
-            throw fault("this is no part of a calendar expression (only UTC may follow the time)")
+            throw fault(
+                "this is no part of a calendar expression (a time zone may follow the time)")
         }
         return result
     }

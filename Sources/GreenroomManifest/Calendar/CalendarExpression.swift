@@ -1,7 +1,7 @@
 /// A calendar event expression, as systemd.time(7) describes it: `Mon..Fri *-*-* 10:00/15`.
 ///
-/// Absent parts are every date, and midnight. `~` counts days from the end of the month. Of the time
-/// zones that may follow, only UTC is known here; without one it is that of the machine.
+/// Absent parts are every date, and midnight. `~` counts days from the end of the month. A time zone may
+/// follow; without one it is that of the machine.
 public struct CalendarExpression: Hashable, Sendable {
     /// One of the values that a part of an expression lists: `5`, `2..7`, `0/15`, `1..9/2`.
     struct Component: Hashable, Sendable {
@@ -24,6 +24,8 @@ public struct CalendarExpression: Hashable, Sendable {
     /// Seconds, in microseconds.
     var microseconds = [Component(start: 0)]
     public internal(set) var isUTC = false
+    /// Another time zone, by its name in the IANA database: whoever asks for times brings its rules.
+    public internal(set) var zone: String?
 
     /// As systemd's: no expression is asked about later times.
     static let years = 1970...2199
@@ -31,6 +33,8 @@ public struct CalendarExpression: Hashable, Sendable {
     static let minute = 60 * second
     static let hour = 60 * minute
     static let day = 24 * hour
+    /// Of a time zone's name.
+    static let zoneLimit = 64
     /// Values in one part: more hides a mistake.
     static let componentLimit = 240
 

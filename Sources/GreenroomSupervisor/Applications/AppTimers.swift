@@ -1,4 +1,5 @@
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
@@ -134,8 +135,10 @@ private final class AppTimer {
 
     private func armCalendar() {
         calendarSource = nil
-        calendarDeadline = schedule.calendar.compactMap {
-            $0.next(after: reckonedFrom, in: SignificantTime.zone)
+        calendarDeadline = schedule.calendar.compactMap { [reckonedFrom] expression in
+            LocalZone.within(expression.zone) {
+                expression.next(after: reckonedFrom, in: SignificantTime.zone)
+            }
         }.min()
         guard let calendarDeadline else { return }
         let delayed = calendarDeadline + randomDelay.microseconds
