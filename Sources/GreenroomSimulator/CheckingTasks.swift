@@ -37,7 +37,8 @@ extension Checker {
                 record.background.value?.isExpiring != true, tasks.open[id] ?? 0 < 64
             else { return }
             tasks.open[id, default: 0] += 1
-        case .becameReady(let id):
+        case .becameReady(let id), .started(let id), .spawned(let id):
+            // One whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id):
