@@ -219,7 +219,7 @@ public final class Daemon {
         applications.credentials.removeAll { supervisor.instances[$0] != nil }
         // News of the spawner are about instances that are known by now.
         try spawner.activate()
-        supervisor.handle(.loggedIn(foregroundGroup: AppLoader.group(ofUser: getuid())))
+        supervisor.handle(.loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
         reporter.launchIdentifier = { [unowned supervisor] in
             supervisor.lifecycle.instance($0)?.launchIdentifier
         }
