@@ -18,7 +18,7 @@ final class Supervisor {
     private var memory: SharedMemory
     let reporter: Reporter
 
-    // Wired up by `Assembly`; each gets its effects from here and sends its events back here.
+    // Built by `Parts`; each gets its effects from here and sends its events back here.
     var launcher: Launcher!
     var instances: InstanceTable!
     var control: ControlHandler!
