@@ -246,7 +246,7 @@ extension ControlHandler {
             let (context, key) = try? context(of: app, AppContent(), reason)
         else { return }
         begin(
-            app, context, key, inBackground: true, supervisor.applications.newRequest(),
+            app, context, key, inBackground: true, supervisor.applications.requests.newRequest(),
             LaunchIdentifier(newLaunchIdentifier()), limit)
     }
 

@@ -16,7 +16,7 @@ extension Parts {
             do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
                 supervisor.reporter.say(.error, "remembering who is locked: \(error)")
             }
-            if !isLocked { supervisor.applications.becameUnlocked(user) }
+            if !isLocked { supervisor.applications.handover.becameUnlocked(user) }
         }
     }
 

@@ -164,10 +164,10 @@ final class Launcher {
         instance.apply(isInBackground ? .background : .foreground)
         do {
             if !app.credentials.isEmpty {
-                try supervisor.applications.provideCredentials(to: identifier, of: app)
+                try supervisor.applications.handover.provide(to: identifier, of: app)
             }
             if app.kind == .applicationKit {
-                try supervisor.applications.sendLaunch(to: instance, of: app, context)
+                try supervisor.applications.launches.send(to: instance, of: app, context)
             }
             // Ours, or how the instance would find it.
             let directory = try context.workingDirectory.map {
@@ -305,7 +305,7 @@ final class Launcher {
     ) {
         if context.takesOutput { instancesWithOwnOutput.insert(instance) }
         do throws(SystemError) {
-            try supervisor.applications.provideCredentials(to: instance, of: app)
+            try supervisor.applications.handover.provide(to: instance, of: app)
         } catch {
             supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
             return fail(instance, "handing over the credentials", error.code)
@@ -338,8 +338,8 @@ final class Launcher {
         if let umask = context.umask { specification.fileModeMask = umask }
         if app.kind == .applicationKit {
             specification.wantsChannel = true
-            supervisor.applications.prepare(
-                supervisor.applications.launch(instance, of: app, context), for: instance)
+            supervisor.applications.launches.prepare(
+                supervisor.applications.launches.launch(instance, of: app, context), for: instance)
         }
         specification.takesControllingTerminal = context.takesTerminal
         if let path = context.executablePath { specification.path = path }
