@@ -113,12 +113,12 @@ final class Supervisor {
         case .answer(let request, let answer):
             if !applications.requests.take(answer, to: request) { control.answer(request, with: answer) }
             if case .launched(let outcome) = answer,
-                let requestedAt = launcher.context(of: request)?.requestedAt
+                let requestedAt = launcher.contexts.context(of: request)?.requestedAt
             {
                 metrics.launched(outcome, requestedAt: requestedAt)
             }
             metrics.answered(request, answer)
-            launcher.forget(request)
+            launcher.contexts.forget(request)
         case .record(let record):
             reporter.note(record)
             screens.note(record)

@@ -48,7 +48,7 @@ final class Parts {
         readiness = try? ReadinessListener(
             supervisor: supervisor, output: output,
             socketPath: options.runtimeDirectory + "/notify")
-        launcher.notifySocketPath = readiness?.socketPath
+        launcher.contexts.notifySocketPath = readiness?.socketPath
         inspector = PausedInspector(staleness: staleness)
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
