@@ -98,9 +98,9 @@ extension Lifecycle {
         startClock(id)
         let record = table[id]!.record
         let isOpen = isKeptRunning(id)
-        let deadline =
-            isOpen
-            ? suspensionDeadline(of: record) : record.deadline ?? suspensionDeadline(of: record)
+        // Its manifest may say anew whether it is suspended.
+        let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
+        let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
         if !isOpen, !table[id]!.freezeWaiters.isEmpty { prepareSuspension(id) }
     }

@@ -23,7 +23,9 @@ extension Checker {
         case .save(let record): try save(record)
         case .erase(let id): try erase(id)
         case .saveApp(let record): savedApps[record.app] = record
-        case .eraseApp(let app): savedApps[app] = nil
+        case .eraseApp(let app):
+            savedApps[app] = nil
+            forgetFailures(of: app)
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
             if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
