@@ -50,7 +50,8 @@ extension Checker {
                 record.background.value?.isExpiring != true, tasks.open[id]?.count ?? 0 < 64
             else { return }
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
-        case .becameReady(let id):
+        case .becameReady(let id), .started(let id), .spawned(let id):
+            // One whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id, let task): tasks.open[id]?.end(task)
@@ -74,7 +75,9 @@ extension Checker {
             try require(end <= longest, "\(id) is given more background time than there is")
         case .tellExpiration(let id, let end):
             try checkHears(id, world)
-            try require(end >= now, "\(id) hears too late that its time ends")
+            // Told again after a restart: it may be held by a debugger.
+            try require(
+                end >= now || event == .restored, "\(id) hears too late that its time ends")
         case .startRun(let id, let run, let end): try checkRun(run, on: id, end, event, world, now)
         case .expireRun(let id, let run, _):
             try checkHears(id, world)
@@ -155,13 +158,15 @@ extension Checker {
         // A debugger may hold one for a look or two.
         let patience: Duration = .seconds(3)
         for (id, open) in tasks.open where open.count > 0 {
-            guard let record = saved[id], record.state == .background, !record.inFlight,
+            guard let record = saved[id], record.state.isRunning else { continue }
+            try require(
+                record.background.value?.taskCount == UInt8(open.count),
+                "\(id) has \(open.count) open tasks, not \(record.background.value?.taskCount ?? 0)"
+            )
+            guard record.state == .background, !record.inFlight,
                 let end = record.background.value?.end
             else { continue }
             try require(now <= end.advanced(by: patience), "\(id) outlives its background time")
-            try require(
-                record.background.value?.taskCount == UInt8(open.count),
-                "\(id) has \(open.count) open tasks, not \(record.background.value!.taskCount)")
         }
         if let (id, _) = tasks.current, let run = saved[id]?.background.value?.run {
             try require(now <= run.end.advanced(by: patience), "a run of \(id) outlives its time")
@@ -248,6 +253,10 @@ extension World {
         return .backgroundTaskBegan(id, task: process.lastTask + 1)
     }
 
+    var firstWithTasks: InstanceIdentifier? {
+        processes.filter { $0.value.isAlive && !$0.value.openTasks.isEmpty }.keys.min()
+    }
+
     /// - Parameter isStray: not one that is open, but one that has ended, or never began.
     mutating func endTask(_ id: InstanceIdentifier, isStray: Bool) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
@@ -267,7 +276,9 @@ extension Simulation {
             guard let id = live(pick), let event = world.beginTask(id) else { return }
             try feed(event)
         case .end(let pick, let isStray):
-            guard let id = live(pick), let event = world.endTask(id, isStray: isStray)
+            // A stray one does harm only where another task is open.
+            let busy = isStray ? world.firstWithTasks : nil
+            guard let id = busy ?? live(pick), let event = world.endTask(id, isStray: isStray)
             else { return }
             try feed(event)
         case .submit(let app, let variation): try submit(app, variation)

@@ -136,6 +136,17 @@ import Testing
         try expectReturn(of: kit, ["resume"] + seen, watcher)
     }
 
+    @Test func `what a later scene draws first is no part of the launch`() throws {
+        let kit = try KitDaemon(.scenes())
+        try kit.launch()
+        let client = try kit.daemon.client()
+        let launch = try steps(of: kit)
+        #expect(launch.count { $0.step == "firstDraw" } == 1)
+        _ = try client.ask(.scene(app: kit.app.identifier, .activate, session: nil))
+        #expect(kit.said.contains("2 didBecomeActive foregroundActive app active"))
+        #expect(try steps(of: kit) == launch)
+    }
+
     private func steps(of kit: KitDaemon) throws -> [Control.LaunchStep] {
         try #require(try kit.daemon.client().instance(kit.instance).steps)
     }

@@ -8,11 +8,9 @@ struct LaunchTrace {
     /// A return to the foreground that is under way.
     var isReturning: Bool
     private(set) var steps: [(name: String, instant: Instant)] = []
-    private var complaints = 0
 
     /// More than a launch with all its scenes has; an app may not fill our memory with them.
     private static let stepLimit = 32
-    private static let complaintLimit = 16
 
     init(requestedAt: Instant, isReturn: Bool = false) {
         self.requestedAt = requestedAt
@@ -34,11 +32,6 @@ struct LaunchTrace {
 
     /// Whether it has led to the foreground: what comes behind that is another story.
     var hasBeenActive: Bool { steps.contains { $0.name == "active" } }
-
-    mutating func mayComplain() -> Bool {
-        complaints += 1
-        return complaints <= Self.complaintLimit
-    }
 }
 
 extension SceneIdentifier {

@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 // and `active`, as the app acknowledges them, and its first draw if it says so. An app reports the steps of
 // its launch alone, so that they mean the same in all languages.
 
-extension ApplicationChannels {
+extension LaunchTraces {
     /// A client's launch of an app that runs already. One that stands in front stays where it is.
     func noteReturn(_ instance: InstanceIdentifier, _ requestedAt: Instant) {
         guard isReturning(instance) else { return }
@@ -49,12 +49,12 @@ extension ApplicationChannels {
         if traces[instance]?.isReturning == true {
             traces[instance]!.wasRequested(at: requestedAt)
         } else {
-            traces[instance] = LaunchTrace(requestedAt: requestedAt, isReturn: true)
+            set(LaunchTrace(requestedAt: requestedAt, isReturn: true), of: instance)
         }
     }
 
     private func noteReturn(_ step: String, of instance: InstanceIdentifier, _ app: AppIdentifier) {
         guard traces[instance]?.isReturning == true else { return }
-        noteStep(step, supervisor.now, app, instance)
+        note(step, supervisor.now, app, instance)
     }
 }

@@ -1,0 +1,83 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What apps say about the time that their launches take, and their callbacks. They can only be wrong
+/// about themselves.
+@LoopActor
+final class LaunchTraces {
+    unowned let supervisor: Supervisor
+    var traces: [InstanceIdentifier: LaunchTrace] = [:]
+    /// Callbacks that were named, since the launch or the latest return: also of one that a former supervisor
+    /// launched.
+    private var complaints: [InstanceIdentifier: Int] = [:]
+
+    private static let complaintLimit = 16
+
+    init(supervisor: Supervisor) { self.supervisor = supervisor }
+
+    func begin(_ instance: InstanceIdentifier, requestedAt: Instant) {
+        var trace = LaunchTrace(requestedAt: requestedAt)
+        if let pausedAt = supervisor.instances[instance]?.pausedAt {
+            trace.add("prewarmed", at: pausedAt)
+        }
+        set(trace, of: instance)
+    }
+
+    func set(_ trace: LaunchTrace, of instance: InstanceIdentifier) {
+        traces[instance] = trace
+        complaints[instance] = nil
+    }
+
+    func note(_ step: String, _ time: UInt64, of instance: Instance) {
+        // An app that was launched into the foreground leaves it some day.
+        if step == "background", traces[instance.identifier]?.hasBeenActive == true { return }
+        note(step, latest(time), instance.app, instance.identifier)
+    }
+
+    func note(
+        _ step: String, _ time: Instant, _ app: AppIdentifier, _ instance: InstanceIdentifier
+    ) {
+        guard var trace = traces[instance], trace.add(step, at: time) else { return }
+        traces[instance] = trace
+        supervisor.reporter.launchStep(
+            step, of: app, instance,
+            elapsedUSec: trace.requestedAt.duration(to: time).microseconds)
+    }
+
+    /// The app's word, but nothing of the future has happened.
+    func latest(_ time: UInt64) -> Instant {
+        Instant(nanoseconds: min(time, supervisor.now.nanoseconds))
+    }
+
+    func forget(_ instance: InstanceIdentifier) {
+        traces[instance] = nil
+        complaints[instance] = nil
+    }
+
+    func steps(of instance: InstanceIdentifier) -> [(name: String, elapsedUSec: Int64)] {
+        guard let trace = traces[instance] else { return [] }
+        return trace.steps.map {
+            ($0.name, trace.requestedAt.duration(to: $0.instant).microseconds)
+        }
+    }
+
+    func overran(_ instance: Instance, _ callback: String, _ duration: Duration) {
+        guard supervisor.metrics.wasAwake(instance.identifier, for: duration) else { return }
+        let name = String(
+            String.UnicodeScalarView(
+                callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }))
+        complaints[instance.identifier, default: 0] += 1
+        let mayComplain = complaints[instance.identifier]! <= Self.complaintLimit
+        supervisor.metrics.hung(
+            instance.identifier, in: name, for: duration, isNews: mayComplain)
+        guard mayComplain else { return }
+        supervisor.reporter.say(
+            .warning,
+            "\(instance.app): \(name) kept the main thread for \(duration.microseconds / 1000) ms; "
+                + "move long work off it, or into afterLaunch", of: instance.app,
+            instance.identifier)
+    }
+}
