@@ -20,22 +20,6 @@ def launch(daemon, app):
     daemon.ctl("launch", app)
 
 
-def reclaim(daemon, app):
-    """The machine needs memory, and takes it: step by step, until the app is gone without a word."""
-    daemon.await_state(app, "suspended")
-    instance = next(one["instance"] for one in daemon.instances(app) if one["state"] == "suspended")
-
-    def is_gone():
-        daemon.ctl("debug", "pressure", "critical")
-        return any(one["instance"] == instance for one in daemon.events(app, "exited"))
-    daemon.await_fact("its end", is_gone)
-    daemon.ctl("debug", "pressure", "none")
-    for one in daemon.apps:  # what was taken from a pool is not prewarmed again for half a minute
-        daemon.ctl("reset-failed", one)
-    cause = next(one["exit"]["reason"] for one in daemon.events(app, "exited") if one["instance"] == instance)
-    same("the reason of its end", cause, "reclaimed")
-
-
 def ask(daemon, app, word, *said):
     """Opens probe:WORD where it is."""
     daemon.ctl("open", "--background", "--app", app, "probe:" + word)
@@ -53,7 +37,7 @@ def reclaimed(daemon, kind):
     daemon.ctl("background", app)
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND", *SAVING)
     daemon.ctl("suspend", app)
-    reclaim(daemon, app)
+    daemon.reclaim(app)
     same("what it said at its end", daemon.lines(), [])
     launch(daemon, app)
     daemon.expect(*launched(app, "should restore 1.2 TIME None", *RESTORING))
@@ -112,7 +96,7 @@ def of_a_scene(daemon, kind):
     daemon.expect("scene will_resign_active FOREGROUND_ACTIVE ACTIVE",
                   "scene did_enter_background BACKGROUND BACKGROUND", "scene should save")
     daemon.ctl("suspend", app)
-    reclaim(daemon, app)
+    daemon.reclaim(app)
     launch(daemon, app)
     daemon.expect(*did_launch, *restoring, *entering)
     daemon.ctl("kill", app)
