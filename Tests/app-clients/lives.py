@@ -1,6 +1,6 @@
 """What outlasts a process, and what goes on in the background, through the real daemon: state restoration,
 background tasks, scheduled work. Each function is a test; `kind` is warm (prewarmed) or cold."""
-from daemon import Wrong, did, ready
+from daemon import CONFIGURATION, Wrong, did, ready
 
 SAVING = ["should save", "will encode", "encode document"]
 RESTORING = ["decode document 7", "finished document", "did decode a/b=c% 42 False"]
@@ -113,15 +113,17 @@ def of_a_scene(daemon, kind):
 def kept_running(daemon, kind):
     """a background task keeps it running until the task ends; then it is suspended"""
     app, other = f"org.example.work.{kind}", f"org.example.work.{'warm' if kind == 'cold' else 'cold'}"
+    daemon.ctl("launch", "--background", other)
+    daemon.await_state(other, "suspended")
+    daemon.forget()
     launch(daemon, app)
     daemon.expect(*launched(app))
     ask(daemon, app, "begin", "began 1 unlimited")
     daemon.ctl("background", app)
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND")
     # Another with the same grace enters the background later, and is suspended.
-    daemon.ctl("launch", "--background", other)
+    daemon.ctl("resume", other)
     daemon.await_state(other, "suspended")
-    daemon.forget()
     tasks = [one.get("backgroundTasks") for one in daemon.instances(app) if one["state"] == "background"]
     same("its background tasks", tasks, [["work"]])
     ask(daemon, app, "time", "time limited")
@@ -136,7 +138,15 @@ def kept_running(daemon, kind):
 
 def told_in_time(daemon, kind):
     """when its background time runs out it is told, and suspended if it ends its tasks then"""
-    app = f"org.example.work.{kind}"
+    # Nine seconds, the last three of them after it was told.
+    daemon.configure("[Greenroom]\nBackgroundTaskSec=9\n")
+    try:
+        runs_out_of_time(daemon, f"org.example.work.{kind}")
+    finally:
+        daemon.configure(CONFIGURATION)
+
+
+def runs_out_of_time(daemon, app):
     launch(daemon, app)
     daemon.expect(*launched(app))
     for number in (1, 2):
