@@ -105,6 +105,7 @@ public final class Daemon {
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
         spawnerEvents.emptying = emptying
+        launcher.inspector = inspector
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,
             access: try Access(configuration, reporter: reporter))
@@ -177,7 +178,8 @@ public final class Daemon {
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
         applications.open = { [unowned self] in control.openURL($0, from: $1, as: $2) }
-        control.defaultHandlersPath =
+        control.defaultHandlersPath = options.stateDirectory + "/" + HandlerDefaults.fileName
+        control.givenDefaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
         let measurer = supervisor.reclaimer.measurer

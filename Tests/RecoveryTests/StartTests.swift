@@ -100,6 +100,8 @@ import Testing
             arguments: [
                 daemon, "--runtime-directory", "run", "--apps", ".", "--spawner", "spawner",
                 "--shim", "shim.so",
+                // Not the real one, whose load may forbid prewarming.
+                "--machine-root", "machine",
             ])
         request.directory = directory.path
         let log = open(directory.path + "/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

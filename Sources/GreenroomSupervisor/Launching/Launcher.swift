@@ -20,6 +20,7 @@ final class Launcher {
     /// Where apps that report readiness send it; nil if the socket could not be made.
     var notifySocketPath: String?
     var spawner: SpawnerLink?
+    var inspector: PausedInspector?
 
     /// O_PATH (open(2)), which the C library's module hides.
     private static let pathOnly: CInt = 0o10000000
@@ -157,6 +158,13 @@ final class Launcher {
             return supervisor.handle(.channelLost(identifier))
         }
         instance.forgetPong()
+        // Adopted, and its turn to be looked at has not come.
+        if !instance.isInspected, inspector?.inspect(instance, app: app) == false {
+            supervisor.reporter.say(
+                .notice, "a paused instance of \(instance.app) is out of date", of: instance.app,
+                identifier)
+            return supervisor.handle(.channelLost(identifier))
+        }
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
         // Before the order to go: main may look at its score at once, and must see what a cold launch
         // would show it.
