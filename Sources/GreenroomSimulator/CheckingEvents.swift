@@ -68,10 +68,7 @@ extension Checker {
     private mutating func noteInstall(_ description: AppDescription) {
         let app = description.identifier
         if let old = installed[app], old.generation != description.generation {
-            retryAt[app] = nil
-            crashes[app] = nil
-            crashLoopUntil[app] = nil
-            starts[app] = nil
+            forgetFailures(of: app)
         }
         installed[app] = description
         frontsMayDiffer = true
@@ -83,6 +80,10 @@ extension Checker {
         // The file stays, for the app to come back to; the core has forgotten.
         tasks.pending[app] = nil
         tasks.forced.remove(app)
+        forgetFailures(of: app)
+    }
+
+    mutating func forgetFailures(of app: AppIdentifier) {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil

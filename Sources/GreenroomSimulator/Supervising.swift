@@ -61,11 +61,7 @@ extension World {
 
 extension Checker {
     mutating func forgive(_ app: AppIdentifier) {
-        guard installed[app] != nil else { return }
-        starts[app] = nil
-        retryAt[app] = nil
-        crashes[app] = nil
-        crashLoopUntil[app] = nil
+        if installed[app] != nil { forgetFailures(of: app) }
     }
 
     mutating func noteEnd(ordered event: Event) {

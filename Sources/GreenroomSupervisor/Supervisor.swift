@@ -18,7 +18,7 @@ final class Supervisor {
     private var memory: SharedMemory
     let reporter: Reporter
 
-    // Wired up by `Assembly`; each gets its effects from here and sends its events back here.
+    // Built by `Parts`; each gets its effects from here and sends its events back here.
     var launcher: Launcher!
     var instances: InstanceTable!
     var control: ControlHandler!
@@ -111,14 +111,14 @@ final class Supervisor {
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
-            if !applications.take(answer, to: request) { control.answer(request, with: answer) }
+            if !applications.requests.take(answer, to: request) { control.answer(request, with: answer) }
             if case .launched(let outcome) = answer,
-                let requestedAt = launcher.context(of: request)?.requestedAt
+                let requestedAt = launcher.contexts.context(of: request)?.requestedAt
             {
                 metrics.launched(outcome, requestedAt: requestedAt)
             }
             metrics.answered(request, answer)
-            launcher.forget(request)
+            launcher.contexts.forget(request)
         case .record(let record):
             reporter.note(record)
             screens.note(record)

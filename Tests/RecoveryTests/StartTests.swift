@@ -92,6 +92,8 @@ import Testing
         let program = try compileProbe("behave.c")
         try directory.write(
             TestApp(app, exec: program, prewarm: 1).manifest, to: "\(app).app")
+        // Whatever else the machine is busy with.
+        try directory.write("[Greenroom]\nPrewarmMaxLoad=0\n", to: "conf")
         symlink(try Programs.spawner, directory.path + "/spawner")
         symlink(try prewarmShim(), directory.path + "/shim.so")
         let daemon = try Programs.daemon
@@ -99,9 +101,7 @@ import Testing
             daemon,
             arguments: [
                 daemon, "--runtime-directory", "run", "--apps", ".", "--spawner", "spawner",
-                "--shim", "shim.so",
-                // Not the real one, whose load may forbid prewarming.
-                "--machine-root", "machine",
+                "--shim", "shim.so", "--config", "conf",
             ])
         request.directory = directory.path
         let log = open(directory.path + "/log", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

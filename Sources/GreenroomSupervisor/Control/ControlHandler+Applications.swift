@@ -97,7 +97,7 @@ extension ControlHandler {
     private func context(
         of app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var (context, key) = try supervisor.launcher.context(
+        var (context, key) = try supervisor.launcher.contexts.context(
             for: Control.LaunchCall(app: app.identifier.rawValue), of: app, descriptors: [],
             requestedAt: supervisor.now)
         context.content = content
@@ -109,7 +109,7 @@ extension ControlHandler {
         _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey, inBackground: Bool,
         _ request: RequestIdentifier, _ identifier: LaunchIdentifier, _ limit: TriggerLimit? = nil
     ) {
-        supervisor.launcher.remember(context, for: request)
+        supervisor.launcher.contexts.remember(context, for: request)
         let launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
             inBackground: inBackground)
@@ -246,7 +246,7 @@ extension ControlHandler {
             let (context, key) = try? context(of: app, AppContent(), reason)
         else { return }
         begin(
-            app, context, key, inBackground: true, supervisor.applications.newRequest(),
+            app, context, key, inBackground: true, supervisor.applications.requests.newRequest(),
             LaunchIdentifier(newLaunchIdentifier()), limit)
     }
 

@@ -162,13 +162,13 @@ final class ControlHandler {
                     + "path, or root")
         }
         let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
-        let (context, key) = try supervisor.launcher.context(
+        let (context, key) = try supervisor.launcher.contexts.context(
             for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
         let request = register(
             .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount))
-        supervisor.launcher.remember(context, for: request)
+        supervisor.launcher.contexts.remember(context, for: request)
         supervisor.handle(
             .launchRequested(
                 request,

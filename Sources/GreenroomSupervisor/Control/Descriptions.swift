@@ -80,7 +80,7 @@ extension ControlHandler {
             Control.Scene(
                 session: $0.scene.description, activation: Control.ActivationState($0.activation))
         }
-        let steps = supervisor.applications.steps(of: record.instance)
+        let steps = supervisor.applications.traces.steps(of: record.instance)
         if !steps.isEmpty {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }

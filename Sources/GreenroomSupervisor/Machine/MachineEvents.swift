@@ -48,7 +48,7 @@ final class MachineEvents {
         }
     }
 
-    private func group(_ user: UInt32) -> String { AppLoader.group(ofUser: user) }
+    private func group(_ user: UInt32) -> String { AppDescription.sessionGroup(ofUser: user) }
 
     /// Whose apps there are. The daemon's own user is where it is.
     private var owners: Set<UInt32> {

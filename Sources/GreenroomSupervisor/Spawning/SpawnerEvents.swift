@@ -42,7 +42,7 @@ final class SpawnerEvents {
             instance.wasSpawned(
                 scored: supervisor.instances.spawner?.answered?.oomScoreAdjustment)
             listen(to: instance)
-            supervisor.applications.sendLaunch(to: instance)
+            supervisor.applications.launches.send(to: instance)
             supervisor.handle(.spawned(instance.identifier))
             reportReadyIfUnobserved(instance)
             awaitListening(instance)

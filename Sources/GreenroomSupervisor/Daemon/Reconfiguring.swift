@@ -6,7 +6,7 @@ internal import GreenroomManifest
 extension Daemon {
     func reload(_ report: @escaping (Control.ReloadReport) -> Void) {
         let faults = reconfigure()
-        installer.reloadInTurns { read in
+        parts.installer.reloadInTurns { read in
             var read = read
             read.failed = faults + read.failed
             report(read)
@@ -20,7 +20,7 @@ extension Daemon {
         do { control.access = try Access(configuration, reporter: reporter) } catch {
             reporter.failed("looking up the groups of greenroom.conf", error)
         }
-        events.drop { [control] in control.access.audience(of: $0.peer) != $1 }
+        parts.events.drop { [control] in control.access.audience(of: $0.peer) != $1 }
         listener?.limits =
             ControlListener.Limits(
                 connections: configuration.connectionsMax,

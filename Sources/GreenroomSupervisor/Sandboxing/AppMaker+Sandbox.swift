@@ -3,7 +3,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import GreenroomSpawner
 
-extension AppLoader {
+extension AppMaker {
     /// What `[Sandbox]` comes to, and whether it stands against pausing.
     func sandbox(
         of manifest: AppManifest, _ facts: ExecutableFacts, _ compiled: CompiledFilters

@@ -116,7 +116,7 @@ struct Recovery {
     private func report(_ entry: GreenroomSpawner.InstanceRecord) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = supervisor.instances[identifier] else { return }
-        supervisor.applications.sendLaunch(to: instance)
+        supervisor.applications.launches.send(to: instance)
         supervisor.handle(.spawned(identifier))
         if instance.channel == nil, entry.status == nil { withoutChannel(instance) }
         let isApplication = events.catalog[instance.app]?.kind == .applicationKit

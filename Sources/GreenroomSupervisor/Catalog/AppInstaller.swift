@@ -51,7 +51,7 @@ final class AppInstaller {
     // MARK: In turns with the other events of the loop
 
     /// The reading that is under way, and who waits for it.
-    private var reading: AppLoader.Reading?
+    private var reading: ManifestReading?
     private var waiters: [(Control.ReloadReport) -> Void] = []
     /// They asked when it had begun: what they know of may have been looked at before.
     private var laterWaiters: [(Control.ReloadReport) -> Void] = []
@@ -65,7 +65,7 @@ final class AppInstaller {
         if reading != nil { return laterWaiters.append(report) }
         waiters.append(report)
         forgetUnused()
-        reading = AppLoader.Reading(loader, former: catalog.unsortedApps, reporter: reporter)
+        reading = ManifestReading(loader, former: catalog.unsortedApps, reporter: reporter)
         proceed()
     }
 
@@ -94,7 +94,7 @@ final class AppInstaller {
     }
 
     private func take(
-        _ result: AppLoader.Result, former: [InstalledApp], isRetry: Bool = false
+        _ result: LoadResult, former: [InstalledApp], isRetry: Bool = false
     ) -> Control.ReloadReport {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)

@@ -15,7 +15,7 @@ extension AppInstaller {
                 Autostart(
                     atBoot: app.startOccasions.contains(.boot),
                     atLogin: app.startOccasions.contains(.login),
-                    session: AppLoader.group(ofUser: app.account.user)))
+                    session: AppDescription.sessionGroup(ofUser: app.account.user)))
         }
         supervisor.handle(.appInstalled(description))
         supervisor.states.report(on: app)

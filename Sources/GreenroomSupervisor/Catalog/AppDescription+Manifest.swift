@@ -1,0 +1,67 @@
+internal import GreenroomLifecycle
+internal import GreenroomManifest
+
+/// What the core knows of an app, as its manifest says.
+extension AppDescription {
+    /// The foreground group of a user's session, which is the default of that user's apps.
+    static func sessionGroup(ofUser user: UInt32) -> String { "user-\(user)" }
+
+    /// - Parameters:
+    ///   - user: whom its instances run as.
+    ///   - key: of the environment that they get when their caller brings none.
+    init(
+        _ manifest: AppManifest, _ identifier: String, user: UInt32, key: EnvironmentKey,
+        isEligible: Bool, isWanted: Bool
+    ) {
+        let group: String? =
+            switch manifest.foregroundGroup {
+            case .session: Self.sessionGroup(ofUser: user)
+            case .none: nil
+            case .named(let name): name
+            }
+        self.init(
+            identifier: AppIdentifier(identifier), foregroundGroup: group,
+            isSingleInstance: manifest.isSingleInstance,
+            prewarmCount: isWanted ? manifest.prewarm.count : 0,
+            prewarmOccasion: isWanted ? PrewarmOccasion(manifest.prewarm.occasion) : .never,
+            isEligible: isEligible, suspendsInBackground: manifest.suspendsInBackground,
+            readyCondition: ReadyCondition(manifest.readyCondition),
+            launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
+            terminateGrace: manifest.terminateGrace,
+            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
+            supervision: manifest.supervision.map(Supervision.init),
+            dependencies: manifest.dependencies.map(Dependencies.init),
+            hasSockets: manifest.socket != nil)
+        self.user = user
+        session = Self.sessionGroup(ofUser: user)
+        launchScreen = LaunchScreenUse(manifest.launchScreens)
+        guard manifest.kind == .applicationKit else { return }
+        acknowledges = true
+        readyCondition = .finishedLaunching
+        scenes =
+            !manifest.application.hasScenes
+            ? .unsupported : manifest.application.hasMultipleScenes ? .multiple : .single
+    }
+}
+
+extension PrewarmOccasion {
+    init(_ occasion: AppManifest.Occasion) {
+        switch occasion {
+        case .boot: self = .boot
+        case .login: self = .login
+        case .demand: self = .demand
+        case .never: self = .never
+        }
+    }
+}
+
+extension ReadyCondition {
+    init(_ condition: AppManifest.ReadyCondition) {
+        switch condition {
+        case .exec: self = .exec
+        case .notify: self = .notify
+        case .firstOutput: self = .firstOutput
+        case .listening: self = .listening
+        }
+    }
+}

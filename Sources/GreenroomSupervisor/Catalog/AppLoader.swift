@@ -1,0 +1,121 @@
+internal import AppFolders
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Makes installed apps out of manifests: everything that could block later (users, groups, paths,
+/// the program itself) is resolved here, once, when manifests are loaded.
+///
+/// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `Lookups` asks the
+/// machine. A manifest whose files, program and world are what they were is not read again.
+@LoopActor
+final class AppLoader {
+    let directories: [String]
+    let desktop: DesktopSource
+    let shimPath: String
+    private let daemonEnvironment: [String]
+    private let containers: Containers
+    /// What programs were found to be, by the name that was inspected.
+    private var programs: [String: ExecutableFacts] = [:]
+    private var worldDigest: UInt64 = 0
+
+    init(
+        directories: [String], desktop: DesktopSource, shimPath: String,
+        daemonEnvironment: [String], containers: Containers
+    ) {
+        self.directories = directories
+        self.desktop = desktop
+        self.shimPath = shimPath
+        self.daemonEnvironment = daemonEnvironment
+        self.containers = containers
+    }
+
+    /// The files that the programs of all apps consist of.
+    var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
+
+    /// All of it at once, at start-up.
+    func load(former: [InstalledApp], reporter: Reporter) -> LoadResult {
+        let reading = ManifestReading(self, former: former, reporter: reporter)
+        while !reading.isOver { reading.proceed() }
+        return reading.result
+    }
+
+    /// What one loading looks up.
+    func begin(_ reporter: Reporter) -> Lookups {
+        let lookups = Lookups(
+            daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
+            programs: programs)
+        if !lookups.hasShim {
+            reporter.sayOnce(
+                "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
+        }
+        programs = lookups.programs
+        return lookups
+    }
+
+    func maker(_ lookups: Lookups) -> AppMaker {
+        AppMaker(lookups: lookups, containers: containers, shimPath: shimPath)
+    }
+
+    /// Whether accounts, sessions and the shim are what they were when these apps were read.
+    func isWorldSame(for apps: [InstalledApp], _ lookups: Lookups) -> Bool {
+        lookups.digestOfWorld(apps) == worldDigest
+    }
+
+    func end(_ result: LoadResult, _ lookups: Lookups) {
+        let apps = result.unchanged + result.apps
+        let used = Set(apps.map { $0.arguments[0] })
+        programs = lookups.programs.filter { used.contains($0.key) }
+        // With the users of the apps as they are now.
+        worldDigest = lookups.digestOfWorld(apps)
+    }
+
+    /// For an app that is installed: what was found out about its program.
+    func keep(_ program: ExecutableFacts?, of app: InstalledApp) {
+        programs[app.arguments[0]] = program
+    }
+
+    /// The app that a template makes for an instance's name; nil if there is no such template, or it may
+    /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
+    func instantiate(
+        _ name: ManifestName, reporter: Reporter,
+        _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
+        guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
+        let folders = AppFolders(directories)
+        guard let file = folders.file(of: name), !file.isMasked else { return nil }
+        let lookups = begin(reporter)
+        var result = LoadResult()
+        guard let manifest = result.read(file, lookups, reporter),
+            let owner = try? lookups.account(manifest.user), try mayBe(owner)
+        else { return nil }
+        do throws(LoadFailure) {
+            guard let app = try maker(lookups).make(of: manifest, isDesktopOnly: false) else {
+                return nil
+            }
+            app.isInstance = true
+            app.sourceDigest = file.digest
+            app.becomeOnDemand()
+            return (app, lookups.programs[app.arguments[0]])
+        } catch {
+            result.report(error, of: manifest, reporter)
+            return nil
+        }
+    }
+}
+
+extension InstalledApp {
+    /// It was not there at boot or login, and no pool keeps it from being forgotten.
+    func becomeOnDemand() {
+        isMadeOnDemand = true
+        switch description.prewarmOccasion {
+        case .boot, .login:
+            description.prewarmOccasion = .never
+            description.prewarmCount = 0
+            isPrewarmingWanted = false
+        case .demand, .never: break
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import DesktopEntry
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+internal import UnitFile
+
+/// Makes an installed app of a manifest that was read, with everything resolved that it names.
+@LoopActor
+struct AppMaker {
+    let lookups: Lookups
+    let containers: Containers
+    let shimPath: String
+
+    /// - Returns: nil if only a desktop entry makes it and that is none for an app here.
+    func make(
+        of manifest: AppManifest, isDesktopOnly: Bool
+    ) throws(LoadFailure) -> InstalledApp? {
+        let desktop = try desktop(of: manifest, isAlone: isDesktopOnly)
+        var command = manifest.command
+        if let desktop, let own = try self.command(desktop) { command = own }
+        guard let program = command.first else { return nil }
+        command = lookups.words(command)
+        let owner = try owner(of: manifest)
+        let environment = environment(of: manifest, owner.account)
+        let inspected = isDesktopOnly ? nil : try lookups.facts(program)
+        guard let path = inspected?.path ?? lookups.find(program) else { return nil }
+        let sandbox = try inspected.map { facts throws(LoadFailure) in
+            try self.sandbox(of: manifest, facts, lookups.filters)
+        }
+        let ineligibility =
+            if let inspected {
+                self.ineligibility(of: manifest, inspected)
+                    ?? sandbox?.ineligibility
+            } else {
+                InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
+            }
+        let isWanted =
+            manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
+            && manifest.prewarm.count > 0
+        let sockets: [SocketSpecification]
+        do throws(SystemError) {
+            sockets = try manifest.socketSpecifications()
+        } catch {
+            throw LoadFailure(message: "\(error)")
+        }
+        let identifier = manifest.identifier.compacted
+        let name =
+            manifest.name == manifest.identifier
+            ? desktop?.name ?? identifier : manifest.name.compacted
+        let app = InstalledApp(
+            identifier: AppIdentifier(identifier), name: name,
+            manifestPath: manifest.file.compacted,
+            kind: manifest.kind == .applicationKit ? .applicationKit : .program,
+            executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
+            arguments: command, environment: environment.strings,
+            encodedEnvironment: environment.encoded,
+            extraKeyNames: Set(manifest.prewarm.environmentKeys),
+            workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
+            umask: manifest.umask, account: owner.account, groups: owner.groups,
+            changesUser: owner.changes,
+            grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
+            noNewPrivileges: manifest.sandbox.noNewPrivileges,
+            confinement: sandbox?.confinement,
+            cgroupSettings: cgroupSettings(of: manifest),
+            confinementKeys: manifest.confinementKeys,
+            limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
+            ineligibility: ineligibility, isPrewarmingWanted: isWanted,
+            fingerprint: inspected?.files ?? [],
+            description: AppDescription(
+                manifest, identifier, user: owner.account.user, key: environment.pool.key,
+                isEligible: ineligibility == nil, isWanted: isWanted),
+            sockets: sockets, poolEnvironment: environment.pool)
+        app.application = manifest.application
+        app.timer = manifest.timer
+        app.path = manifest.path
+        app.credentials = manifest.credentials
+        app.setup = manifest.setup
+        app.description.version = VersionDigest.of(app.version)
+        app.description.stateVersion = VersionDigest.of(app.stateVersion)
+        app.launchScreens = manifest.launchScreens
+        app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
+        app.desktop = desktop
+        app.isDesktopOnly = isDesktopOnly
+        // A generation is a promise that paused instances are still what they should be, also to
+        // the next supervisor, which knows no former app to count from: hence a digest.
+        app.description.generation = app.generation
+        return app
+    }
+
+    private func ineligibility(
+        of manifest: AppManifest, _ facts: ExecutableFacts
+    ) -> InstalledApp.Ineligibility? {
+        // An SDK app pauses by itself, however it is linked.
+        if manifest.kind == .applicationKit { return nil }
+        if let reason = facts.eligibility.reason {
+            return .init(code: reason.code, text: reason.explanation)
+        }
+        return lookups.hasShim
+            ? nil : .init(code: "no_shim", text: "\(shimPath), the preload shim, is missing")
+    }
+
+    private func environment(
+        of manifest: AppManifest, _ account: Account
+    ) -> Lookups.AppEnvironment {
+        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
+        return lookups.environment(
+            of: account, additions: own + manifest.environment.map(\.description),
+            extraKeys: manifest.prewarm.environmentKeys)
+    }
+
+    private func directory(of manifest: AppManifest, _ account: Account) -> String? {
+        manifest.workingDirectory == "~" ? account.home : manifest.workingDirectory
+    }
+
+    private func limits(of manifest: AppManifest) -> [GreenroomLinux.ResourceLimit] {
+        manifest.limits.compactMap { limit in
+            GreenroomLinux.ResourceLimit.Resource(rawValue: limit.resource.number).map {
+                GreenroomLinux.ResourceLimit($0, soft: limit.soft, hard: limit.hard)
+            }
+        }
+    }
+
+    // MARK: Whose it is
+
+    private struct Owner {
+        var account: Account
+        var groups: [gid_t]
+        /// False when instances keep the daemon's credentials as they are.
+        var changes: Bool
+    }
+
+    /// Users and groups by name or number (systemd.exec(5), User=).
+    private func owner(of manifest: AppManifest) throws(LoadFailure) -> Owner {
+        var account = try lookups.account(manifest.user)
+        var changes = manifest.user != nil && account.user != getuid()
+        if let name = manifest.group {
+            account = account.with(group: try lookups.group(name, "Group="))
+            changes = true
+        }
+        var groups: [gid_t] = []
+        if changes { groups = lookups.groups(of: account) }
+        for name in manifest.supplementaryGroups {
+            groups.append(try lookups.group(name, "SupplementaryGroups="))
+            changes = true
+        }
+        if changes, getuid() != 0 {
+            throw LoadFailure(
+                message: "User=, Group= and SupplementaryGroups= need greenroomd to run as root")
+        }
+        return Owner(account: account, groups: groups, changes: changes)
+    }
+}
+
+extension InstalledApp.Ineligibility {
+    fileprivate static let onlyDesktopEntry = Self(
+        code: "desktop_entry",
+        text: "only a desktop entry makes this app: a manifest of the same name with [Prewarm] "
+            + "asks for prewarming")
+}

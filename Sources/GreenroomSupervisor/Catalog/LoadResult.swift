@@ -1,0 +1,65 @@
+internal import AppFolders
+internal import GreenroomControl
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+internal import UnitFile
+
+/// What one loading of manifests came to.
+struct LoadResult {
+    /// New ones, and those of which anything may have changed.
+    var apps: [InstalledApp] = []
+    /// Those that are what they were, and those of them that start on other occasions now.
+    var unchanged: [InstalledApp] = []
+    var moved: [InstalledApp] = []
+    var faults: [Control.ManifestFault] = []
+    /// Programs that are not there (now): an upgrade may be about to bring them back.
+    var missingPrograms: [String] = []
+}
+
+/// What is wrong with the world that a manifest names.
+struct LoadFailure: Error {
+    let message: String
+    /// The program is not there (now): an upgrade may be about to bring it back.
+    var isMissingProgram = false
+}
+
+@LoopActor
+extension LoadResult {
+    /// Reads one manifest with all that extends it. What is wrong is said and on record.
+    mutating func read(
+        _ file: AppFile, _ lookups: Lookups, _ reporter: Reporter
+    ) -> AppManifest? {
+        let sources: [ManifestSource]
+        do throws(SystemError) { sources = try file.read() } catch {
+            reporter.say(.error, error.description)
+            faults.append(
+                .init(
+                    file: error.subject ?? file.main.path, line: 0, column: 0,
+                    message: SystemError.text(of: error.code)))
+            return nil
+        }
+        let (manifest, diagnostics) = AppManifest.parse(
+            sources, name: file.name, lookups.manifestContext)
+        report(diagnostics, reporter)
+        return manifest
+    }
+
+    mutating func report(_ diagnostics: [Diagnostic], _ reporter: Reporter) {
+        for diagnostic in diagnostics {
+            reporter.say(
+                diagnostic.severity == .error ? .error : .warning, diagnostic.description)
+            if diagnostic.severity == .error { faults.append(Control.ManifestFault(diagnostic)) }
+        }
+    }
+
+    mutating func report(
+        _ failure: LoadFailure, of manifest: AppManifest, _ reporter: Reporter
+    ) {
+        reporter.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
+        faults.append(.init(file: manifest.file, line: 0, column: 0, message: failure.message))
+        if failure.isMissingProgram, let program = manifest.command.first, program.hasPrefix("/") {
+            missingPrograms.append(program)
+        }
+    }
+}

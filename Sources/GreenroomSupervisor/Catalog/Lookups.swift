@@ -1,0 +1,184 @@
+internal import AppFolders
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+
+/// What one loading of manifests looks up once and shares between apps; gone after it.
+final class Lookups {
+    let hasShim: Bool
+    let filters = CompiledFilters()
+    /// Desktop entries by identifier.
+    let entries: [String: DesktopFolders.Entry]
+    /// What opens a terminal for a program, and the words before the program's.
+    let terminal: [String]?
+    /// Of the daemon.
+    let variables: [String: String]
+    /// By the name that was inspected.
+    private(set) var programs: [String: ExecutableFacts]
+    private let world: World
+    private let daemonEnvironment: [String]
+    private var environments: [[String]: AppEnvironment] = [:]
+    /// Of commands that are a program and nothing else.
+    private var commands: [String: [String]] = [:]
+    private var groups: [UInt32: [gid_t]] = [:]
+
+    /// - Parameter programs: of a former loading; those that are what they were are not inspected again.
+    init(
+        daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
+        programs: [String: ExecutableFacts]
+    ) {
+        self.daemonEnvironment = daemonEnvironment
+        variables = SearchPath.variables(of: daemonEnvironment)
+        world = World(environment: variables)
+        hasShim = unsafe access(shimPath, R_OK) == 0
+        entries = DesktopFolders(desktopPaths).entries
+        terminal = world.terminal
+        self.programs = Self.unchanged(programs)
+    }
+
+    var manifestContext: ManifestContext {
+        var context = world.context
+        context.hasDesktopEntry = { [entries] in entries[$0] != nil }
+        // Without its screen an app still runs.
+        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
+        return context
+    }
+
+    // MARK: Programs
+
+    /// Programs that are what they were; each file is looked at once, however many apps share it.
+    private static func unchanged(_ programs: [String: ExecutableFacts]) -> [String:
+        ExecutableFacts]
+    {
+        var identities: [String: FileIdentity?] = [:]
+        return programs.filter { _, facts in
+            facts.files.allSatisfy { file in
+                let now = identities[file.path] ?? FileIdentity(path: file.path)
+                identities[file.path] = .some(now)
+                return now == file.identity
+            }
+        }
+    }
+
+    func find(_ program: String) -> String? {
+        guard program.hasPrefix("/") else { return world.findExecutable(program) }
+        return unsafe access(program, X_OK) == 0 ? program : nil
+    }
+
+    func facts(_ program: String) throws(LoadFailure) -> ExecutableFacts {
+        if let known = programs[program] { return known }
+        do throws(ExecutableError) {
+            let facts = try ExecutableInspection.inspect(path: program, searchPath: searchPath)
+            programs[program] = facts
+            return facts
+        } catch {
+            let isMissing =
+                switch error {
+                case .notFound, .notExecutable: true
+                case .interpreterNotFound, .tooManyInterpreters, .badFirstLine: false
+                }
+            throw LoadFailure(message: error.description, isMissingProgram: isMissing)
+        }
+    }
+
+    private var searchPath: String {
+        variables["PATH"] ?? ExecutableInspection.defaultSearchPath
+    }
+
+    /// The words of a command, in memory that is shared where they are the same.
+    func words(_ command: [String]) -> [String] {
+        guard let program = command.first, command.count == 1 else {
+            return command.map(\.compacted)
+        }
+        if let known = commands[program] { return known }
+        let made = [program.compacted]
+        commands[program] = made
+        return made
+    }
+
+    /// Whether an app is what its entry and its program would make of it now.
+    func isCurrent(_ app: InstalledApp) -> Bool {
+        let entry = entries[app.identifier.rawValue]
+        guard app.desktop?.digest == entry?.digest else { return false }
+        // One that is never paused has not been looked into.
+        if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
+        guard let facts = programs[app.arguments[0]] else { return false }
+        return facts.path == app.executablePath && facts.files == app.fingerprint
+    }
+
+    // MARK: Environments
+
+    /// The environments that an app's instances may get.
+    struct AppEnvironment {
+        var strings: [String]
+        var encoded: StringList
+        var pool: PoolEnvironment
+    }
+
+    /// - Parameters:
+    ///   - additions: `NAME=value`, in the order in which they count.
+    ///   - extraKeys: names that count for the pool beside what every program reads.
+    func environment(
+        of account: Account, additions: [String], extraKeys: [String]
+    ) -> AppEnvironment {
+        let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
+        if let known = environments[key] { return known }
+        let strings = SessionEnvironment.make(
+            for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
+            additions: additions)
+        let made = AppEnvironment(
+            strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
+            pool: PoolEnvironment(of: strings, extraNames: Set(extraKeys)))
+        environments[key] = made
+        return made
+    }
+
+    // MARK: Users
+
+    /// By name or number (systemd.exec(5), User=); nil is the daemon's own.
+    func account(_ name: String?) throws(LoadFailure) -> Account {
+        let wanted = name ?? String(getuid())
+        do throws(SystemError) {
+            if let account = try world.account(name) { return account }
+        } catch {
+            throw LoadFailure(message: "User=\(wanted): \(error)")
+        }
+        throw LoadFailure(message: "User=\(wanted): no such user")
+    }
+
+    func group(_ name: String, _ key: String) throws(LoadFailure) -> gid_t {
+        if let number = UInt32(name) { return number }
+        do throws(SystemError) {
+            if let group = try Account.group(named: name) { return group }
+        } catch {
+            throw LoadFailure(message: "\(key)\(name): \(error)")
+        }
+        throw LoadFailure(message: "\(key)\(name): no such group")
+    }
+
+    /// Those that the user is in.
+    func groups(of account: Account) -> [gid_t] {
+        let found = groups[account.user] ?? account.groups()
+        groups[account.user] = found
+        return found
+    }
+
+    // MARK: The world
+
+    /// Of what manifests name and no manifest's file shows: accounts, sessions, the shim.
+    func digestOfWorld(_ apps: [InstalledApp]) -> UInt64 {
+        let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
+        let sessions = Set(apps.map(\.account.user)).sorted().map { user in
+            "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
+        }
+        return PoolEnvironment.digest(files + sessions + ["\(hasShim)"] + (terminal ?? []))
+    }
+}
+
+extension String {
+    /// A copy in memory of its own: what stays of a manifest is not to stand among what is freed
+    /// after thousands were read, which would keep whole pages from being given back.
+    var compacted: String { String(decoding: Array(utf8), as: UTF8.self) }
+}

@@ -1,0 +1,182 @@
+internal import AppFolders
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomManifest
+internal import Systemd
+
+/// One reading of everything, in steps so short that other events of the loop can have their turns
+/// between them: there may be thousands of manifests.
+@LoopActor
+final class ManifestReading {
+    private enum Step {
+        case folders
+        case names(AppFolders, EnabledApps)
+        case files(AppFolders, EnabledApps, at: Int)
+        case choice(EnabledApps)
+        case apps(EnabledApps, at: Int)
+        case end
+        case over
+    }
+
+    private(set) var result = LoadResult()
+    /// As they were when it began.
+    let former: [InstalledApp]
+    private let loader: AppLoader
+    private let reporter: Reporter
+    private let lookups: Lookups
+    private var known: [String: InstalledApp] = [:]
+    private var names: [ManifestName] = []
+    private var onDemand: Set<ManifestName> = []
+    private var manifests: [(AppManifest, AppFile)] = []
+    private var step = Step.folders
+
+    init(_ loader: AppLoader, former: [InstalledApp], reporter: Reporter) {
+        self.loader = loader
+        self.former = former
+        self.reporter = reporter
+        lookups = loader.begin(reporter)
+        if loader.isWorldSame(for: former, lookups) {
+            for app in former { known[app.fileName] = app }
+        }
+    }
+
+    var isOver: Bool {
+        if case .over = step { true } else { false }
+    }
+
+    /// Takes one step.
+    func proceed() {
+        switch step {
+        case .folders: readFolders()
+        case .names(let folders, let enabled):
+            collectNames(folders, enabled)
+            step = .files(folders, enabled, at: 0)
+        case .files(let folders, let enabled, let index):
+            guard index < names.count else { return step = .choice(enabled) }
+            look(at: names[index], folders, enabled)
+            step = .files(folders, enabled, at: index + 1)
+        case .choice(let enabled):
+            let entries = onlyEntries()
+            manifests = withoutCircles(unique(manifests)) + entries
+            step = .apps(enabled, at: 0)
+        case .apps(let enabled, let index):
+            guard index < manifests.count else { return step = .end }
+            install(manifests[index].0, manifests[index].1, enabled)
+            step = .apps(enabled, at: index + 1)
+        case .end:
+            loader.end(result, lookups)
+            step = .over
+        case .over: break
+        }
+    }
+
+    private func readFolders() {
+        let folders = AppFolders(loader.directories)
+        for (path, reason) in folders.unreadable {
+            reporter.say(.error, "\(path): \(reason)")
+            result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
+        }
+        step = .names(folders, EnabledApps(folders))
+    }
+
+    private func collectNames(_ folders: AppFolders, _ enabled: EnabledApps) {
+        names = folders.names
+        // Instances have no file of their own: they were asked for, or are enabled.
+        onDemand = Set(
+            former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
+        let fileless = onDemand.union(enabled.names.filter(\.isInstance))
+        if !fileless.isEmpty {
+            names += fileless.subtracting(names).sorted { $0.identifier < $1.identifier }
+        }
+    }
+
+    private func look(at name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps) {
+        guard let file = folders.file(of: name), !file.isMasked else { return }
+        if let app = known[name.file], app.sourceDigest == file.digest,
+            lookups.isCurrent(app)
+        {
+            result.unchanged.append(app)
+            let occasions = enabled.occasions(of: name)
+            if app.startOccasions != occasions { result.moved.append(app) }
+            app.startOccasions = occasions
+        } else if let manifest = result.read(file, lookups, reporter) {
+            manifests.append((manifest, file))
+        }
+    }
+
+    private func install(_ manifest: AppManifest, _ file: AppFile, _ enabled: EnabledApps) {
+        do throws(LoadFailure) {
+            guard
+                let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: file.isEntry)
+            else { return }
+            app.isInstance = file.name.isInstance
+            app.sourceDigest = file.digest
+            app.startOccasions = enabled.occasions(of: file.name)
+            if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
+            result.apps.append(app)
+        } catch {
+            result.report(error, of: manifest, reporter)
+        }
+    }
+
+    // MARK: Which of them count
+
+    /// The first of each identifier; those that are installed already come before.
+    private func unique(
+        _ manifests: [(AppManifest, AppFile)]
+    ) -> [(AppManifest, AppFile)] {
+        guard !manifests.isEmpty else { return [] }
+        let taken = Dictionary(
+            result.unchanged.map { ($0.identifier.rawValue, $0.manifestPath) },
+            uniquingKeysWith: { first, _ in first })
+        let (kept, diagnostics) = AppManifest.withoutDuplicates(
+            manifests.map(\.0), beside: taken)
+        result.report(diagnostics, reporter)
+        let files = Set(kept.map(\.file))
+        return manifests.filter { files.contains($0.0.file) }
+    }
+
+    /// Those that do not wait for themselves by way of others, the unchanged ones included.
+    private func withoutCircles(
+        _ manifests: [(AppManifest, AppFile)]
+    ) -> [(AppManifest, AppFile)] {
+        guard manifests.contains(where: { $0.0.dependencies != nil }) else { return manifests }
+        let others = result.unchanged.map { app in
+            let dependencies = app.description.dependencies.value
+            let names = (dependencies?.requires ?? []) + (dependencies?.after ?? [])
+            return (app.identifier.rawValue, names.map(\.rawValue))
+        }
+        let (kept, diagnostics) = AppManifest.withoutCircles(manifests.map(\.0), beside: others)
+        result.report(diagnostics, reporter)
+        let names = Set(kept.map(\.identifier))
+        return manifests.filter { names.contains($0.0.identifier) }
+    }
+
+    /// Apps that only a desktop entry makes.
+    private func onlyEntries() -> [(AppManifest, AppFile)] {
+        guard loader.desktop.makesApps else { return [] }
+        let taken = Set(names.map(\.identifier))
+            .union(result.unchanged.map(\.identifier.rawValue))
+            .union(manifests.map(\.0.identifier))
+        var entries: [(AppManifest, AppFile)] = []
+        for entry in lookups.entries.values.sorted(by: { $0.identifier < $1.identifier })
+        where !taken.contains(entry.identifier) {
+            let file = AppFile(entry: entry)
+            if let app = known[file.name.file], app.isDesktopOnly,
+                app.sourceDigest == file.digest, lookups.isCurrent(app)
+            {
+                result.unchanged.append(app)
+                continue
+            }
+            // It asks for nothing: everything is the default but prewarming.
+            var context = ManifestContext()
+            context.hasDesktopEntry = { _ in true }
+            let source = ManifestSource(
+                Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
+            if let manifest = AppManifest.parse([source], name: file.name, context).manifest {
+                entries.append((manifest, file))
+            }
+        }
+        return entries
+    }
+}

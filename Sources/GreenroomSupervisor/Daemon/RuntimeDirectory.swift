@@ -1,0 +1,32 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The directory of a daemon's sockets and files.
+enum RuntimeDirectory {
+    /// One daemon to a runtime directory: the lock (flock(2)) ends with the process, however it ends.
+    static func take(_ path: String) throws -> FileDescriptor {
+        if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
+            throw StartError("creating \(path): \(SystemError.text(of: errno))")
+        }
+        let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
+        // A supervisor killed while it started its spawner has left a copy to the child, which lets go
+        // when it executes.
+        var isTaken = false
+        for _ in 0..<200 where !isTaken {
+            isTaken = flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0
+            if !isTaken { usleep(5_000) }
+        }
+        guard isTaken else {
+            throw StartError(
+                "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
+        }
+        return lock
+    }
+
+    /// Of this process; what relative paths on its command line mean.
+    static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+}

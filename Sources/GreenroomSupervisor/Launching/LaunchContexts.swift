@@ -1,0 +1,122 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// What launches bring along, from the call until its answer.
+@LoopActor
+final class LaunchContexts {
+    /// Where apps that report readiness send it; nil if the socket could not be made.
+    var notifySocketPath: String?
+    /// Those that launches have asked for.
+    private(set) var environments = PoolEnvironments()
+
+    private unowned let supervisor: Supervisor
+    private let containers: Containers
+    private var contexts: [RequestIdentifier: LaunchContext] = [:]
+
+    /// O_PATH (open(2)), which the C library's module hides.
+    private static let pathOnly: CInt = 0o10000000
+
+    init(supervisor: Supervisor, containers: Containers) {
+        self.supervisor = supervisor
+        self.containers = containers
+    }
+
+    func remember(_ context: LaunchContext, for request: RequestIdentifier) {
+        contexts[request] = context
+    }
+
+    /// The request is answered: what it brought is closed.
+    func forget(_ request: RequestIdentifier) { contexts[request] = nil }
+
+    /// What the request brought, until it is answered.
+    func context(of request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+
+    // MARK: Gathering
+
+    /// Gathers what the call brought, and the key that a paused instance must have to serve it.
+    func context(
+        for call: Control.LaunchCall, of app: InstalledApp, descriptors: [FileDescriptor],
+        requestedAt: Instant
+    ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
+        let command = try DesktopLaunch(call, of: app)
+        var context = LaunchContext(arguments: command.arguments, requestedAt: requestedAt)
+        context.executablePath = command.executablePath
+        var key = app.poolEnvironment.key
+        if call.callerEnvironment != nil || !call.environment.isEmpty {
+            let environment = withContainer(
+                Self.environment(of: call, base: app.environment), of: app)
+            context.environment = environment
+            let pool = PoolEnvironment(of: environment, extraNames: app.extraKeyNames)
+            environments.remember(pool)
+            key = pool.key
+        }
+        addNotifySocket(to: &context, of: app)
+        // What the manifest sets, it sets for every caller.
+        if app.umask == nil { context.umask = call.umask }
+        context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
+            .map { $0.map { descriptors[$0] } }
+        context.takesTerminal = call.takesTerminal
+        context.screenHints = .init(call.orientation, call.sizeClass)
+        if app.workingDirectory == nil {
+            context.workingDirectory = try workingDirectory(of: call, descriptors)
+        }
+        return (context, key)
+    }
+
+    /// Where the app may write is its manifest's word, whatever its caller has.
+    private func withContainer(_ environment: [String], of app: InstalledApp) -> [String] {
+        guard app.hasContainer else { return environment }
+        let own = containers.environment(of: app.identifier.rawValue)
+        let names = own.map { $0.prefix { $0 != "=" } + "=" }
+        return environment.filter { entry in !names.contains { entry.hasPrefix($0) } } + own
+    }
+
+    private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
+        guard app.readyCondition == .notify, let notifySocketPath else { return }
+        context.environment =
+            (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
+    }
+
+    /// What a launch brings: of the daemon's own, what the manifest says.
+    func context(of request: RequestIdentifier, for app: InstalledApp) -> LaunchContext? {
+        guard request == .automatic else { return contexts[request] }
+        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
+            context.reason = .socket
+        }
+        if supervisor.lifecycle.isLaunchedForTask(app.identifier) {
+            context.reason = .scheduledTask
+        }
+        addNotifySocket(to: &context, of: app)
+        return context
+    }
+
+    private func workingDirectory(
+        of call: Control.LaunchCall, _ descriptors: [FileDescriptor]
+    ) throws(ControlError) -> FileDescriptor? {
+        if let index = call.workingDirectoryDescriptor { return descriptors[index] }
+        guard let path = call.workingDirectory else { return nil }
+        do throws(SystemError) {
+            return try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
+        } catch {
+            throw .refused(code: "working_directory", reason: error.description)
+        }
+    }
+
+    private static func environment(of call: Control.LaunchCall, base: [String]) -> [String] {
+        let base = call.callerEnvironment ?? base
+        if call.environment.isEmpty { return base }
+        // A client may bring a hundred thousand of either: each is looked at once.
+        let replaced = Set(call.environment.map(\.name))
+        let kept = base.filter { entry in
+            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return true }
+            return !replaced.contains(String(entry[..<equals]))
+        }
+        return kept + call.environment.map(\.assignment)
+    }
+}

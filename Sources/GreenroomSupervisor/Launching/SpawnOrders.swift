@@ -1,0 +1,161 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// What the spawner is told to start: a process that is to be paused, or one that is launched cold.
+@LoopActor
+final class SpawnOrders {
+    /// Before the spawner heard of it.
+    struct Failure: Error {
+        let stage: String
+        let code: CInt
+
+        init(_ stage: String, _ code: CInt) {
+            self.stage = stage
+            self.code = code
+        }
+    }
+
+    private unowned let supervisor: Supervisor
+    private let contexts: LaunchContexts
+    private let output: AppOutput
+    private let shimPath: String
+    private let containers: Containers
+
+    init(
+        supervisor: Supervisor, contexts: LaunchContexts, output: AppOutput, shimPath: String,
+        containers: Containers
+    ) {
+        self.supervisor = supervisor
+        self.contexts = contexts
+        self.output = output
+        self.shimPath = shimPath
+        self.containers = containers
+    }
+
+    /// No argument of any client; the environment as far as it is read before main.
+    func prewarm(
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
+    ) throws(Failure) -> SpawnSpecification {
+        var environment = app.environment
+        if key != app.poolEnvironment.key {
+            guard let pool = contexts.environments[key] else {
+                throw Failure("recalling the pool's environment", ENOENT)
+            }
+            environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
+        }
+        // The spawner adds the one that counts.
+        environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
+        if app.kind == .program {
+            let name = PrewarmEnvironment.preloadName + "="
+            let own = environment.first { $0.hasPrefix(name) }.map {
+                ":" + $0.dropFirst(name.count)
+            }
+            environment.removeAll { $0.hasPrefix(name) }
+            environment += [
+                name + shimPath + (own ?? ""),
+                "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
+            ]
+        } else {
+            environment.append("ActivePrewarm=1")
+        }
+        var specification = try specification(
+            instance, app, StringBlock(app.wordsBeforePause), StringBlock(environment),
+            takesOutput: false)
+        specification.wantsChannel = true
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
+        return specification
+    }
+
+    func launch(
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
+    ) throws(Failure) -> SpawnSpecification {
+        do throws(SystemError) {
+            try supervisor.applications.handover.provide(to: instance, of: app)
+        } catch {
+            supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
+            throw Failure("handing over the credentials", error.code)
+        }
+        let own = supervisor.launcher.environment(of: context, app, instance)
+        let environment =
+            if app.description.hasSockets {
+                StringBlock(
+                    supervisor.sockets.environment(
+                        own ?? app.environment, of: app.identifier, pid: nil))
+            } else if let own {
+                StringBlock(own)
+            } else {
+                StringBlock(
+                    terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
+            }
+        var specification = try specification(
+            instance, app, StringBlock(context.arguments), environment,
+            takesOutput: context.standardStreams[1] != nil && context.standardStreams[2] != nil)
+        for (target, stream) in context.standardStreams.enumerated() {
+            guard let stream else { continue }
+            specification.descriptors.removeAll { $0.target == CInt(target) }
+            specification.descriptors.append(.init(stream, at: CInt(target)))
+        }
+        if let directory = context.workingDirectory {
+            specification.workingDirectoryDescriptor = directory
+        }
+        if let umask = context.umask { specification.fileModeMask = umask }
+        if app.kind == .applicationKit {
+            specification.wantsChannel = true
+            supervisor.applications.launches.prepare(
+                supervisor.applications.launches.launch(instance, of: app, context), for: instance)
+        }
+        specification.takesControllingTerminal = context.takesTerminal
+        if let path = context.executablePath { specification.path = path }
+        let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
+            for: isInBackground ? .background : .foreground)
+        return specification
+    }
+
+    /// What a cold and a prewarmed instance have in common: everything but the pause.
+    private func specification(
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: StringBlock?,
+        _ environment: StringBlock?, takesOutput: Bool
+    ) throws(Failure) -> SpawnSpecification {
+        guard let arguments, let environment else {
+            throw Failure(SpawnError.Stage.arguments.deed, EINVAL)
+        }
+        makeContainer(of: app)
+        var specification = SpawnSpecification(
+            instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
+            arguments: arguments, environment: environment)
+        specification.workingDirectory = app.workingDirectory ?? "/"
+        specification.fileModeMask = app.umask ?? InstalledApp.defaultUmask
+        if app.changesUser {
+            specification.identity = .init(
+                user: app.account.user, group: app.account.group,
+                supplementaryGroups: app.groups)
+        }
+        specification.noNewPrivileges = app.noNewPrivileges
+        specification.confinement = app.confinement
+        specification.cgroupSettings = app.cgroupSettings
+        specification.resourceLimits = app.limits
+        if !takesOutput, let stream = output.stream(for: app, instance: instance) {
+            specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
+        }
+        if app.description.hasSockets {
+            specification.descriptors += supervisor.sockets.passed(to: app.identifier)
+        }
+        return specification
+    }
+
+    /// Without it the app runs, and meets the fault where it writes.
+    private func makeContainer(of app: InstalledApp) {
+        guard app.hasContainer else { return }
+        do throws(SystemError) { try containers.make(for: app) } catch {
+            supervisor.reporter.say(
+                .error, "making the folders of \(app.identifier): \(error)",
+                of: app.identifier.rawValue)
+        }
+    }
+}
