@@ -227,7 +227,7 @@ uninstall:
 	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
+	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.
 deb: samples

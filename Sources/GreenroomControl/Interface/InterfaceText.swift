@@ -220,6 +220,7 @@ extension Control {
           instance: int,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          # 0: a former daemon served it.
           elapsedUSec: int,
           timestampUSec: int
         )

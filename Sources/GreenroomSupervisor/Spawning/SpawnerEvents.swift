@@ -13,6 +13,9 @@ final class SpawnerEvents {
     let readiness: ReadinessListener?
     let inspector: PausedInspector
     var emptying: Emptying?
+    /// Paused instances of a former supervisor, to be asked whether they stand there still.
+    var unasked: [InstanceIdentifier] = []
+    var askingTurn: EventSource?
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
