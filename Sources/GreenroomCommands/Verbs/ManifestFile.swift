@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomLinux
 
-/// Manifests and programs as the daemon will find them.
+/// A manifest as it is read.
 enum ManifestFile {
     /// Far above any manifest, in bytes; what is read beyond it is not one.
     static let byteLimit = 1 << 20
@@ -20,12 +20,5 @@ enum ManifestFile {
                 throw SystemError(code: EFBIG, call: "read", subject: path)
             }
         }
-    }
-
-    /// In the search path of systemd's services.
-    static func findExecutable(_ name: String) -> String? {
-        ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-            .lazy.map { "\($0)/\(name)" }
-            .first { unsafe access($0, X_OK) == 0 }
     }
 }
