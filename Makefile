@@ -154,6 +154,8 @@ bench-peers: release $(BENCH_PROGRAMS)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
+# Of the library: for who makes apps.
+MANUAL_DEV := $(wildcard Sources/Documentation/man/*.3)
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
@@ -209,6 +211,7 @@ install-dev: $(APP_LIBRARY)
 	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in \
 	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
 	@install -D -m 644 -t $(DESTDIR)$(PYTHONDIR) Sources/Python/greenroom_app.py
+	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
 
 uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
@@ -222,7 +225,7 @@ uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
 	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
-	@rm -f $(foreach page,$(MANUAL),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.

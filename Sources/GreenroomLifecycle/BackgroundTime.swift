@@ -165,9 +165,10 @@ extension Lifecycle {
     }
 
     /// When something is to be done about one that keeps running in the background.
-    func backgroundDeadline(_ time: BackgroundTime) -> Instant? {
+    func backgroundDeadline(_ time: BackgroundTime, _ current: Instant?) -> Instant? {
         guard time.run == nil, let end = time.end else { return nil }
-        if time.isExpiring { return end }
+        // Held by a debugger, it is looked at again later.
+        if time.isExpiring { return max(end, current ?? end) }
         return end.advanced(by: .zero - policy.expirationLead(of: policy.backgroundTaskLimit))
     }
 

@@ -34,7 +34,9 @@ extension Lifecycle {
         guard !record.isAttached, let description = directory[record.app]?.description,
             description.suspendsInBackground
         else { return nil }
-        if let time = record.background.value, time.isOpen { return backgroundDeadline(time) }
+        if let time = record.background.value, time.isOpen {
+            return backgroundDeadline(time, record.deadline)
+        }
         return now.advanced(by: description.backgroundGrace ?? policy.backgroundGrace)
     }
 

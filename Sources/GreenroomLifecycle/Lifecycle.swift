@@ -76,6 +76,8 @@ public struct Lifecycle: Hashable, Sendable {
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
     var effects: [Effect] = []
+    /// Frozen for good, as far as it is known.
+    var frozen: [InstanceIdentifier] = []
     var dirtyInstances: [InstanceIdentifier] = []
     var dirtyApps: [AppIdentifier] = []
 
@@ -97,6 +99,7 @@ public struct Lifecycle: Hashable, Sendable {
         reviewWork()
         refill(looking: event.refillEffort)
         reviewSockets()
+        pageOutFrozen()
         return takeEffects()
     }
 

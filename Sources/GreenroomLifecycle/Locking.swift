@@ -30,6 +30,8 @@ extension Lifecycle {
             return answerFreeze(of: id, .done(id, instance.record.state))
         }
         if let pending = instance.record.conversation?.pending {
+            // What is wanted of it meanwhile may leave it all the time that it has.
+            guard instance.record.deadline != nil else { return }
             return update(id) { $0.deadline = pending.deadline }
         }
         if isKeptRunning(id) {

@@ -177,11 +177,16 @@ extension Lifecycle {
 
     /// A launch of it was decided: whether it will be told to wait for its archive.
     mutating func announceState(to id: InstanceIdentifier) {
-        guard let description = directory[table[id]!.record.app]?.description,
-            description.acknowledges, description.scenes == .unsupported
-        else { return }
-        let phase = phase(of: .application, for: id)
-        table[id]!.restoration[.application] = phase == .onTrial ? .announced : phase
+        guard let phase = phase(of: .application, for: id) else { return }
+        // What is launched as another type of app is not shown it, and may turn into this type.
+        let isShown = restoresAsWhole(id) && phase == .onTrial
+        table[id]!.restoration[.application] = isShown ? .announced : .withheld
+    }
+
+    /// It hears of its state, and has one for all of it.
+    private func restoresAsWhole(_ id: InstanceIdentifier) -> Bool {
+        guard let description = directory[table[id]!.record.app]?.description else { return false }
+        return description.acknowledges && description.scenes == .unsupported
     }
 
     /// The app's archive follows its launch.
@@ -212,7 +217,9 @@ extension Lifecycle {
     mutating func handOverWithheld(to id: InstanceIdentifier) {
         let withheld = table[id]!.restoration.filter { $0.value == .withheld }
         for scene in withheld.keys.sorted() {
-            guard phase(of: scene, for: id) == .onTrial else { continue }
+            guard phase(of: scene, for: id) == .onTrial,
+                scene != .application || restoresAsWhole(id)
+            else { continue }
             // Once the launch is over, what it does is told from a failed launch.
             let isLaunching = table[id]!.record.state == .launching
             table[id]!.restoration[scene] = isLaunching ? .onTrial : .restored
@@ -352,9 +359,7 @@ extension Lifecycle {
         }
         guard record.state == .launching, record.conversation == nil else { return }
         announceState(to: id)
-        guard record.launchedAt != nil, let description = directory[record.app]?.description,
-            description.acknowledges, description.scenes == .unsupported
-        else { return }
+        guard record.launchedAt != nil, restoresAsWhole(id) else { return }
         let phase = table[id]!.restoration[.application]
         if phase == .announced { return handOverAnnounced(to: id) }
         effects.append(.handOverState(id, .application, isThere: false))

@@ -211,13 +211,21 @@ extension Lifecycle {
 
     mutating func updateTasks(_ app: AppIdentifier, _ change: (inout AppTasks) -> Void) {
         guard directory[app]?.description != nil else { return }
-        var tasks = work.apps[app] ?? AppTasks()
+        let before = work.apps[app] ?? AppTasks(run: runUnderWay(of: app))
+        var tasks = before
         change(&tasks)
-        let isEmpty = tasks == AppTasks()
-        guard tasks != work.apps[app] ?? AppTasks() else { return }
-        work.apps[app] = isEmpty ? nil : tasks
+        guard tasks != before else { return }
+        work.apps[app] = tasks == AppTasks() ? nil : tasks
         work.needsReview = true
         if !work.dirtyApps.contains(app) { work.dirtyApps.append(app) }
+    }
+
+    /// It goes on while its app is removed and installed again.
+    private func runUnderWay(of app: AppIdentifier) -> ScheduledRun? {
+        guard let current = work.current, current.app == app, current.number != 0 else {
+            return nil
+        }
+        return currentRun(current.number)
     }
 
     // MARK: Reading

@@ -31,7 +31,15 @@ extension Lifecycle {
         guard table[id]?.record.state == .suspended else { return }
         if table[id]!.record.deadline != nil { update(id) { $0.deadline = nil } }
         answerFreeze(of: id, .done(id, .suspended))
-        if policy.pagesOutSuspended { effects.append(.pageOut(id)) }
+        if policy.pagesOutSuspended { frozen.append(id) }
+    }
+
+    /// Last of all: who has been thawed or ended since is left alone.
+    mutating func pageOutFrozen() {
+        for id in frozen where table[id]?.record.state == .suspended {
+            effects.append(.pageOut(id))
+        }
+        frozen.removeAll(keepingCapacity: true)
     }
 
     /// It may go on already: then what it needs comes back by itself.

@@ -73,12 +73,16 @@ extension Checker {
             try require(saved[id]?.state == .suspended, "pages out \(id), which runs")
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
-        case .keepState(let id, let app, let scene): try checkKept(id, app, scene, event)
+        case .keepState(let id, let app, let scene):
+            try checkKept(id, app, scene, event, world)
         case .refuseState, .keepSessions, .noteVersion: break
         case .deleteState(let app, let scene): try checkDeleted(app, scene, world)
         case .handOverState(let id, let scene, let isThere):
-            if isThere { try checkHandedOver(id, scene, world) }
-            if world.states[saved[id]!.app]?[scene] == nil { kept.seen[id]?.insert(scene) }
+            if isThere {
+                try checkHandedOver(id, scene, world)
+            } else {
+                noteAbsent(id, scene, world)
+            }
         case .saveTasks, .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
             .inspectTaskConditions, .setTaskAlarm:
             try checkTasks(effect, of: event, in: world, at: now)

@@ -10,7 +10,8 @@ struct StateBooks: Sendable {
 
 extension Checker {
     mutating func checkKept(
-        _ id: InstanceIdentifier, _ app: AppIdentifier, _ scene: SceneIdentifier, _ event: Event
+        _ id: InstanceIdentifier, _ app: AppIdentifier, _ scene: SceneIdentifier, _ event: Event,
+        _ world: World
     ) throws(Violation) {
         guard case .stateReported(id, scene, .keep(let byteCount)) = event else {
             throw Violation("kept a state of \(id) that it did not report")
@@ -28,7 +29,7 @@ extension Checker {
                 ? savedApps[app]?.sessions.contains(scene) == true : scene == .application,
             "\(id) saved scene \(scene), which it does not have")
         try require(
-            kept.seen[id]?.contains(scene) ?? true,
+            kept.seen[id]?.contains(scene) ?? true || !isThere(scene, for: id, world),
             "\(id) saved over a state that it was not shown")
         kept.seen[id]?.insert(scene)
     }
@@ -62,13 +63,26 @@ extension Checker {
     ) {
         // One of a former supervisor's is not known so well.
         if scene == .application { kept.seen[id] = [] }
-        let app = saved[id]!.app
-        let isThere = world.states[app]?[scene] == installed[app]?.stateVersion
-        if !isThere || isGiven {
+        if isGiven || !isThere(scene, for: id, world) {
             kept.seen[id]?.insert(scene)
         } else {
             kept.seen[id]?.remove(scene)
         }
+    }
+
+    /// It was told that nothing comes.
+    mutating func noteAbsent(
+        _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World
+    ) {
+        if !isThere(scene, for: id, world) { kept.seen[id]?.insert(scene) }
+    }
+
+    /// What another version saved is as good as nothing.
+    private func isThere(
+        _ scene: SceneIdentifier, for id: InstanceIdentifier, _ world: World
+    ) -> Bool {
+        let app = saved[id]!.app
+        return world.states[app]?[scene] == installed[app]?.stateVersion
     }
 
     /// After every effect of an event was performed.

@@ -37,7 +37,8 @@ extension Checker {
                 record.background.value?.isExpiring != true, tasks.open[id] ?? 0 < 64
             else { return }
             tasks.open[id, default: 0] += 1
-        case .becameReady(let id):
+        case .becameReady(let id), .started(let id), .spawned(let id):
+            // One whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id):
@@ -62,7 +63,9 @@ extension Checker {
             try require(end <= longest, "\(id) is given more background time than there is")
         case .tellExpiration(let id, let end):
             try checkHears(id, world)
-            try require(end >= now, "\(id) hears too late that its time ends")
+            // Told again after a restart: it may be held by a debugger.
+            try require(
+                end >= now || event == .restored, "\(id) hears too late that its time ends")
         case .startRun(let id, let run, let end): try checkRun(run, on: id, end, event, world, now)
         case .expireRun(let id, let run, _):
             try checkHears(id, world)

@@ -1,7 +1,7 @@
 import ApplicationKit
 import Glibc
 
-/// Does what it is told by notifications, a line each:
+/// Does what it is told by notifications, a line each (and begins and submits for greenroomctl conformance):
 ///
 ///     begin NAME, end          a background task; the latest that is open
 ///     remaining                says how long it may go on
@@ -41,6 +41,17 @@ final class TaskApp: Talkative {
             await perform(words, application)
             completionHandler(.newData)
         }
+    }
+
+    func application(
+        _ application: Application, open url: String, options: OpenURLContext.Options
+    ) -> Bool {
+        switch url {
+        case "conformance:begin": begin("conformance", application)
+        case "conformance:submit": Task { await submit(["submit", "refresh", "refresh"]) }
+        default: say("open \(url)")
+        }
+        return true
     }
 
     private func perform(_ words: [String], _ application: Application) async {

@@ -102,6 +102,17 @@ import Testing
         #expect(stage.wait(.seconds(4)).contains(.inspectTracer(id)))
     }
 
+    @Test func `and leaves who is held by a debugger the time that it was given`() {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        stage.wait(.seconds(30))
+        stage.send(.tracerInspected(id, isTraced: true))
+        let given = stage.core.instance(id)?.deadline
+        stage.wait(.milliseconds(200))
+        stage.restart(.application())
+        #expect(given != nil && stage.core.instance(id)?.deadline == given)
+    }
+
     @Test func `an app that is never suspended has no limit`() {
         var stage = Stage(.application { $0.suspendsInBackground = false })
         let id = stage.activate(Stage.app)
@@ -156,6 +167,20 @@ import Testing
         stage.wait(.milliseconds(1))
         #expect(stage.state(id) == .suspended)
         #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+    }
+
+    @Test func `a run goes on while its app is removed and installed again`() throws {
+        var stage = scheduled(Self.refresh())
+        let id = stage.core.nextInstance
+        stage.send(.taskConditionsInspected(Self.fine))
+        stage.send(.spawned(id))
+        stage.send(.becameReady(id))
+        let (_, run) = try #require(begunRun(stage))
+        stage.acknowledgeAll(id)
+        stage.send(.appRemoved(Stage.app))
+        stage.send(.appInstalled(.application()))
+        stage.send(.taskSubmitted(stage.request(), Stage.app, Self.refresh()))
+        #expect(stage.has(.saveTasks(Stage.app, AppTasks(requests: [Self.refresh()], run: run))))
     }
 
     @Test func `a time to come sets an alarm and no timer; nothing pending sets none`() {

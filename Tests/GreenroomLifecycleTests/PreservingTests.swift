@@ -56,6 +56,30 @@ import Testing
 
     // MARK: Keeping
 
+    @Test(
+        arguments: [
+            { $0.acknowledges = false }, { $0.scenes = .single },
+        ] as [@Sendable (inout AppDescription) -> Void])
+    func `is not saved over by an app that was launched as one of another type`(
+        other: @Sendable (inout AppDescription) -> Void
+    ) {
+        var stage = Self.stage(kept: [Self.own: 1], other)
+        let id = stage.run()
+        stage.send(
+            .appInstalled(
+                .application(Self.app) {
+                    $0.generation = 2
+                    $0.user = 7
+                    $0.version = 1
+                    $0.stateVersion = 1
+                }))
+        stage.send(.becameReady(id))
+        stage.acknowledgeAll(id)
+        Self.leave(&stage, id)
+        stage.send(.stateReported(id, Self.own, Self.keep))
+        #expect(Self.refusals(stage.effects) == [.withheld])
+    }
+
     @Test func `is saved once, on the way from the foreground into the background`() {
         var stage = Self.stage()
         let id = stage.activate(Self.app)

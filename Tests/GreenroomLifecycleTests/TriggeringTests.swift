@@ -109,6 +109,23 @@ import Testing
         #expect(stage.send(.pagedOut(id, byteCount: 0)).isEmpty)
     }
 
+    @Test func `is not ordered for who is reclaimed in the same moment`() {
+        var policy = Policy()
+        policy.pagesOutSuspended = true
+        var stage = Stage(policy: policy, .plain())
+        let others = (0..<2).map { _ in stage.run() }
+        let id = stage.run()
+        for one in others + [id] { stage.ask(.suspend, one) }
+        stage.wait(.milliseconds(500))
+        stage.send(.pressureChanged(.warning))
+        #expect(stage.has(.kill(others[0])))
+        #expect(stage.wait(.milliseconds(1_200)).contains(.kill(others[1])))
+        // The daemon was held up: everything is due at once.
+        stage.now = stage.now.advanced(by: .seconds(60))
+        stage.send(.deadlineReached)
+        #expect(stage.has(.kill(id)) && !stage.has(.pageOut(id)))
+    }
+
     @Test func `is not ordered unless the policy says so`() {
         var stage = Stage(.plain())
         let id = stage.run()

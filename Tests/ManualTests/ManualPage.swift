@@ -23,7 +23,7 @@ struct ManualPage {
 
     static let all = [
         "greenroomctl.1", "greenroom.app.5", "greenroom.conf.5", "greenroom-protocol.7",
-        "greenroomd.8", "greenroom-spawner.8",
+        "greenroomd.8", "greenroom-spawner.8", "greenroom-app.3",
     ]
 
     init(_ name: String) throws {
@@ -65,7 +65,8 @@ struct ManualPage {
     /// Without fonts and escapes, so that words can be looked for.
     var text: String { Self.plain(source) }
 
-    private static func words(_ line: String) -> [String] {
+    /// A macro and its arguments.
+    static func words(_ line: String) -> [String] {
         var words: [String] = []
         var word: String?
         var isQuoted = false

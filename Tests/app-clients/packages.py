@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from channel import Wrong
+from daemon import PRODUCT
 from loops import ROOT, Missing
 
 
@@ -59,6 +60,8 @@ def installed(folder):
     environment = {**os.environ, "PKG_CONFIG_PATH": folder + "/root/usr/lib/pkgconfig",
                    "PKG_CONFIG_SYSROOT_DIR": folder + "/root", "LD_LIBRARY_PATH": folder + "/root/usr/lib"}
     environment.pop("GREENROOM_CHANNEL", None)
+    if not os.path.exists(folder + "/root/usr/share/man/man3/greenroom-app.3"):
+        raise Wrong("the manual is not installed")
     flags = run("pkg-config", "--cflags", "--libs", "greenroom-app", env=environment).split()
     compiler = os.environ.get("CLANG", "clang")
     for language, kind in (("c", "shared"), ("c", "static"), ("c++", "shared")):
@@ -71,6 +74,25 @@ def installed(folder):
         status = subprocess.run([folder + "/app"], env=environment).returncode
         if status != 3:
             raise Wrong(f"{language}, {kind}: it ended with {status}")
+
+
+def example():
+    """The example of greenroom-app(3)."""
+    with open(ROOT + "/Sources/Documentation/man/greenroom-app.3") as page:
+        text = page.read().split('.\\" begin example\n.EX\n')[1].split(".EE\n")[0]
+    return text.replace("\\-", "-").replace("\\e", "\\")
+
+
+def manual(folder):
+    """The example of the manual is a whole app, which keeps what it says that it keeps."""
+    with open(folder + "/example.c", "w") as file:
+        file.write(example())
+    run(os.environ.get("CLANG", "clang"), "-std=c17", "-Wall", "-Wextra", "-Werror", folder + "/example.c", "-o", folder + "/example",
+        "-I", ROOT + "/Sources/CGreenroomApp/include", ROOT + "/.build/app/libgreenroom-app.a")
+    said = run(PRODUCT + "/greenroomctl", "conformance", "--", folder + "/example")
+    if any(f"ok {number} - {number} " not in said or f" - {number} " in "".join(
+            line for line in said.splitlines() if "SKIP" in line) for number in (28, 29, 30, 31)):
+        raise Wrong(said)
 
 
 def pip(folder):

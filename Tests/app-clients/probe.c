@@ -168,8 +168,8 @@ static void begin(struct greenroom_app *app, bool ends) {
 }
 
 static void note_run(const struct greenroom_task *task, const char *deadline) {
-    note("run %s %s %d%s", task->identifier, task->kind == GREENROOM_PROCESSING ? "PROCESSING" : "APP_REFRESH",
-        (int)task->number, deadline);
+    note("run %s %s %llu%s", task->identifier, task->kind == GREENROOM_PROCESSING ? "PROCESSING" : "APP_REFRESH",
+        (unsigned long long)task->number, deadline);
 }
 
 static void refresh(struct greenroom_app *app, const struct greenroom_task *task, void *context) {

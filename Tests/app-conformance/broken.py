@@ -17,7 +17,10 @@ FAULT = os.environ.get("FAULT", "")
 HEADER = struct.Struct("<IHHIIIIIIQiI28i")
 PAUSED, STARTED, PONG, ERROR, GO, PING, QUIT = 1, 2, 3, 4, 16, 17, 18
 LAUNCH, LIFECYCLE, CONNECT, SCENE, DISCARD, DELIVER, ANSWER, CREDENTIALS = range(32, 40)
+RESTORE, TIME, TIME_EXPIRES, RUN, PENDING, EXPIRE = 48, 51, 52, 53, 54, 55
 ACKNOWLEDGED, STEP = 64, 65
+SAVE, EXTEND, COMPLETE, BEGIN, END, SUBMIT, QUERY, COMPLETED = range(80, 88)
+ARCHIVE, AGAIN = 16, 1 << 63
 # Steps: main, willFinishLaunching, didFinishLaunching, active, background
 MAIN, WILL, DID, ACTIVE, BACKGROUND = 0, 4, 6, 10, 11
 
@@ -28,15 +31,21 @@ prewarmed = os.environ.get("ActivePrewarm") == "1"
 launched = False
 reported = set()
 late = []
+was_in_front = False
+was_restored = False
+saved_count = 0
+held = []  # what came before the state that was announced
+tasks, begun, is_expiring = [], 0, False
+runs, known, asked = {}, [], {}
 
 
 def now():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
-def send(kind, cookie=0, status=0, words=(), threads=0):
-    strings = b"".join(word.encode() + b"\0" for word in words)
-    channel.send(HEADER.pack(0x31435247, 1, kind, 0, len(words), 0, len(strings), 0, 0, cookie, status,
+def send(kind, cookie=0, status=0, words=(), fields=(), threads=0):
+    strings = b"".join(word.encode() + b"\0" for word in (*words, *fields))
+    channel.send(HEADER.pack(0x31435247, 1, kind, 0, len(words), len(fields), len(strings), 0, 0, cookie, status,
                              threads, *[0] * 28) + strings, socket.MSG_NOSIGNAL)
 
 
@@ -74,6 +83,14 @@ def receive():
     return data, list(descriptors)
 
 
+def read():
+    """A message that is known to be whole, and its strings."""
+    data, _ = receive()
+    if not data:
+        end()
+    return HEADER.unpack_from(data), data[160:].decode().split("\0")[:-1]
+
+
 def place(header, descriptors):
     roles = header[12:12 + len(descriptors)]
     for role, descriptor in zip(roles, descriptors):
@@ -108,8 +125,129 @@ def run(launch):
     background = not launch[3] & 1
     if background and FAULT == "always-active":
         step(ACTIVE)
+    if launch[3] & ARCHIVE and FAULT != "does-not-wait-for-its-state":
+        wait_for_state()
     acknowledge(launch[9])
     launched = True
+    for kind, cookie, status, strings in held:
+        happen(kind, cookie, status, strings)
+
+
+def wait_for_state():
+    """What comes before it waits."""
+    while True:
+        header, strings = read()
+        if header[2] == RESTORE:
+            return restore(header[9], header[10], strings)
+        held.append((header[2], header[9], header[10], strings))
+
+
+def restore(cookie, status, strings):
+    global was_restored
+    if status == 0:
+        was_restored = True
+        if FAULT == "dies-of-its-state":
+            os.abort()
+        if FAULT == "saves-while-it-restores":
+            send(EXTEND)
+    if FAULT != ("forgets-late-state" if launched else "forgets-its-state"):
+        send(ACKNOWLEDGED, cookie, 0 if status == 0 or FAULT == "restores-nothing" else 1)
+
+
+def save(session):
+    """On the way out of the foreground."""
+    global saved_count
+    words = [] if session is None else [session]
+    fields = ["/page=i7"] if session is None else ["restored=org.example.reading", "restored.info.page=7"]
+    if FAULT == "saves-too-much":
+        fields += [f"/{number}=s" + "x" * 1000 for number in range(40)]
+    if FAULT == "saves-another-session" and session is not None:
+        words = ["another"]
+    if FAULT == "saves-no-activity" and session is not None:
+        fields = ["/page=i7"]
+    saved_count += 1
+    if (was_restored and FAULT == "saves-nothing-anew") or (saved_count > 1 and FAULT == "saves-once"):
+        return
+    send(SAVE, words=words, fields=fields)
+    if FAULT == "saves-twice":
+        send(SAVE, words=words, fields=fields)
+
+
+def end_tasks():
+    global is_expiring
+    is_expiring = True
+    for task in list(tasks):
+        if FAULT == "keeps-its-tasks":
+            continue
+        send(END, task + (7 if FAULT == "ends-another-task" else 0))
+        if FAULT == "ends-another-task":
+            send(END, task)
+        tasks.remove(task)
+
+
+def obey(url):
+    """What greenroomctl conformance asks for."""
+    global begun
+    if url == "conformance:begin" and (not is_expiring or FAULT == "begins-when-it-is-over"):
+        begun += 1
+        if FAULT == "begins-again-with-1":
+            begun = 1
+        if FAULT == "begins-once" and begun > 1:
+            return
+        identifier = begun - (FAULT == "begins-with-0")
+        tasks.append(identifier)
+        send(BEGIN, identifier)
+    if url == "conformance:submit":
+        cookie = len(asked) + (FAULT != "asks-with-0")
+        asked[cookie] = "refresh"
+        send(SUBMIT, cookie, words=["refresh"])
+
+
+def run_task(number, identifier):
+    if number in known and FAULT != "runs-again":
+        return
+    known.append(number)
+    if identifier != "refresh":
+        if FAULT != "says-nothing-of-unknown-work":
+            send(COMPLETED, number, 0 if FAULT == "succeeds-with-unknown-work" else 2)
+    elif FAULT == "completes-without-a-handler":
+        send(COMPLETED, number, 2)
+    else:
+        runs[number] = identifier
+        if FAULT == "runs-again":
+            expire_task(number)
+
+
+def expire_task(number):
+    if number not in runs and FAULT != "completes-again":
+        return
+    runs.pop(number, None)
+    if FAULT != "never-completes":
+        send(COMPLETED, number + 100 * (FAULT == "completes-another-run"), 1)
+        if FAULT == "completes-another-run":
+            send(COMPLETED, number, 1)
+
+
+def ask_again():
+    for cookie, identifier in asked.items():
+        again = cookie | (0 if FAULT == "asks-again-as-before" else AGAIN)
+        if FAULT != "does-not-ask-again":
+            send(SUBMIT, again, words=[identifier])
+
+
+def background(kind, cookie, strings):
+    """What is not acknowledged."""
+    global is_expiring
+    if kind == TIME and cookie == (1 << 64) - 1:
+        is_expiring = False
+    if FAULT == "acknowledges-its-time" and kind == TIME:
+        send(ACKNOWLEDGED, cookie)
+    elif kind == TIME_EXPIRES:
+        end_tasks()
+    elif kind == RUN:
+        run_task(cookie, strings[0])
+    elif kind == EXPIRE:
+        expire_task(cookie)
 
 
 def end():
@@ -170,7 +308,16 @@ def main():
             if not launched and FAULT != "acts-while-paused":
                 refuse(errno.EPROTO, cookie)
                 continue
-            happen(kind, cookie, status)
+            happen(kind, cookie, status, data[160:].decode().split("\0")[:-1])
+        elif launched and kind == RESTORE:
+            restore(cookie, status, [])
+        elif launched and kind == ANSWER:
+            if cookie == 0:
+                ask_again()
+            elif FAULT != "asks-what-was-answered":
+                asked.pop(cookie, None)
+        elif launched and kind in (TIME, TIME_EXPIRES, RUN, EXPIRE):
+            background(kind, cookie, data[160:].decode().split("\0")[:-1])
         elif FAULT == "ignores-the-unknown":
             pass
         elif FAULT == "dies-of-the-unknown":
@@ -179,7 +326,23 @@ def main():
             refuse(errno.EPROTO if FAULT == "calls-the-unknown-wrong" else errno.ENOSYS, cookie)
 
 
-def happen(kind, cookie, status):
+def saves(kind, status, strings):
+    """Before the acknowledgement of a step out of the foreground."""
+    global was_in_front
+    if (kind, status) in ((LIFECYCLE, 2), (SCENE, 2)):
+        was_in_front = True
+    leaves = (kind, status) in ((LIFECYCLE, 4), (LIFECYCLE, 5), (SCENE, 4))
+    if leaves and (was_in_front or FAULT == "saves-in-the-background"):
+        was_in_front = False
+        save(strings[0] if kind == SCENE else None)
+
+
+def happen(kind, cookie, status, strings):
+    if kind == DELIVER:
+        for one in strings:
+            obey(one.partition("=")[2])
+    if FAULT not in ("saves-late", "saves-after-its-end"):
+        saves(kind, status, strings)
     if (kind, status) in ((LIFECYCLE, 2), (SCENE, 2)) and FAULT != "never-active":
         step(ACTIVE)
     silent = {"forgets-scenes": (CONNECT,), "forgets-memory": (LIFECYCLE,), "forgets-to-discard": (DISCARD,),
@@ -189,6 +352,8 @@ def happen(kind, cookie, status):
         step(ACTIVE)
     if kind not in silent or status != status_of:
         acknowledge(cookie)
+    if FAULT in ("saves-late", "saves-after-its-end"):
+        saves(kind, status, strings)
     if (kind, status) == (LIFECYCLE, 5):
         end()
 

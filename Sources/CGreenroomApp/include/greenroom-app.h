@@ -1,5 +1,6 @@
 /* Apps for Greenroom, in C: pause, launch options, life-cycle events, scenes, state restoration, background
- * time, scheduled work. One small library that needs libc and nothing else (pkg-config greenroom-app).
+ * time, scheduled work. One small library that needs libc and nothing else (pkg-config greenroom-app; the manual
+ * is greenroom-app(3)).
  *
  * An app has Type=application-kit in its manifest. It does what it can before it is launched, then calls
  * greenroom_app_start(): the prewarm stops exactly there. The callbacks, their order and their rules are
@@ -246,9 +247,10 @@ struct greenroom_task_request {
 };
 
 /* `error`: 0, or EPERM (the manifest does not name it), EDQUOT (one refresh and ten processing requests may be
- * pending), EOPNOTSUPP (the app cannot run in the background), ENOTCONN (no daemon), and why, for people. */
+ * pending), EOPNOTSUPP (the app cannot run in the background), ENOTCONN (no daemon), EAGAIN (256 wait for their
+ * answers), ENOMEM, and why, for people. */
 typedef void greenroom_answered(struct greenroom_app *, int error, const char *reason, void *context);
-/* `requests` are there until the callback returns. `error`: 0 or ENOTCONN. */
+/* `requests` are there until the callback returns. `error`: 0, ENOTCONN, EAGAIN or ENOMEM. */
 typedef void greenroom_tasks_listed(
     struct greenroom_app *, int error, const struct greenroom_task_request *requests, size_t count, void *context);
 

@@ -12,6 +12,10 @@ struct Conformance: ParsableCommand {
         discussion: """
             Speaks the channel as the daemon does; needs no daemon. Each check runs the command anew, \
             prewarmed or cold. Prints TAP; exit code 1 if a check fails.
+
+            What an app takes no part in is skipped: to be checked with background tasks and \
+            scheduled work, it begins a task when it is opened with the URL conformance:begin, \
+            and submits a request with conformance:submit.
             """)
 
     @Argument(
@@ -70,11 +74,15 @@ struct Conformance: ParsableCommand {
         }
         console.line("1..\(wanted.count)")
         var failures = 0
+        var skips = 0
         for (number, entry) in wanted.enumerated() {
             let (index, check) = entry
             do throws(ConformanceFault) {
                 try check.body(bench)
                 console.line("ok \(number + 1) - \(index + 1) \(check.name)")
+            } catch  where error.isSkip {
+                skips += 1
+                console.line("ok \(number + 1) - \(index + 1) \(check.name) # SKIP \(error.words)")
             } catch {
                 failures += 1
                 console.line("not ok \(number + 1) - \(index + 1) \(check.name)")
@@ -82,14 +90,26 @@ struct Conformance: ParsableCommand {
             }
         }
         if failures > 0 { console.line("# \(failures) of \(wanted.count) checks failed") }
+        if skips > 0 { console.line("# \(skips) checks are about what it took no part in") }
         return failures > 0 ? 1 : 0
     }
 }
 
-/// What the client under test did against the rules.
+/// What the client under test did against the rules, or why a check does not concern it.
 struct ConformanceFault: Error {
     let words: String
-    init(_ words: String) { self.words = words }
+    let isSkip: Bool
+    init(_ words: String) {
+        self.words = words
+        isSkip = false
+    }
+    private init(skipping words: String) {
+        self.words = words
+        isSkip = true
+    }
+
+    /// Nobody has to keep state or to work in the background; who does has rules to heed.
+    static func skip(_ why: String) -> ConformanceFault { ConformanceFault(skipping: why) }
 }
 
 /// One rule, and how it is tried out.
@@ -106,5 +126,6 @@ struct ConformanceCheck: Sendable {
     }
 
     /// Numbers are stable: new ones come at the end.
-    static let all: [ConformanceCheck] = pausing + launching + living + refusing
+    static let all: [ConformanceCheck] =
+        pausing + launching + living + refusing + restoring + background
 }

@@ -129,15 +129,17 @@ extension ConformanceCheck {
     ]
     private static let scenes: AppLaunch.Flags = [.foreground, .scenes, .protectedDataAvailable]
 
-    private static func show(
-        _ session: String, _ client: ConformanceClient
+    static func show(
+        _ session: String, _ client: ConformanceClient, _ kept: AppContent.Activity? = nil
     ) throws(ConformanceFault) {
-        try client.tell { .connectScene(SceneConnection(session: session, cookie: $0)) }
+        try client.tell {
+            .connectScene(SceneConnection(session: session, restoration: kept, cookie: $0))
+        }
         try client.tell { .scene(.willEnterForeground, session: session, cookie: $0) }
         try client.tell { .scene(.didBecomeActive, session: session, cookie: $0) }
     }
 
-    private static func hide(
+    static func hide(
         _ session: String, _ client: ConformanceClient
     ) throws(ConformanceFault) {
         try client.tell { .scene(.willResignActive, session: session, cookie: $0) }

@@ -9,12 +9,15 @@ final class ConformanceClient {
 
     let pid: pid_t
     private(set) var steps: [(step: AppReport.LaunchStep, instant: UInt64)] = []
+    /// What else it has said of its own accord, in order.
+    private(set) var said: [AppReport] = []
     private(set) var started = false
     /// Before it was started.
     let startedAt: UInt64
     private let process: ProcessDescriptor
     private var socket: UnixSocket?
     private let start: ConformanceBench.Start
+    var isPrewarmed: Bool { start == .prewarmed }
     private let bench: ConformanceBench
     private var nextCookie: UInt64 = 1
     private var buffer = [UInt8](repeating: 0, count: WireFormat.datagramLimit)
@@ -70,6 +73,12 @@ final class ConformanceClient {
 
     /// The next message; nil at the channel's end.
     func next() throws(ConformanceFault) -> AppMessage? {
+        guard let message = try receive() else { return nil }
+        try note(message)
+        return message
+    }
+
+    private func receive() throws(ConformanceFault) -> AppMessage? {
         guard let socket else { return nil }
         do throws(SystemError) {
             guard try socket.descriptor.waitUntilReadable(milliseconds: bench.milliseconds) else {
@@ -80,11 +89,9 @@ final class ConformanceClient {
             }
             guard let received = try result.get(), received.byteCount > 0 else { return nil }
             do throws(WireError) {
-                let message = try unsafe AppMessage(
+                return try unsafe AppMessage(
                     decoding: buffer.span.extracting(..<received.byteCount).bytes,
                     descriptorCount: received.descriptors.count)
-                note(message)
-                return message
             } catch {
                 throw SystemError(code: EPROTO, call: "decoding a message: \(error)")
             }
@@ -97,9 +104,19 @@ final class ConformanceClient {
         }
     }
 
-    private func note(_ message: AppMessage) {
-        if case .report(.launchStep(let step, let instant, _)) = message {
-            steps.append((step, instant))
+    /// More than any check asks for: one that never stops talking is not listened to for ever.
+    private static let reportLimit = 10_000
+
+    private func note(_ message: AppMessage) throws(ConformanceFault) {
+        guard case .report(let report) = message else { return }
+        switch report {
+        case .launchStep(let step, let instant, _): steps.append((step, instant))
+        case .acknowledged, .callbackOverran, .didDrawFirstFrame: break
+        case .requestScene, .openURL, .state, .background, .launchTask, .subscribesToMetrics:
+            said.append(report)
+        }
+        guard steps.count + said.count <= Self.reportLimit else {
+            throw ConformanceFault("it has sent \(Self.reportLimit) reports, and goes on")
         }
     }
 
@@ -113,7 +130,7 @@ final class ConformanceClient {
     }
 
     /// The next message is one of those that answer, not a report of its own accord.
-    private func nextAnswer() throws(ConformanceFault) -> AppMessage? {
+    func nextAnswer() throws(ConformanceFault) -> AppMessage? {
         while true {
             let message = try next()
             guard case .report(let report)? = message else { return message }

@@ -1,0 +1,218 @@
+import Glibc
+import GreenroomAppChannel
+import GreenroomLinux
+
+// Background tasks and scheduled work; source: greenroom-protocol(7), UIKit's and BackgroundTasks' pages. What
+// the app has to begin by itself it is asked for with a URL; one that does not heed it takes no part.
+
+extension ConformanceCheck {
+    static let background: [ConformanceCheck] = [
+        .init("how long it may go on in the background is heard, and not acknowledged") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            try requireKnown(client, .time(until: Self.soon))
+            try client.send(.background(.timeExpires(at: Self.soon)))
+            try client.send(.background(.time(until: nil)))
+            try client.settle()
+        },
+        .init("a background task is ended when its time is over") {
+            (bench) throws(ConformanceFault) in
+            let client = try Self.begun(bench)
+            try Self.leave(client)
+            try Self.expire(client)
+            try client.tell(.willEnterForeground)
+            try client.settle()
+        },
+        .init("no background task begins when the time is over, until there is time again") {
+            (bench) throws(ConformanceFault) in
+            let client = try Self.begun(bench)
+            try Self.leave(client)
+            try Self.expire(client)
+            let count = client.begun.count
+            try Self.open("begin", client)
+            try require(client.begun.count == count, "it begins a task when its time is over")
+            try client.tell(.willEnterForeground)
+            try client.send(.background(.time(until: nil)))
+            try Self.open("begin", client)
+            try require(client.begun.count > count, "it begins no task where there is time again")
+            try require(
+                Set(client.begun).count == client.begun.count, "it uses an identifier twice")
+        },
+        .init("scheduled work that nobody handles is said to be so") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            try requireKnown(client, .run(Self.run(7, "conformance.nobody", .appRefresh)))
+            try require(
+                client.completions.map(\.run) == [7]
+                    && client.completions.allSatisfy { $0.completion == .noHandler },
+                "work without a handler is completed at once with status 2, not "
+                    + "\(client.completions)")
+        },
+        .init("a run is completed once, at the latest when its time is over") {
+            (bench) throws(ConformanceFault) in try Self.checkRun(bench)
+        },
+        .init("a request that is not answered is asked again of another daemon, and no other") {
+            (bench) throws(ConformanceFault) in try Self.checkAskingAgain(bench)
+        },
+    ]
+
+    private static var soon: UInt64 { MonotonicClock.nanoseconds + 5_000_000_000 }
+
+    private static func run(
+        _ number: UInt64, _ identifier: String, _ kind: TaskRequest.Kind
+    ) -> TaskRun {
+        TaskRun(number: number, identifier: identifier, kind: kind, deadline: soon)
+    }
+
+    /// Opens conformance:WORD, and hears what the app says then, a little later as well.
+    private static func open(_ word: String, _ client: ConformanceClient) throws(ConformanceFault) {
+        var content = AppContent()
+        content.urls = [AppContent.OpenURL("conformance:" + word)]
+        try client.tell { .deliver(content, session: nil, cookie: $0) }
+        for _ in 0..<3 { try client.settle() }
+    }
+
+    /// A message that older clients do not know, and refuse.
+    private static func requireKnown(
+        _ client: ConformanceClient, _ event: AppEvent.Background
+    ) throws(ConformanceFault) {
+        try client.send(.background(event))
+        let ping = client.cookie() | 1 << 40
+        try client.send(.ping(cookie: ping))
+        let answer = try client.nextAnswer()
+        if case .error(ENOSYS, _)? = answer { throw .skip("it does not know of it") }
+        try require(
+            answer == .pong(cookie: ping),
+            "what is not acknowledged is not answered by \(client.words(answer))")
+    }
+
+    // MARK: Background tasks
+
+    /// In the foreground, with an open task.
+    private static func begun(_ bench: ConformanceBench) throws(ConformanceFault)
+        -> ConformanceClient
+    {
+        let client = try bench.launched(.cold)
+        try client.tell(.didBecomeActive)
+        try open("begin", client)
+        guard !client.begun.isEmpty else {
+            throw .skip("it begins no background task when it is opened with conformance:begin")
+        }
+        try require(!client.begun.contains(0), "the identifier of a background task is not 0")
+        return client
+    }
+
+    private static func leave(_ client: ConformanceClient) throws(ConformanceFault) {
+        try client.tell(.willResignActive)
+        try client.tell(.didEnterBackground)
+        try client.send(.background(.time(until: soon)))
+    }
+
+    private static func expire(_ client: ConformanceClient) throws(ConformanceFault) {
+        let begun = Set(client.begun)
+        try client.send(.background(.timeExpires(at: soon)))
+        try client.await("the end of its background tasks") { Set($0.ended).isSuperset(of: begun) }
+        try require(
+            begun.isSuperset(of: client.ended), "it ends a task that it has not begun")
+    }
+
+    // MARK: Scheduled work
+
+    /// Asked for a request, and not answered.
+    private static func submitted(
+        _ bench: ConformanceBench
+    ) throws(ConformanceFault) -> (ConformanceClient, TaskRequest, cookie: UInt64) {
+        let client = try bench.launched(.cold)
+        try client.tell(.didBecomeActive)
+        try open("submit", client)
+        guard let (request, cookie) = client.requests.first else {
+            throw .skip("it submits no request when it is opened with conformance:submit")
+        }
+        try require(cookie != 0, "the cookie of a request is not 0")
+        return (client, request, cookie)
+    }
+
+    private static func checkRun(_ bench: ConformanceBench) throws(ConformanceFault) {
+        let (client, request, cookie) = try submitted(bench)
+        try client.send(.answer(request: cookie, .done))
+        try leave(client)
+        for number in [UInt64(11), 12] {
+            let run = run(number, request.identifier, request.kind)
+            // A daemon that was restarted does not know whether it has said so.
+            for _ in 0..<2 { try client.send(.background(.run(run))) }
+            try client.settle()
+            for _ in 0..<2 { try client.send(.background(.expire(run))) }
+            try client.await("the completion of run \(number)") {
+                $0.completions.contains { $0.run == number }
+            }
+            try client.settle()
+        }
+        let completions = client.completions
+        try require(
+            completions.map(\.run) == [11, 12],
+            "it is to complete runs 11 and 12, once each, not \(completions.map(\.run))")
+        try require(
+            completions.allSatisfy { $0.completion != .noHandler },
+            "it has no handler for \(request.identifier), which it asked for")
+    }
+
+    private static func checkAskingAgain(_ bench: ConformanceBench) throws(ConformanceFault) {
+        let (client, request, cookie) = try submitted(bench)
+        try client.send(.askAgain)
+        try client.await("its request, again") { $0.requests.count > 1 }
+        try client.settle()
+        let again = client.requests.dropFirst()
+        try require(
+            again.count == 1 && again.first?.request == request
+                && again.first?.cookie == cookie | AppReport.againBit,
+            "it asks again by \(again.map(\.cookie)), not by \(cookie) and the highest bit")
+        try client.send(.answer(request: cookie, .done))
+        try client.settle()
+        try client.send(.askAgain)
+        try client.settle()
+        try require(client.requests.count == 2, "it asks again for what was answered")
+    }
+}
+
+extension ConformanceClient {
+    private var background: [AppReport.Background] {
+        said.compactMap { if case .background(let report) = $0 { report } else { nil } }
+    }
+
+    /// The identifiers of background tasks, in the order of the messages.
+    var begun: [UInt64] {
+        background.compactMap { if case .begin(let identifier, _) = $0 { identifier } else { nil } }
+    }
+    var ended: [UInt64] {
+        background.compactMap { if case .end(let identifier) = $0 { identifier } else { nil } }
+    }
+    var completions: [(run: UInt64, completion: AppReport.Completion)] {
+        background.compactMap {
+            if case .completed(let run, let completion) = $0 { (run, completion) } else { nil }
+        }
+    }
+    var requests: [(request: TaskRequest, cookie: UInt64)] {
+        background.compactMap {
+            if case .submit(let request, let cookie) = $0 { (request, cookie) } else { nil }
+        }
+    }
+
+    /// Listens until it has said it, of its own accord.
+    func await(
+        _ what: String, _ isSaid: (ConformanceClient) -> Bool
+    ) throws(ConformanceFault) {
+        while !isSaid(self) {
+            guard let message = try next() else {
+                throw ConformanceFault("\(what) is missing: it came with \(words(nil))")
+            }
+            guard case .report(let report) = message else {
+                throw ConformanceFault("\(what) is missing: it came with \(words(message))")
+            }
+            if case .acknowledged = report {
+                throw ConformanceFault("\(what) is missing: it came with \(words(message))")
+            }
+        }
+    }
+}
