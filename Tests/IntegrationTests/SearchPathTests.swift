@@ -161,6 +161,19 @@ import Testing
         }
     }
 
+    @Test func `a folder of a program's name is no program`() throws {
+        let folder = try TemporaryDirectory()
+        for name in ["first", "second"] { mkdir(folder.path + "/" + name, 0o755) }
+        mkdir("\(folder.path)/first/\(Interpreters.name)", 0o755)
+        try folder.write(
+            "#!/bin/sh\necho found\n", to: "second/\(Interpreters.name)", mode: 0o755)
+        var options = TestDaemon.Options()
+        options.searchPath = "\(folder.path)/first:\(folder.path)/second:\(Self.usual)"
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: Interpreters.name), options: options)
+        #expect(try daemon.client().run(Self.app).text == "found\n")
+    }
+
     @Test func `desktop entries are the daemon's, too`() throws {
         var options = TestDaemon.Options()
         options.desktopFolder = true

@@ -14,7 +14,9 @@ enum ManifestFile {
             let result = unsafe buffer.withUnsafeMutableBytes { buffer in
                 Result { () throws(SystemError) in unsafe try file.read(into: buffer) }
             }
-            guard let count = try result.get(), count > 0 else { return bytes }
+            // read(2) knows no name.
+            let read = result.mapError { SystemError(code: $0.code, call: $0.call, subject: path) }
+            guard let count = try read.get(), count > 0 else { return bytes }
             bytes += buffer[..<count]
             guard bytes.count <= byteLimit else {
                 throw SystemError(code: EFBIG, call: "read", subject: path)
