@@ -212,6 +212,7 @@ install-dev: $(APP_LIBRARY)
 	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
 	@install -D -m 644 -t $(DESTDIR)$(PYTHONDIR) Sources/Python/greenroom_app.py
 	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
+	@[ -n "$(DESTDIR)" ] || ldconfig || echo "install-dev: as root, run ldconfig, so that programs find the library" >&2
 
 uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
@@ -226,7 +227,7 @@ uninstall:
 	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom and $(DESTDIR)/var/lib/greenroom"
+	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.
 deb: samples

@@ -76,9 +76,11 @@ extension Lifecycle {
 
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
 
-    /// Starts what prewarms may be started. After a launch only a few apps are looked at.
+    /// Starts what prewarms may be started. After a launch only a few apps are looked at. While a
+    /// restart is under way none is: what the records say stands ready may not, and to look at all
+    /// of them with each app that is installed anew would cost the square of their number.
     mutating func refill(looking effort: RefillEffort) {
-        guard !isShuttingDown, !isAsleep, pressure < .warning else { return }
+        guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning else { return }
         var looks =
             switch effort {
             case .none: 0

@@ -33,6 +33,9 @@ public final class Logind {
     private var locked: [String: UInt32] = [:]
     /// More sessions than a machine has.
     private static let sessionLimit = 4096
+    /// As told last.
+    private var isAsleep = false
+    private var isShuttingDown = false
     /// While it is open, logind waits with a shutdown (InhibitDelayMaxSec=, logind.conf(5)).
     private var inhibitor: CInt = -1
 
@@ -66,14 +69,16 @@ public final class Logind {
         ) { [unowned self] message in
             // The library's own, and never a peer's: that one has a sender.
             if message.sender == nil || message.sender == "org.freedesktop.DBus.Local" {
+                // Nobody would say that it is over.
+                noteSleep(false)
                 onNews(.disconnected)
             }
         }
         try matchManager("PrepareForSleep") { [unowned self] message in
-            if let begins = message.boolean() { onNews(.sleepChanged(isAsleep: begins)) }
+            if let begins = message.boolean() { noteSleep(begins) }
         }
         try matchManager("PrepareForShutdown") { [unowned self] message in
-            if let begins = message.boolean() { onNews(.shutdownChanged(isShuttingDown: begins)) }
+            if let begins = message.boolean() { noteShutdown(begins) }
         }
         try matchManager("SessionRemoved") { [unowned self] message in
             if let session = message.string() { setLock(of: session, to: false) }
@@ -108,12 +113,9 @@ public final class Logind {
         guard owner != self.owner else { return }
         self.owner = owner
         holdShutdown()
-        ask(Name.path, Name.manager, "PreparingForSleep") { [unowned self] in
-            if $0 { onNews(.sleepChanged(isAsleep: true)) }
-        }
-        ask(Name.path, Name.manager, "PreparingForShutdown") { [unowned self] in
-            if $0 { onNews(.shutdownChanged(isShuttingDown: true)) }
-        }
+        // Also that it is over, which a logind that died in between has not said.
+        ask(Name.path, Name.manager, "PreparingForSleep") { [unowned self] in noteSleep($0) }
+        ask(Name.path, Name.manager, "PreparingForShutdown") { [unowned self] in noteShutdown($0) }
         for session in Logins.sessions.prefix(Self.sessionLimit) {
             guard let path = SystemBus.path(of: session, in: Name.sessions) else { continue }
             ask(path, Name.session, "LockedHint") { [unowned self] in setLock(of: session, to: $0) }
@@ -128,6 +130,18 @@ public final class Logind {
         try? bus.call(Name.service, path, Name.properties, "Get", [interface, property]) { reply in
             if reply.failure == nil, let value = reply.booleanVariant() { answer(value) }
         }
+    }
+
+    private func noteSleep(_ begins: Bool) {
+        guard begins != isAsleep else { return }
+        isAsleep = begins
+        onNews(.sleepChanged(isAsleep: begins))
+    }
+
+    private func noteShutdown(_ begins: Bool) {
+        guard begins != isShuttingDown else { return }
+        isShuttingDown = begins
+        onNews(.shutdownChanged(isShuttingDown: begins))
     }
 
     // MARK: Locks

@@ -110,6 +110,10 @@ import Testing
         #expect(try app("file:///X.TAR.GZ") == Self.other)
         #expect(try app("file:///x", "text/plain") == Self.app)
         #expect(try client.refusal(.open(.init(urls: ["notes:"]))) == "several_apps")
+        // An administrator's word, and what is chosen against it.
+        try daemon.directory.write(
+            "scheme:notes \(Self.app)\n", to: "apps/default-handlers")
+        #expect(try app("notes:") == Self.app)
         _ = try client.ask(.setDefaultHandler(app: Self.other, handles: "scheme:notes"))
         #expect(try app("notes:") == Self.other)
         try daemon.kill()

@@ -49,6 +49,8 @@ public final class TestDaemon {
     private var process: ChildProcess?
     /// Every spawner seen.
     private var spawners: Set<Int32> = []
+    /// It was told to end, and did: nothing of it may be left.
+    private var endedInOrder = false
 
     public var runtimeDirectory: String { directory.path + "/run" }
     public var appDirectory: String { directory.path + "/apps" }
@@ -157,6 +159,7 @@ public final class TestDaemon {
         process?.kill(SIGKILL)
         try process?.waitForExit()
         process = nil
+        endedInOrder = false
     }
 
     /// SIGTERM: ends the apps, the spawner and itself.
@@ -166,6 +169,7 @@ public final class TestDaemon {
         process.kill(SIGTERM)
         let exit = try process.waitForExit()
         self.process = nil
+        endedInOrder = true
         return exit
     }
 
@@ -193,7 +197,10 @@ public final class TestDaemon {
             // Frozen, it would not hear the SIGTERM.
             process.kill(SIGCONT)
             process.kill(SIGTERM)
-            do { try process.waitForExit(seconds: 15) } catch {
+            do {
+                try process.waitForExit(seconds: 15)
+                endedInOrder = true
+            } catch {
                 Issue.record("the daemon did not end on SIGTERM: \(log)")
             }
             // What is being killed this moment is not left: the kernel takes its time over it.
@@ -213,6 +220,15 @@ public final class TestDaemon {
             for pid in left { Glibc.kill(pid, SIGKILL) }
             for pid in left { try? Processes.awaitEnd(of: pid) }
         }
+        endCgroups()
+    }
+
+    /// A spawner that was killed leaves its own to the next, or to us.
+    private func endCgroups() {
+        let left = LeftCgroups.paths(of: spawners)
+        for path in left { LeftCgroups.remove(path) }
+        guard endedInOrder, !left.isEmpty else { return }
+        Issue.record("cgroups left by the daemon: \(left) \(log)")
     }
 
     // MARK: Files

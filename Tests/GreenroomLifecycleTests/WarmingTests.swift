@@ -17,6 +17,33 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
+    /// Each app that is installed anew would have all before it looked at again.
+    @Test func `is decided once after a restart, when what there is has been told`() {
+        let names = ["org.example.a", "org.example.b", "org.example.c"].map { AppIdentifier($0) }
+        var stage = Stage(policy: Policy())
+        for name in names { stage.send(.appInstalled(.prewarmed(name))) }
+        let paused = stage.core.instances.map(\.instance)
+        stage.send(.paused(paused[0], byteCount: 1))
+        var next = Stage(policy: Policy())
+        next.core = Lifecycle(
+            restoring: Array(stage.saved.values), apps: Array(stage.savedApps.values),
+            nextInstance: stage.core.nextInstance, policy: Policy(), seed: 2, at: stage.now)
+        for name in names {
+            next.send(.appInstalled(.prewarmed(name)))
+            #expect(next.prewarms.isEmpty)
+        }
+        for id in paused.dropFirst() {
+            next.send(.exited(id, .unknown))
+            next.send(.emptied(id))
+            #expect(next.prewarms.isEmpty)
+        }
+        next.send(.restored)
+        // The failures above delay theirs.
+        next.wait(.seconds(2))
+        #expect(next.core.instances.count { $0.state == .prewarming } == 2)
+        #expect(next.state(paused[0]) == .prewarmed)
+    }
+
     @Test func `is not looked after while nothing is to be prewarmed`() {
         var stage = Stage(policy: policy(), .prewarmed())
         stage.send(.conditionsInspected(nil))

@@ -64,7 +64,11 @@ import Testing
         let (daemon, pids) = try ruined { daemon, _ in
             try change(daemon.runtimeDirectory + "/state") { $0[7] ^= 1 }
         }
-        for pid in pids { try Processes.awaitEnd(of: pid) }
+        for pid in pids {
+            try Processes.awaitEnd(of: pid)
+            #expect(daemon.log.contains("what was known of process \(pid) is lost: it is ended"))
+        }
+        #expect(daemon.log.contains("app=\(app)"))
         try check(daemon, pids)
     }
 

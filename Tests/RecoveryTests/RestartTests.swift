@@ -66,6 +66,9 @@ import Testing
             #expect(abs(one.sinceTimestampUSec - other.sinceTimestampUSec) < 10_000)
         }
         #expect(after.map(\.launchIdentifier) == before.map(\.launchIdentifier))
+        let launch = try daemon.client().explain(app).lastLaunch
+        #expect(
+            launch?.instance == suspended.instance && launch?.kind.known == suspended.kind.known)
         for instance in [active, background, suspended] {
             let client = try daemon.client()
             try client.change(.resume, instance.instance)
@@ -222,6 +225,39 @@ import Testing
         try daemon.client().change(.kill, launched.instance)
         pipe.closeWriteEnd()
         #expect(readToEnd(pipe.readEnd).isEmpty)
+    }
+
+    /// Its interpreter's words are read off the instance, which nobody had done since the restart.
+    @Test func `a script that is launched before it answered has its own arguments`() throws {
+        let folder = try TemporaryDirectory()
+        let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")
+        chmod(script, 0o755)
+        let daemon = try TestDaemon(
+            [TestApp(app, exec: script, prewarm: 1)],
+            {
+                var options = TestDaemon.Options()
+                options.configuration = ["StartDeadlineSec=20"]
+                return options
+            }())
+        let paused = try daemon.awaitPaused(app)
+        let pid = paused[0].processId!
+        let pipe = try Pipe()
+        Glibc.kill(pid, SIGSTOP)
+        try daemon.restart()
+        var call = Control.LaunchCall(app: app)
+        call.arguments = ["one", "two"]
+        call.standardOutput = 0
+        let client = try daemon.client()
+        try client.send(.launch(call), descriptors: [pipe.writeEnd])
+        try daemon.await("the order to go") {
+            try $0.instance(paused[0].instance).state == .launching ? true : nil
+        }
+        Glibc.kill(pid, SIGCONT)
+        guard case .launched(let launched) = try client.reply(to: .launch(call)) else {
+            throw TestError("another reply")
+        }
+        #expect(launched.processId == pid)
+        #expect(try readLine(pipe.readEnd) == "ran with one two")
     }
 
     @Test func `READY=1 that nobody heard is no reason to end the app`() throws {

@@ -111,7 +111,9 @@ enum Report {
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
             text += Phrase.launch(launch.kind, launch.coldReason)
-            text += ", \(Phrase.duration(uSec: launch.elapsedUSec))\n"
+            // A former daemon served it, and how fast is not known any more.
+            if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }
+            text += "\n"
         } else {
             text += "  last launch: none\n"
         }

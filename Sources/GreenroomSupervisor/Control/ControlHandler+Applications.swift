@@ -264,7 +264,7 @@ extension ControlHandler {
                 reason: "\(name) does not declare \(Self.cut(handles)); it declares "
                     + (declared.isEmpty ? "nothing" : declared.joined(separator: ", ")))
         }
-        var defaults = defaultHandlers
+        var defaults = defaults(defaultHandlersPath)
         defaults[handles] = name
         guard defaults.count <= HandlerDefaults.limit else {
             throw .limitExceeded(what: "default handlers", limit: HandlerDefaults.limit)
@@ -273,19 +273,24 @@ extension ControlHandler {
         connection.reply(ControlReply.done)
     }
 
-    /// Read when it is needed: nobody opens things in a loop.
+    /// Read when it is needed: nobody opens things in a loop. What was chosen counts before what an
+    /// administrator has written beside the manifests, where the supervisor may not write.
     private var defaultHandlers: [String: String] {
-        (try? SmallFile.text(of: defaultHandlersPath)).map(HandlerDefaults.parse) ?? [:]
+        defaults(givenDefaultHandlersPath).merging(defaults(defaultHandlersPath)) { $1 }
+    }
+
+    private func defaults(_ path: String) -> [String: String] {
+        (try? SmallFile.text(of: path)).map(HandlerDefaults.parse) ?? [:]
     }
 
     private func writeDefaults(_ defaults: [String: String]) throws(ControlError) {
+        let slash = defaultHandlersPath.lastIndex(of: "/") ?? defaultHandlersPath.startIndex
+        unsafe mkdir(String(defaultHandlersPath[..<slash]), 0o755)
         do throws(SystemError) {
             try SmallFile.replace(defaultHandlersPath, with: HandlerDefaults.text(of: defaults))
         } catch {
             throw .refused(
-                code: "read_only",
-                reason: "writing \(defaultHandlersPath): \(error); the default is kept beside the "
-                    + "manifests")
+                code: "read_only", reason: "writing \(defaultHandlersPath): \(error)")
         }
     }
 

@@ -54,6 +54,7 @@ final class ControlHandler {
     var degraded: [Control.Note] = []
     /// The apps that were chosen for schemes and types.
     var defaultHandlersPath = ""
+    var givenDefaultHandlersPath = ""
     var surroundings: (() -> Control.Surroundings)!
 
     private(set) var waiting: [RequestIdentifier: Waiting] = [:]

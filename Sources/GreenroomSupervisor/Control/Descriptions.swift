@@ -13,6 +13,8 @@ extension ControlHandler {
             degraded: degraded)
         description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories
+        description.desktopDirectories = installer.loader.desktop.paths
+        description.environment = installer.loader.readingEnvironment
         return description
     }
 
@@ -155,8 +157,22 @@ extension ControlHandler {
         }
         explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.supervision = supervisionStatus(of: app.identifier)
-        explanation.lastLaunch = catalog.lastLaunch(of: app.identifier)
+        explanation.lastLaunch =
+            catalog.lastLaunch(of: app.identifier) ?? formerLaunch(of: app.identifier)
         return explanation
+    }
+
+    /// What is known of the latest launch that a former supervisor served.
+    private func formerLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
+        let launched = supervisor.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
+        guard let latest = launched.max(by: { $0.launchedAt! < $1.launchedAt! }),
+            let kind = latest.launchKind
+        else { return nil }
+        var summary = Control.LaunchSummary(
+            instance: latest.instance.rawValue, kind: Control.LaunchKind(kind), elapsedUSec: 0,
+            timestampUSec: WallClock.microseconds(at: latest.launchedAt!))
+        summary.coldReason = latest.coldReason.map { .known(.init($0)) }
+        return summary
     }
 }
 

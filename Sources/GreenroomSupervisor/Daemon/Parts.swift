@@ -53,6 +53,7 @@ final class Parts {
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
         spawnerEvents.emptying = emptying
+        launcher.inspector = inspector
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,
             access: try Access(configuration, reporter: supervisor.reporter))
@@ -74,7 +75,8 @@ final class Parts {
         locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
         equip(supervisor, options, configuration)
         wire()
-        control.defaultHandlersPath =
+        control.defaultHandlersPath = options.stateDirectory + "/" + HandlerDefaults.fileName
+        control.givenDefaultHandlersPath =
             (options.appDirectories.first ?? "/etc/greenroom/apps") + "/"
             + HandlerDefaults.fileName
     }

@@ -26,6 +26,8 @@ final class Instance {
     /// What stands before the launch's own arguments: of a script, its interpreter and path
     /// (execve(2)). Known once it is paused.
     var argumentPrefix: [String] = []
+    /// Looked at where it pauses, by this supervisor.
+    var isInspected = false
     /// When it reached its pause.
     var pausedAt: Instant?
     /// Opened while there is time, so that a launch pays one write(2) for it.

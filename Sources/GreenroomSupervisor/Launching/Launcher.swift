@@ -15,6 +15,7 @@ final class Launcher {
     unowned let supervisor: Supervisor
     let contexts: LaunchContexts
     var spawner: SpawnerLink?
+    var inspector: PausedInspector?
 
     private let catalog: AppCatalog
     private let orders: SpawnOrders
@@ -56,6 +57,13 @@ final class Launcher {
             return supervisor.handle(.channelLost(identifier))
         }
         instance.forgetPong()
+        // Adopted, and its turn to be looked at has not come.
+        if !instance.isInspected, inspector?.inspect(instance, app: app) == false {
+            supervisor.reporter.say(
+                .notice, "a paused instance of \(instance.app) is out of date", of: instance.app,
+                identifier)
+            return supervisor.handle(.channelLost(identifier))
+        }
         if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
         // Before the order to go: main may look at its score at once, and must see what a cold launch
         // would show it.

@@ -14,6 +14,7 @@ final class PausedInspector {
     /// - Returns: false if the instance must not be launched: a file of it changed already.
     func inspect(_ instance: Instance, app: InstalledApp?) -> Bool {
         guard let app else { return false }
+        instance.isInspected = true
         instance.argumentPrefix = commandLine(of: instance.pid)
         instance.prepareForLaunch()
         do throws(MappedFiles.Failure) {

@@ -58,6 +58,11 @@ struct Recovery {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
                 // Nobody remembers what it was for: end it rather than lose sight of it.
+                if entry.status == nil {
+                    supervisor.reporter.say(
+                        .error, "what was known of process \(entry.pid) is lost: it is ended",
+                        of: AppIdentifier(entry.app), identifier)
+                }
                 spawner.send(.kill(instance: entry.instance))
                 spawner.send(.release(instance: entry.instance))
                 continue
@@ -117,7 +122,8 @@ struct Recovery {
         let isApplication = events.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
-        case .prewarming, .prewarmed: events.resumeWatching(instance)
+        case .prewarmed: events.watchPaused(instance)
+        case .prewarming: events.resumeWatching(instance)
         case .launching where record?.isResuming == true: events.resumeWatching(instance)
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
@@ -168,5 +174,33 @@ extension SpawnerEvents {
     func resumeWatching(_ instance: Instance) {
         listen(to: instance)
         ping(instance)
+    }
+
+    /// The same for one that was paused: it is asked in its turn. To look at hundreds of them takes
+    /// longer than clients should wait; who is launched before is looked at then.
+    func watchPaused(_ instance: Instance) {
+        listen(to: instance)
+        unasked.append(instance.identifier)
+        if askingTurn == nil { awaitAskingTurn() }
+    }
+
+    /// Few enough for their answers not to be in a client's way.
+    private static let askedInATurn = 4
+
+    private func awaitAskingTurn() {
+        // Another each time: one that is enabled again goes before all others for ever.
+        askingTurn = try? LoopActor.deferred { [unowned self] in askSome() }
+        if askingTurn == nil { askSome() }
+    }
+
+    private func askSome() {
+        for identifier in unasked.prefix(Self.askedInATurn) {
+            guard supervisor.lifecycle.instance(identifier)?.state == .prewarmed,
+                let instance = supervisor.instances[identifier], !instance.isInspected
+            else { continue }
+            ping(instance)
+        }
+        unasked.removeFirst(min(Self.askedInATurn, unasked.count))
+        if unasked.isEmpty { askingTurn = nil } else { awaitAskingTurn() }
     }
 }

@@ -13,6 +13,9 @@ final class SpawnerEvents {
     let readiness: ReadinessListener?
     let inspector: PausedInspector
     var emptying: Emptying?
+    /// Paused instances of a former supervisor, to be asked whether they stand there still.
+    var unasked: [InstanceIdentifier] = []
+    var askingTurn: EventSource?
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
@@ -51,6 +54,7 @@ final class SpawnerEvents {
             exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
+        case .stopped(let number): supervisor.instances.wasStopped(InstanceIdentifier(number))
         case .welcome, .instance, .kept, .ending: break
         }
     }

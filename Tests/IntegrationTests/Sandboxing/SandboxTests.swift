@@ -204,27 +204,42 @@ import Testing
                     reason: "no such file or directory"))
     }
 
+    /// What must come of it is read off another instance's cgroup: nothing else is accepted.
     @Test(arguments: Runner.allCases)
     func `a limit holds, or the app is not run and the reason names what is missing`(
         runner: Runner
     ) throws {
+        let free = "org.example.free"
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: "/bin/cat", prewarmLines: ["[Resources]", "TasksMax=7"]),
-            options: runner.options)
+            TestApp(free, exec: "/bin/cat"), options: runner.options)
         let client = try daemon.client()
+        let pipe = try FileDescriptor.pipe()
+        let unlimited = try client.launch(free, input: pipe.reading.rawValue)
+        let missing = try Self.missing("pids", for: unlimited.processId!)
         do {
-            let pipe = try FileDescriptor.pipe()
             let launched = try client.launch(Self.app, input: pipe.reading.rawValue)
             let cgroup = try #require(Freezing.cgroup(of: launched.processId!))
             let limit = String(decoding: try readFile(cgroup + "/pids.max"), as: UTF8.self)
             #expect(limit == "7\n")
+            #expect(missing == nil, "run without its limit")
         } catch let error as ControlError {
             guard case .spawnFailed(let stage, let code, _) = error else { throw error }
             #expect(code == EOPNOTSUPP)
-            #expect(
-                stage == "setting pids.max, which needs cgroup v2"
-                    || stage.contains("needs the controller pids"))
+            let word = try #require(missing, "refused where it could be kept: \(stage)")
+            #expect(stage.contains(word))
         }
+    }
+
+    /// The words of a refusal that are right here; nil where the controller is to be had.
+    private static func missing(_ controller: String, for pid: Int32) throws -> String? {
+        guard let cgroup = Freezing.cgroup(of: pid), cgroup.contains("/app-") else {
+            return "setting pids.max, which needs cgroup v2"
+        }
+        let slash = cgroup.lastIndex(of: "/")!
+        let text = try readFile(cgroup[..<slash] + "/cgroup.subtree_control")
+        let enabled = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        return enabled.contains(Substring(controller)) ? nil : "needs the controller \(controller)"
     }
 
     @Test func `a program that changes takes the paused instance of its sandbox with it`() throws {

@@ -1,0 +1,39 @@
+import Glibc
+import TestSupport
+
+/// The cgroups that spawners without systemd make for their instances, below that of the test.
+enum LeftCgroups {
+    private static let own: String? = {
+        guard
+            let line = lines(of: "/proc/self/cgroup").first(where: { $0.hasPrefix("0::") }),
+            let mount = lines(of: "/proc/mounts").map({ $0.split(separator: " ") })
+                .first(where: { $0.count > 2 && $0[2] == "cgroup2" })
+        else { return nil }
+        return mount[1] + line.dropFirst(3) + (line.hasSuffix("/") ? "" : "/")
+    }()
+
+    private static func lines(of path: String) -> [Substring] {
+        String(decoding: (try? readFile(path)) ?? [], as: UTF8.self).split(separator: "\n")
+    }
+
+    /// Those of these spawners that are still there.
+    static func paths(of spawners: Set<Int32>) -> [String] {
+        guard let own else { return [] }
+        return spawners.sorted().map { "\(own)greenroom-\($0)" }.filter { access($0, F_OK) == 0 }
+    }
+
+    /// Only empty ones go.
+    static func remove(_ path: String) {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+                if isFolder, name != ".", name != ".." { remove("\(path)/\(name)") }
+            }
+            closedir(directory)
+        }
+        rmdir(path)
+    }
+}
