@@ -212,6 +212,7 @@ install-dev: $(APP_LIBRARY)
 	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
 	@install -D -m 644 -t $(DESTDIR)$(PYTHONDIR) Sources/Python/greenroom_app.py
 	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
+	@[ -n "$(DESTDIR)" ] || ldconfig || echo "install-dev: as root, run ldconfig, so that programs find the library" >&2
 
 uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \

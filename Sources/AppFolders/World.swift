@@ -2,20 +2,37 @@ internal import Glibc
 public import GreenroomLinux
 public import GreenroomManifest
 
-/// What specifiers and bare program names stand for on this machine. Looks things up once; made for
-/// one reading of manifests and dropped after it.
+/// What specifiers and bare program names stand for on this machine, as one daemon sees it: everybody who
+/// reads manifests reads them with this. Looks things up once; made for one reading and dropped after it.
 public final class World {
     private let environment: [String: String]
-    private let searchPath: [String]
+    private let user: UInt32
+    /// Desktop entries by identifier.
+    public let entries: [String: DesktopFolders.Entry]
+    private let searchPath: String
     private var accounts: [String: Account?] = [:]
     private var texts: [Specifier: String?] = [:]
 
-    /// - Parameter environment: of the process, whose user's apps may use its XDG variables.
-    public init(environment: [String: String]) {
+    /// - Parameters:
+    ///   - environment: of the daemon, whose user's apps may use its XDG variables.
+    ///   - user: whom it runs as; nil is whom this process runs as.
+    ///   - desktopPaths: where it reads desktop entries, in order of precedence.
+    public init(
+        environment: [String: String], user: UInt32? = nil, desktopPaths: [String]
+    ) {
         self.environment = environment
-        searchPath =
-            (environment["PATH"] ?? ExecutableInspection.defaultSearchPath).split(separator: ":")
-            .map(String.init)
+        self.user = user ?? getuid()
+        entries = DesktopFolders(desktopPaths).entries
+        searchPath = environment["PATH"] ?? ExecutableInspection.defaultSearchPath
+    }
+
+    /// The part of a daemon's environment that counts here.
+    public static func environment(_ whole: [String]) -> [String] {
+        let names = [
+            "PATH", "HOME", "TMPDIR", "TEMP", "TMP", "XDG_STATE_HOME", "XDG_CACHE_HOME",
+            "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
+        ]
+        return whole.filter { entry in names.contains { entry.hasPrefix($0 + "=") } }
     }
 
     /// For the reader of manifests.
@@ -23,13 +40,14 @@ public final class World {
         var context = ManifestContext()
         context.findExecutable = { [self] in findExecutable($0) }
         context.specifiers = { [self] in text(for: $0, user: $1) }
+        context.hasDesktopEntry = { [entries] in entries[$0] != nil }
         context.checkLaunchScreen = LaunchScreenFile.look
         return context
     }
 
-    /// In PATH, as exec would look (access(2)).
+    /// In PATH, as exec would look; a path is itself, if it can be executed.
     public func findExecutable(_ name: String) -> String? {
-        searchPath.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+        try? ExecutableInspection.find(name, in: searchPath)
     }
 
     /// What opens a terminal for a program, with the words before the program's.
@@ -38,9 +56,9 @@ public final class World {
         return findExecutable("x-terminal-emulator").map { [$0, "-e"] }
     }
 
-    /// The account of `User=`, by name or number; nil is this process's own.
+    /// The account of `User=`, by name or number; nil is the daemon's own.
     public func account(_ user: String?) throws(SystemError) -> Account? {
-        let wanted = user ?? String(getuid())
+        let wanted = user ?? String(self.user)
         if let known = accounts[wanted] { return known }
         let found: Account?
         if let number = UInt32(wanted) {
@@ -94,7 +112,7 @@ public final class World {
     ) -> String? {
         guard let account = (try? account(user)) ?? nil else { return nil }
         if account.user == 0 { return system }
-        if account.user == getuid(), let path = environment[variable], path.hasPrefix("/") {
+        if account.user == self.user, let path = environment[variable], path.hasPrefix("/") {
             return path
         }
         return own(account)

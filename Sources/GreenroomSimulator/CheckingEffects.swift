@@ -30,7 +30,9 @@ extension Checker {
             try checkSpawn(id, app, purpose, event, world, now)
             if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
         case .resume(let id, _):
-            try require(saved[id]?.isResuming == true, "resumed \(id) without the intent saved")
+            // It may be ended later in the same event.
+            let isIntended = saved[id].map { $0.isResuming || $0.state == .terminating } ?? false
+            try require(isIntended, "resumed \(id) without the intent saved")
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
             try require(process?.wasToldToGo == false, "resumed \(id) twice")

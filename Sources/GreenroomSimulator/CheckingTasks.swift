@@ -94,7 +94,8 @@ extension Checker {
     }
 
     private func checkHears(_ id: InstanceIdentifier, _ world: World) throws(Violation) {
-        try require(saved[id]?.state.isRunning == true, "told \(id) of time, which does not run")
+        // As announced: it may be ended later in the same event.
+        try require(states[id]?.isRunning == true, "told \(id) of time, which does not run")
         try require(world.processes[id]?.isFrozen == false, "told frozen \(id) of time")
     }
 

@@ -20,6 +20,8 @@ public enum SpawnerMessage: Sendable {
     case kept(name: String, FileDescriptor)
     /// It was told to end, and every instance with it.
     case ending
+    /// Every process of an instance without a cgroup was sent SIGSTOP, as a freeze asks.
+    case stopped(instance: UInt64)
 }
 
 /// What the spawner answers the first message of a supervisor with.
@@ -55,7 +57,7 @@ public struct InstanceRecord: Sendable {
 extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
-        case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending
+        case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped
     }
 
     func packet() -> Packet {
@@ -94,6 +96,9 @@ extension SpawnerMessage {
             writer.put(name)
             descriptors = [descriptor]
         case .ending: kind = .ending
+        case .stopped(let instance):
+            kind = .stopped
+            writer.put(instance)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -122,6 +127,7 @@ extension SpawnerMessage {
             guard let descriptor = descriptors.popFirst() else { throw .badDescriptors }
             self = .kept(name: name, descriptor)
         case .ending: self = .ending
+        case .stopped: self = .stopped(instance: try reader.take())
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }

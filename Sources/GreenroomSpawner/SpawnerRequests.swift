@@ -13,8 +13,7 @@ extension Spawner {
             } catch { throw .system(error) }
         case .spawn(let specification): spawn(specification)
         case .kill(let number): act(on: number) { group throws(SystemError) in try group.kill() }
-        case .freeze(let number):
-            act(on: number) { group throws(SystemError) in try group.freeze() }
+        case .freeze(let number): freeze(number)
         case .thaw(let number): act(on: number) { group throws(SystemError) in try group.thaw() }
         case .release(let number): release(number)
         case .shutDown(let graceMilliseconds): end(graceMilliseconds: graceMilliseconds)
@@ -148,6 +147,13 @@ extension Spawner {
 
     /// An instance that is not there, or has no process left, needs nothing done: requests and
     /// exits cross on the way.
+    private func freeze(_ number: UInt64) {
+        act(on: number) { group throws(SystemError) in try group.freeze() }
+        // Of a cgroup the kernel tells.
+        guard let instance = instances[number], instance.group.cgroupName == nil else { return }
+        tell(.stopped(instance: number))
+    }
+
     private func act(
         on number: UInt64, _ deed: (ProcessGroup) throws(SystemError) -> Void
     ) {

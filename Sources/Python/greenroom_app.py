@@ -28,7 +28,7 @@ and whenever the descriptor is readable:
         loop.add_reader(application.fileno(), application.process_events)
 
     GLib.unix_fd_add_full(0, application.fileno(), GLib.IOCondition.IN,
-        lambda *_: application.process_events() or True)  # GLib
+        lambda *_: application.process_events() or application.fileno() >= 0)  # GLib
 
     watcher = QSocketNotifier(application.fileno(), QSocketNotifier.Read)  # Qt
     watcher.activated.connect(application.process_events)

@@ -1,5 +1,5 @@
 """Builds greenroom_app for pip, by itself: with the usual build tools pip would fetch them from the network
-first. The hooks are those of PEP 517, the wheel that of PEP 427."""
+first. The hooks are those of PEP 517 and 660, the wheel that of PEP 427."""
 import base64
 import hashlib
 import io
@@ -31,9 +31,18 @@ def metadata():
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return write_wheel(wheel_directory, MODULE, read(MODULE))
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The module stays here: what is installed is the way to it."""
+    return write_wheel(wheel_directory, "greenroom_app.pth", (HERE + "\n").encode())
+
+
+def write_wheel(wheel_directory, name, content):
     information = f"greenroom_app-{version()}.dist-info/"
     files = {
-        MODULE: read(MODULE), information + "METADATA": metadata(),
+        name: content, information + "METADATA": metadata(),
         information + "WHEEL": b"Wheel-Version: 1.0\nGenerator: greenroom\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = ""

@@ -1,3 +1,4 @@
+import ArgumentParser
 import GreenroomControl
 @testable import GreenroomCommands
 import Glibc
@@ -51,6 +52,20 @@ import VarlinkTestSupport
         #expect(
             Report.degradation([.init(code: "no_cgroups", text: "no cgroup is ours")])
                 == "degraded: no cgroup is ours\n")
+    }
+
+    @Test func `verify names the file that it cannot read`() throws {
+        let console = RecordedConsole()
+        let verify = try Verify.parse(["/usr", "--socket", "/nowhere"])
+        #expect(verify.execute(console) == 2)
+        #expect(console.complaints == "read /usr: is a directory (EISDIR)\n")
+    }
+
+    @Test func `may not have its options before it, but a shell may ask for completions`() {
+        let complaint = Greenroomctl.complaint(about: ["--socket", "/x", "list"])
+        #expect(complaint == "--socket comes behind the verb: greenroomctl list … --socket …")
+        #expect(Greenroomctl.complaint(about: ["---completion", "list", "--"]) == nil)
+        #expect(Greenroomctl.complaint(about: ["--version", "list"]) == nil)
     }
 
     @Test func `launch says how it went`() throws {
@@ -164,6 +179,10 @@ import VarlinkTestSupport
                 ["explain", "passwd"], 1,
                 "several apps are called passwd: org.debian.passwd, org.other.passwd; "
                     + "name one in full"
+            ),
+            (
+                ["terminate", "42"], 1,
+                "no app 42 is installed; an instance is named with --instance 42"
             ),
             (["explain", "a.b"], 1, "the daemon is shutting down; try again when it is back"),
             (

@@ -111,6 +111,7 @@ import Testing
             .spawnFailed(instance: 1, SpawnError(stage: .user, code: EPERM)),
             .exited(instance: 2, .exited(255)), .emptied(instance: 3),
             .failed(instance: 4, code: EACCES),
+            .stopped(instance: 5),
         ]
         for message in messages {
             let read = try SpawnerMessage(message.packet())
@@ -212,6 +213,7 @@ import Testing
         case .failed(let instance, let code): "failed \(instance) \(code)"
         case .kept(let name, let descriptor): "kept \(name) \(descriptor.rawValue)"
         case .ending: "ending"
+        case .stopped(let instance): "stopped \(instance)"
         }
     }
 }

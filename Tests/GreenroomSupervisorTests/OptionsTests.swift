@@ -29,6 +29,16 @@ struct OptionsTests {
         #expect(options.configurationFile == "/home/me/.config/greenroom/greenroom.conf")
     }
 
+    /// The spawner keeps the supervisor's memory there, in a file named `state`.
+    @Test func `what is kept has a place of its own in a runtime directory of its own`() throws {
+        for isRoot in [true, false] {
+            guard case .run(let options) = parse(["--runtime-directory", "/r"], isRoot: isRoot)
+            else { return #expect(Bool(false)) }
+            #expect(options.stateDirectory == "/r/persistent")
+            #expect(options.cacheDirectory == "/r/cache")
+        }
+    }
+
     @Test func `desktop entries make apps of a user, not of root unless asked for`() throws {
         let environment = ["XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/home/me"]
         guard case .run(let own) = parse([], environment: environment, isRoot: false),

@@ -255,7 +255,10 @@ import Testing
     }
 
     @Test func `launches of clients that left are limited by what they brought`() throws {
-        let daemon = try daemon()
+        var options = TestDaemon.Options()
+        // None of them is given up while the others come, however slowly.
+        options.configuration = ["LaunchDeadlineSec=600"]
+        let daemon = try daemon(options)
         let watcher = try daemon.watch()
         let spawner = try daemon.spawnerPid
         var launch = Control.LaunchCall(app: Self.app)

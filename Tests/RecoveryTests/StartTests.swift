@@ -122,6 +122,8 @@ import Testing
         #expect(try client.launch(app, ["exit", "0"]).kind == .prewarmed)
         process.kill(SIGTERM)
         #expect(try process.waitForExit() == .status(0))
+        // Named no state directory, it has one beside its sockets.
+        #expect(access("\(directory.path)/run/persistent/metrics/\(getuid())/\(app)", R_OK) == 0)
     }
 
     @Test func `without the shim everything launches cold, and explain says why`() throws {

@@ -21,13 +21,15 @@ APPS = {
     "views": ("Environment=PROBE_STATE=yes\n", "Scenes=yes\n"),
     "work": ("BackgroundGraceSec=100ms\n", "ScheduledTasks=refresh process leave\n"),
 }
-# Nine seconds of background time, the last three of them after the handlers were told.
-CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=9\n"
+# More background time than a test takes on a busy machine.
+CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\n"
 
 
 class Daemon:
-    def __init__(self, command):
-        self.command = command
+    def __init__(self, command, apps=APPS, environment=""):
+        """`environment`: Environment= of every app."""
+        self.command, self.environment = command, environment
+        self.apps = [f"org.example.{name}.{kind}" for name in apps for kind in ("warm", "cold")]
         self.folder = tempfile.mkdtemp(prefix="greenroom-clients-")
         os.chmod(self.folder, 0o755)
         self.log = self.folder + "/log"
@@ -36,7 +38,7 @@ class Daemon:
         os.chmod(self.folder + "/run", 0o700)
         self.put("token", "s3cret")
         self.put("greenroom.conf", CONFIGURATION)
-        for name, lines in APPS.items():
+        for name, lines in apps.items():
             for prewarm in ("boot", "never"):
                 self.write(f"org.example.{name}.{'warm' if prewarm == 'boot' else 'cold'}", prewarm, *lines)
         environment = {**os.environ, "STATE_DIRECTORY": self.folder + "/state", "CACHE_DIRECTORY": self.folder + "/cache"}
@@ -54,8 +56,6 @@ class Daemon:
             [PRODUCT + "/greenroomctl", "watch", "--json", "--after", "0", "--socket", self.folder + "/run/control"],
             stdin=subprocess.DEVNULL, stdout=self.watched, stderr=self.output)
 
-    apps = [f"org.example.{name}.{kind}" for name in APPS for kind in ("warm", "cold")]
-
     def put(self, name, text):
         with open(f"{self.folder}/{name}", "w") as file:
             file.write(text)
@@ -64,8 +64,13 @@ class Daemon:
         self.put(f"apps/{app}.app",
                  f"[App]\nType=application-kit\nForegroundGroup={app}\nExec={self.command} word\n"
                  f"Environment=PROBE_LOG={self.log}\nLoadCredential=token:{self.folder}/token\n{lines}"
+                 f"{self.environment}"
                  f"[Prewarm]\nWhen={prewarm}\n"
                  f"[Application]\nURLSchemes=probe\nQuickActions=new\nRemoteNotifications=yes\n{keys}")
+
+    def configure(self, text):
+        self.put("greenroom.conf", text)
+        self.ctl("reload")
 
     def ctl(self, *words):
         verb = 2 if words[0] == "debug" else 1
@@ -128,6 +133,27 @@ class Daemon:
         if got != lines:
             raise Wrong("expected\n  " + "\n  ".join(lines) + "\ngot\n  " + "\n  ".join(got))
         os.unlink(self.log)
+
+    def reclaim(self, app):
+        """The machine needs memory, and takes it: step by step, until the app is gone without a word."""
+        self.await_state(app, "suspended")
+        instance = next(one["instance"] for one in self.instances(app) if one["state"] == "suspended")
+
+        def is_gone():
+            self.ctl("debug", "pressure", "critical")
+            return any(one["instance"] == instance for one in self.events(app, "exited"))
+        self.await_fact("its end", is_gone)
+        self.ctl("debug", "pressure", "none")
+        for one in self.apps:  # what was taken from a pool is not prewarmed again for half a minute
+            self.ctl("reset-failed", one)
+        cause = next(one["exit"]["reason"] for one in self.events(app, "exited") if one["instance"] == instance)
+        if cause != "reclaimed":
+            raise Wrong(f"it ended as {cause}")
+
+    def printed(self):
+        """What the apps have written to their standard output, which is the daemon's."""
+        with open(self.folder + "/daemon") as file:
+            return [line for line in file.read().splitlines() if not line.startswith("greenroomd: ")]
 
     def forget(self):
         """What the log holds so far."""

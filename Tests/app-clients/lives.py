@@ -1,6 +1,6 @@
 """What outlasts a process, and what goes on in the background, through the real daemon: state restoration,
 background tasks, scheduled work. Each function is a test; `kind` is warm (prewarmed) or cold."""
-from daemon import Wrong, did, ready
+from daemon import CONFIGURATION, Wrong, did, ready
 
 SAVING = ["should save", "will encode", "encode document"]
 RESTORING = ["decode document 7", "finished document", "did decode a/b=c% 42 False"]
@@ -20,22 +20,6 @@ def launch(daemon, app):
     daemon.ctl("launch", app)
 
 
-def reclaim(daemon, app):
-    """The machine needs memory, and takes it: step by step, until the app is gone without a word."""
-    daemon.await_state(app, "suspended")
-    instance = next(one["instance"] for one in daemon.instances(app) if one["state"] == "suspended")
-
-    def is_gone():
-        daemon.ctl("debug", "pressure", "critical")
-        return any(one["instance"] == instance for one in daemon.events(app, "exited"))
-    daemon.await_fact("its end", is_gone)
-    daemon.ctl("debug", "pressure", "none")
-    for one in daemon.apps:  # what was taken from a pool is not prewarmed again for half a minute
-        daemon.ctl("reset-failed", one)
-    cause = next(one["exit"]["reason"] for one in daemon.events(app, "exited") if one["instance"] == instance)
-    same("the reason of its end", cause, "reclaimed")
-
-
 def ask(daemon, app, word, *said):
     """Opens probe:WORD where it is."""
     daemon.ctl("open", "--background", "--app", app, "probe:" + word)
@@ -53,7 +37,7 @@ def reclaimed(daemon, kind):
     daemon.ctl("background", app)
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND", *SAVING)
     daemon.ctl("suspend", app)
-    reclaim(daemon, app)
+    daemon.reclaim(app)
     same("what it said at its end", daemon.lines(), [])
     launch(daemon, app)
     daemon.expect(*launched(app, "should restore 1.2 TIME None", *RESTORING))
@@ -112,7 +96,7 @@ def of_a_scene(daemon, kind):
     daemon.expect("scene will_resign_active FOREGROUND_ACTIVE ACTIVE",
                   "scene did_enter_background BACKGROUND BACKGROUND", "scene should save")
     daemon.ctl("suspend", app)
-    reclaim(daemon, app)
+    daemon.reclaim(app)
     launch(daemon, app)
     daemon.expect(*did_launch, *restoring, *entering)
     daemon.ctl("kill", app)
@@ -129,15 +113,17 @@ def of_a_scene(daemon, kind):
 def kept_running(daemon, kind):
     """a background task keeps it running until the task ends; then it is suspended"""
     app, other = f"org.example.work.{kind}", f"org.example.work.{'warm' if kind == 'cold' else 'cold'}"
+    daemon.ctl("launch", "--background", other)
+    daemon.await_state(other, "suspended")
+    daemon.forget()
     launch(daemon, app)
     daemon.expect(*launched(app))
     ask(daemon, app, "begin", "began 1 unlimited")
     daemon.ctl("background", app)
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND")
     # Another with the same grace enters the background later, and is suspended.
-    daemon.ctl("launch", "--background", other)
+    daemon.ctl("resume", other)
     daemon.await_state(other, "suspended")
-    daemon.forget()
     tasks = [one.get("backgroundTasks") for one in daemon.instances(app) if one["state"] == "background"]
     same("its background tasks", tasks, [["work"]])
     ask(daemon, app, "time", "time limited")
@@ -152,7 +138,15 @@ def kept_running(daemon, kind):
 
 def told_in_time(daemon, kind):
     """when its background time runs out it is told, and suspended if it ends its tasks then"""
-    app = f"org.example.work.{kind}"
+    # Nine seconds, the last three of them after it was told.
+    daemon.configure("[Greenroom]\nBackgroundTaskSec=9\n")
+    try:
+        runs_out_of_time(daemon, f"org.example.work.{kind}")
+    finally:
+        daemon.configure(CONFIGURATION)
+
+
+def runs_out_of_time(daemon, app):
     launch(daemon, app)
     daemon.expect(*launched(app))
     for number in (1, 2):

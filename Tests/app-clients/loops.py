@@ -6,6 +6,7 @@ import tempfile
 
 import channel
 from channel import ACTIVE, BACKGROUND, FIRST_FRAME, RESIGN, TERMINATE, Client, Wrong
+from daemon import Daemon, ready, temperature
 
 ROOT = os.path.realpath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
 EXAMPLES = ROOT + "/Sources/Samples/Loops"
@@ -13,6 +14,54 @@ EXAMPLES = ROOT + "/Sources/Samples/Loops"
 
 class Missing(Exception):
     """What the machine lacks for it."""
+
+
+def through_daemon(command, keeps_state, environment=""):
+    """The same for the user of a real daemon: shown, hidden and frozen, shown again, ended."""
+    daemon = Daemon(command, {"loop": ("BackgroundGraceSec=100ms\n", "")}, environment)
+    try:
+        for app in daemon.apps:
+            through_life(daemon, app, keeps_state)
+    finally:
+        daemon.stop()
+
+
+def through_life(daemon, app, keeps_state):
+    said = len(daemon.printed())
+
+    def await_lines(*lines):
+        nonlocal said
+        daemon.await_fact(f"{lines}, but {daemon.printed()[said:]}", lambda: len(daemon.printed()) >= said + len(lines))
+        got, said = daemon.printed()[said:], said + len(lines)
+        if sorted(got) != sorted(lines):
+            raise Wrong(f"{got} instead of {lines}")
+
+    def launch(visit):
+        ready(daemon, app)
+        daemon.ctl("launch", app)
+        await_lines(f"launched {temperature(app)}" + (f", visit {visit}" if keeps_state else ""), "active", "tick",
+                    *([] if keeps_state else ["drawn"]))
+
+    launch(1)
+    daemon.ctl("background", app)
+    # What it had begun goes on, and keeps it from being frozen until it is done.
+    await_lines("background", *(["tidied up"] if keeps_state else []))
+    daemon.reclaim(app)
+    launch(2)
+    daemon.ctl("background", app)
+    await_lines("background", *(["tidied up"] if keeps_state else []))
+    daemon.await_state(app, "suspended")
+    daemon.ctl("foreground", app)
+    await_lines("active", "tick", *([] if keeps_state else ["drawn"]))
+    daemon.ctl("terminate", app)
+    daemon.await_end(app)
+    await_lines("ends")
+    launch(3)
+    daemon.ctl("kill", app)
+    daemon.await_end(app)
+    launch(1)
+    daemon.ctl("kill", app)
+    daemon.await_end(app)
 
 
 def life(command, shows_drawing, **environment):
@@ -29,11 +78,20 @@ def life(command, shows_drawing, **environment):
                 client.receive(FIRST_FRAME)
                 client.acknowledged(active)
             client.await_line("tick")
-            client.move(RESIGN, BACKGROUND)
+            client.move(RESIGN)
+            step = client.event(channel.LIFECYCLE, BACKGROUND)
+            if not shows_drawing:  # GLib's keeps its state, and tidies up
+                task = client.receive(channel.BEGIN).cookie
+                client.receive(channel.SAVE)
+            client.acknowledged(step)
+            if not shows_drawing and client.receive(channel.END).cookie != task:
+                raise Wrong("it ends another task")
             client.acknowledged(client.event(channel.LIFECYCLE, TERMINATE))
             status = client.process.wait(channel.DEADLINE)
+            launched = "launched " + ("prewarmed" if is_prewarmed else "cold")
             expected = ["active", "background", *(["drawn"] if shows_drawing else []), "ends",
-                        "launched " + ("prewarmed" if is_prewarmed else "cold"), "tick"]
+                        launched + ("" if shows_drawing else ", visit 1"), "tick",
+                        *([] if shows_drawing else ["tidied up"])]
             if sorted(client.lines()) != expected or status != 0:
                 raise Wrong(f"{client.lines()}, status {status}")
 
@@ -68,6 +126,7 @@ def glib(folder):
         raise Wrong(built.stderr)
     life(program, False)
     alone(program)
+    through_daemon(program, True)
 
 
 def qt(folder):
@@ -80,3 +139,4 @@ def qt(folder):
     command = f"{python} {EXAMPLES}/qt_loop.py"
     life(command, True, **environment)
     alone(command, **environment)
+    through_daemon(command, False, "".join(f"Environment={name}={value}\n" for name, value in environment.items()))

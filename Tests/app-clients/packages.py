@@ -98,7 +98,7 @@ def manual(folder):
 def pip(folder):
     """pip installs the module, its version that of greenroomctl, without a network."""
     venv = folder + "/venv"
-    offline = {**os.environ, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    offline = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     made = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, text=True)
     if made.returncode:
         raise Missing("no pip to install with: apt-get install python3-venv")
@@ -111,3 +111,9 @@ def pip(folder):
         expected = re.search(r'static let version = "(.*)"', file.read())[1]
     if version.strip() != expected:
         raise Wrong(f"version {version.strip()} instead of {expected}")
+    # For who works on the module itself.
+    run(*alone, venv + "/bin/pip", "install", "--editable", ROOT + "/Sources/Python", env=offline)
+    place = run(venv + "/bin/python", "-B", "-c", "import greenroom_app; print(greenroom_app.__file__)", cwd=folder)
+    if place.strip() != ROOT + "/Sources/Python/greenroom_app.py":
+        raise Wrong(f"editable, it is {place.strip()}")
+    run(venv + "/bin/pip", "uninstall", "--yes", "greenroom-app", env=offline)

@@ -100,7 +100,8 @@ final class FollowedLaunch {
                     }
                     tries += 1
                     isConnected = false
-                case .control, .service, .unknown, .system, .ambiguous, .manifest: throw error
+                case .control, .service, .unknown, .system, .ambiguous, .number, .manifest:
+                    throw error
                 }
             }
         }
@@ -202,6 +203,7 @@ final class FollowedLaunch {
             switch error {
             case .control(.notRunning): break
             case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous,
+                .number,
                 .manifest:
                 StandardConsole().complain(
                     "\(Phrase.signalName(signal)) was not forwarded: \(error)")

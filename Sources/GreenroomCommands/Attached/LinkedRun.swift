@@ -42,7 +42,8 @@ struct LinkedRun: Equatable {
         } catch {
             switch error {
             case .unreachable: return executeElsewhere(because: error.description, console)
-            case .disconnected, .control, .service, .unknown, .system, .ambiguous, .manifest:
+            case .disconnected, .control, .service, .unknown, .system, .ambiguous, .number,
+                .manifest:
                 console.complain(error.description)
                 return error.attachedExitCode
             }

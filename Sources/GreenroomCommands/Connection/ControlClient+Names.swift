@@ -10,6 +10,7 @@ extension ControlClient {
         let matches = apps.filter { $0.split(separator: ".").last.map(String.init) == name }
         switch matches.count {
         case 1: return matches[0]
+        case 0 where UInt64(name) != nil: throw .number(name)
         case 0:
             throw .control(
                 .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps)))

@@ -16,6 +16,8 @@ enum Failure: Error {
     case system(SystemError)
     /// A short name that several apps have.
     case ambiguous(String, [String])
+    /// A number in an app's place.
+    case number(String)
     /// A file of an app cannot be found or changed.
     case manifest(ManifestFailure)
 }
@@ -45,6 +47,8 @@ extension Failure: CustomStringConvertible {
         case .unknown(let what): "greenroomd answered \(what), which this client does not know"
         case .ambiguous(let name, let apps):
             "several apps are called \(name): \(apps.joined(separator: ", ")); name one in full"
+        case .number(let number):
+            "no app \(number) is installed; an instance is named with --instance \(number)"
         case .manifest(let failure): failure.description
         }
     }
@@ -56,14 +60,14 @@ extension Failure: CustomStringConvertible {
         case .unreachable, .disconnected: .unreachable
         case .control(.permissionDenied), .service(.permissionDenied): .permission
         case .manifest(let failure): failure.exitStatus
-        case .control, .service, .unknown, .system, .ambiguous: .failed
+        case .control, .service, .unknown, .system, .ambiguous, .number: .failed
         }
     }
 
     /// For verbs whose exit status is the app's.
     var attachedExitStatus: ExitStatus {
         switch self {
-        case .control(.noSuchApp), .ambiguous: .notFound
+        case .control(.noSuchApp), .ambiguous, .number: .notFound
         case .control(.spawnFailed(_, ENOENT, _)): .notFound
         case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)):
             .notExecutable

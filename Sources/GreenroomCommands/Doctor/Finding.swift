@@ -21,7 +21,7 @@ struct Finding: Equatable {
     static func good(_ code: String, _ text: String) -> Finding {
         Finding(code: code, verdict: .good, text: text)
     }
-    static func warning(_ code: String, _ text: String, _ remedy: String?) -> Finding {
+    static func warning(_ code: String, _ text: String, _ remedy: String) -> Finding {
         Finding(code: code, verdict: .warning, text: text, remedy: remedy)
     }
     static func failure(_ code: String, _ text: String, _ remedy: String) -> Finding {

@@ -10,18 +10,17 @@ struct Machine: Patient {
     let program: String
     let daemon: Result<Control.Description, Failure>
     let daemonProcess: Int32?
-
-    /// How long the daemon may take to say what it is: it needs less than a millisecond.
-    private static let patience: CInt = 5000
+    private let daemonUser: UInt32?
 
     /// - Parameter patience: in milliseconds.
-    init(socketPath: String, patience: CInt = Self.patience) {
+    init(socketPath: String, patience: CInt = ControlClient.patience) {
         self.socketPath = socketPath
         program = Self.link("/proc/self/exe") ?? CommandLine.arguments[0]
         do throws(Failure) {
             let client = try ControlClient(path: socketPath)
             daemonProcess = client.serverProcess
-            var answer = Self.describe(client, patience)
+            daemonUser = client.serverUser
+            var answer = client.describe(patience: patience)
             if case .success(var description) = answer, client.belongsToAnother {
                 // It names programs and a library that are run to look at them: not what a stranger says.
                 description.surroundings = nil
@@ -29,31 +28,8 @@ struct Machine: Patient {
             }
             daemon = answer
         } catch {
-            daemonProcess = nil
+            (daemonProcess, daemonUser) = (nil, nil)
             daemon = .failure(error)
-        }
-    }
-
-    private static func describe(
-        _ client: ControlClient, _ patience: CInt
-    ) -> Result<Control.Description, Failure> {
-        Result { () throws(Failure) in
-            try client.send(.describe)
-            while true {
-                if case .described(let description)? = try client.bufferedReply(to: .describe) {
-                    return description
-                }
-                var entries = [PollEntry(client.descriptor, POLLIN)]
-                do throws(SystemError) {
-                    _ = try PollEntry.wait(&entries, milliseconds: patience)
-                } catch {
-                    throw .system(error)
-                }
-                guard entries[0].isReady else {
-                    throw .system(SystemError(code: ETIMEDOUT, call: "poll"))
-                }
-                try client.receive()
-            }
         }
     }
 
@@ -106,10 +82,8 @@ struct Machine: Patient {
         let folders = AppFolders(directories)
         var unreadable = folders.unreadable.map(\.path)
         var files: [CheckedManifest] = []
-        var context = World(environment: Caller.variables).context
-        context.findExecutable = ManifestFile.findExecutable
-        let entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
-        context.hasDesktopEntry = { entries[$0] != nil }
+        let world = World(of: try? daemon.get(), user: daemonUser)
+        let context = world.context
         for name in folders.names {
             guard let file = folders.file(of: name), !file.isMasked else { continue }
             do throws(SystemError) {

@@ -5,7 +5,7 @@ extension Patient {
             return [
                 .warning(
                     "systemd", "systemd does not run this machine: nobody restarts greenroomd",
-                    nil)
+                    "have whatever starts it here start it again when it ends")
             ]
         }
         // A daemon of its own, with a socket of its own, is nobody's unit.

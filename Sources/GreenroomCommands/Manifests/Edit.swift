@@ -127,9 +127,12 @@ enum Editor {
         let variables = Caller.variables
         let chosen = ["SYSTEMD_EDITOR", "VISUAL", "EDITOR"].lazy.compactMap { variables[$0] }
             .first { !$0.isEmpty }
+        let searchPath = variables["PATH"] ?? ExecutableInspection.defaultSearchPath
         let editor =
             chosen
-            ?? ["editor", "nano", "vim", "vi"].first { ManifestFile.findExecutable($0) != nil }
+            ?? ["editor", "nano", "vim", "vi"].first {
+                (try? ExecutableInspection.find($0, in: searchPath)) != nil
+            }
         guard let editor else { throw .manifest(.noEditor) }
         // The shell splits an editor with options, as git and others do.
         let status = Caller.run("/bin/sh", ["sh", "-c", "\(editor) \"$1\"", "sh", path])

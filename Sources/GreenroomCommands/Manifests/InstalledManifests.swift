@@ -11,22 +11,20 @@ import UnitFile
 final class InstalledManifests {
     private let client: ControlClient?
     private(set) var folders: AppFolders
-    let world = World(environment: Caller.variables)
-
-    private lazy var entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
+    private let world: World
 
     init(_ options: DaemonOptions) throws(Failure) {
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
+        var found: Control.Description?
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: options.socket))
             // Its folders are where we write.
             if client.belongsToAnother, let user = client.serverUser {
                 throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
             }
-            if case .described(let daemon) = try client.call(.describe),
-                !daemon.appDirectories.isEmpty
-            {
-                paths = daemon.appDirectories
+            if case .described(let daemon) = try client.call(.describe) {
+                if !daemon.appDirectories.isEmpty { paths = daemon.appDirectories }
+                found = daemon
             }
             self.client = client
         } catch {
@@ -35,6 +33,7 @@ final class InstalledManifests {
             client = nil
         }
         folders = AppFolders(paths)
+        world = World(of: found, user: client?.serverUser)
     }
 
     /// Where changes are made: what stands there comes before everything else.
@@ -77,7 +76,7 @@ final class InstalledManifests {
         do throws(Failure) { return try name(text) } catch {
             let name = ManifestName(text)
             guard case .manifest(.noManifest) = error,
-                ManifestName.isValid(name.identifier) || entries[name.identifier] != nil
+                ManifestName.isValid(name.identifier) || world.entries[name.identifier] != nil
             else { throw error }
             return name
         }
@@ -94,9 +93,7 @@ final class InstalledManifests {
     func read(
         _ sources: [ManifestSource], _ name: ManifestName
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
-        var context = world.context
-        context.hasDesktopEntry = { [self] in entries[$0] != nil }
-        return AppManifest.parse(sources, name: name, context)
+        AppManifest.parse(sources, name: name, world.context)
     }
 
     /// Tells the daemon, if there is one, that files have changed.

@@ -22,7 +22,8 @@ enum ManifestFailure: CustomStringConvertible {
         case .noManifest(let name, _, let suggestion?):
             "there is no manifest \(name).app; did you mean \(suggestion)?"
         case .noManifest(let name, let folders, nil):
-            "there is no manifest \(name).app in \(folders.joined(separator: ", "))"
+            "there is no manifest \(name).app in \(folders.joined(separator: ", ")); "
+                + "\"greenroomctl edit --full ID\" makes one"
         case .badManifest(let lines): lines.joined(separator: "\n")
         case .masked(let name, let path):
             "\(name) is masked by \(path); \"greenroomctl unmask \(name)\" undoes that"

@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomLinux
 
-/// Manifests and programs as the daemon will find them.
+/// A manifest as it is read.
 enum ManifestFile {
     /// Far above any manifest, in bytes; what is read beyond it is not one.
     static let byteLimit = 1 << 20
@@ -14,18 +14,13 @@ enum ManifestFile {
             let result = unsafe buffer.withUnsafeMutableBytes { buffer in
                 Result { () throws(SystemError) in unsafe try file.read(into: buffer) }
             }
-            guard let count = try result.get(), count > 0 else { return bytes }
+            // read(2) knows no name.
+            let read = result.mapError { SystemError(code: $0.code, call: $0.call, subject: path) }
+            guard let count = try read.get(), count > 0 else { return bytes }
             bytes += buffer[..<count]
             guard bytes.count <= byteLimit else {
                 throw SystemError(code: EFBIG, call: "read", subject: path)
             }
         }
-    }
-
-    /// In the search path of systemd's services.
-    static func findExecutable(_ name: String) -> String? {
-        ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-            .lazy.map { "\($0)/\(name)" }
-            .first { unsafe access($0, X_OK) == 0 }
     }
 }

@@ -89,7 +89,10 @@ struct TargetOptions: ParsableArguments {
 
     mutating func validate() throws {
         guard (app == nil) != (instance == nil) else {
-            throw ValidationError("Name an app, or an instance with --instance, not both.")
+            throw ValidationError(
+                app == nil
+                    ? "Name an app, or an instance with --instance."
+                    : "Name an app, or an instance with --instance, not both.")
         }
         guard instance ?? 0 <= UInt64(Int64.max) else {
             throw ValidationError("There is no instance of that number.")

@@ -7,12 +7,17 @@ import UnitFile
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check manifests before they are installed.",
-        discussion: "Needs no daemon. Exit code 2 if one of them has an error.")
+        discussion: """
+            As the daemon that answers would read them; without one, as a service would. Exit code 2 \
+            if one of them has an error.
+            """)
 
     @Argument(
         help: ArgumentHelp("Manifests, named ID.app.", valueName: "file"),
         completion: .file(extensions: ["app"]))
     var files: [String]
+
+    @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
         let code = execute(StandardConsole())
@@ -21,10 +26,7 @@ struct Verify: ParsableCommand {
 
     func execute(_ console: any Console) -> Int32 {
         var failed = false
-        var context = World(environment: Caller.variables).context
-        context.findExecutable = ManifestFile.findExecutable
-        let entries = DesktopFolders(SearchPath.desktop(Caller.variables)).entries
-        context.hasDesktopEntry = { entries[$0] != nil }
+        let context = world.context
         for file in files {
             do throws(SystemError) {
                 let bytes = try ManifestFile.read(file)
@@ -42,5 +44,9 @@ struct Verify: ParsableCommand {
             }
         }
         return failed ? 2 : 0
+    }
+    private var world: World {
+        let client = try? ControlClient(path: SocketPath.find(option: daemon.socket))
+        return World(of: try? client?.describe().get(), user: client?.serverUser)
     }
 }

@@ -317,7 +317,11 @@ extension Control {
           degraded: []Note,
           surroundings: ?Surroundings,
           # Where it reads manifests, in order of precedence.
-          appDirectories: ?[]string
+          appDirectories: ?[]string,
+          # Where it reads desktop entries, in order of precedence.
+          desktopDirectories: ?[]string,
+          # What its environment has that manifests are read with, as NAME=VALUE.
+          environment: ?[]string
         )
 
         # The installed apps, by identifier.

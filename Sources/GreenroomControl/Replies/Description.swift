@@ -12,6 +12,10 @@ extension Control {
         public var surroundings: Surroundings?
         /// Where it reads manifests, in order of precedence.
         public var appDirectories: [String] = []
+        /// Where it reads desktop entries, in order of precedence.
+        public var desktopDirectories: [String] = []
+        /// What its environment has that manifests are read with, as `NAME=VALUE`.
+        public var environment: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
         ) {
@@ -83,6 +87,10 @@ extension Control.Description: ParametersEncodable {
         writer.member("degraded", objects: degraded)
         writer.member("surroundings", ifPresent: surroundings)
         if !appDirectories.isEmpty { writer.member("appDirectories", appDirectories) }
+        if !desktopDirectories.isEmpty {
+            writer.member("desktopDirectories", desktopDirectories)
+        }
+        if !environment.isEmpty { writer.member("environment", environment) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -93,6 +101,8 @@ extension Control.Description: ParametersEncodable {
             case "processId": processId = try member.integer()
             case "features": features = try member.texts()
             case "appDirectories": appDirectories = try member.optionalTexts() ?? []
+            case "desktopDirectories": desktopDirectories = try member.optionalTexts() ?? []
+            case "environment": environment = try member.optionalTexts() ?? []
             case "degraded":
                 degraded = try member.objects { (object) throws(ServiceError) in
                     try Control.Note(object)

@@ -25,7 +25,8 @@ public enum ExecutableInspection {
 
     /// The file that exec would take for a name. As execvp(3), but an unusable file goes on record
     /// only when no usable one follows.
-    static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String {
+    public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
+    {
         if name.contains("/") {
             guard FileIdentity(path: name) != nil else {
                 throw .notFound(name: name, searchPath: nil)

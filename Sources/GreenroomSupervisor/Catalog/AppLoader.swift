@@ -17,8 +17,8 @@ final class AppLoader {
     let shimPath: String
     private let daemonEnvironment: [String]
     private let containers: Containers
-    /// What programs were found to be, by the name that was inspected.
-    private var programs: [String: ExecutableFacts] = [:]
+    /// What programs were found to be.
+    private var programs: [ProgramName: ExecutableFacts] = [:]
     private var worldDigest: UInt64 = 0
 
     init(
@@ -31,6 +31,9 @@ final class AppLoader {
         self.daemonEnvironment = daemonEnvironment
         self.containers = containers
     }
+
+    /// What manifests are read with, of the daemon's environment.
+    var readingEnvironment: [String] { World.environment(daemonEnvironment) }
 
     /// The files that the programs of all apps consist of.
     var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
@@ -66,7 +69,7 @@ final class AppLoader {
 
     func end(_ result: LoadResult, _ lookups: Lookups) {
         let apps = result.unchanged + result.apps
-        let used = Set(apps.map { $0.arguments[0] })
+        let used = Set(apps.map(\.programName))
         programs = lookups.programs.filter { used.contains($0.key) }
         // With the users of the apps as they are now.
         worldDigest = lookups.digestOfWorld(apps)
@@ -74,7 +77,7 @@ final class AppLoader {
 
     /// For an app that is installed: what was found out about its program.
     func keep(_ program: ExecutableFacts?, of app: InstalledApp) {
-        programs[app.arguments[0]] = program
+        programs[app.programName] = program
     }
 
     /// The app that a template makes for an instance's name; nil if there is no such template, or it may
@@ -98,7 +101,7 @@ final class AppLoader {
             app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
-            return (app, lookups.programs[app.arguments[0]])
+            return (app, lookups.programs[app.programName])
         } catch {
             result.report(error, of: manifest, reporter)
             return nil

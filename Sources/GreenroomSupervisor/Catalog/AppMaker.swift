@@ -24,7 +24,11 @@ struct AppMaker {
         command = lookups.words(command)
         let owner = try owner(of: manifest)
         let environment = environment(of: manifest, owner.account)
-        let inspected = isDesktopOnly ? nil : try lookups.facts(program)
+        let inspected =
+            isDesktopOnly
+            ? nil
+            : try lookups.facts(
+                ProgramName(name: program, searchPath: environment.searchPath))
         guard let path = inspected?.path ?? lookups.find(program) else { return nil }
         let sandbox = try inspected.map { facts throws(LoadFailure) in
             try self.sandbox(of: manifest, facts, lookups.filters)
@@ -56,6 +60,7 @@ struct AppMaker {
             executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
             arguments: command, environment: environment.strings,
             encodedEnvironment: environment.encoded,
+            searchPath: environment.searchPath,
             extraKeyNames: Set(manifest.prewarm.environmentKeys),
             workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
             umask: manifest.umask, account: owner.account, groups: owner.groups,

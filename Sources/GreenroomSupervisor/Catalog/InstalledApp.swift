@@ -37,6 +37,8 @@ final class InstalledApp {
     let environment: [String]
     /// The same, as it goes to a paused instance.
     let encodedEnvironment: StringList
+    /// PATH in it.
+    let searchPath: String
     let extraKeyNames: Set<String>
     /// The manifest's; nil is that of the caller, else the root directory.
     let workingDirectory: String?
@@ -141,7 +143,8 @@ final class InstalledApp {
     init(
         identifier: AppIdentifier, name: String, manifestPath: String, kind: Kind,
         executablePath: String, pausedExecutablePath: String, arguments: [String],
-        environment: [String], encodedEnvironment: StringList, extraKeyNames: Set<String>,
+        environment: [String], encodedEnvironment: StringList, searchPath: String,
+        extraKeyNames: Set<String>,
         workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
         changesUser: Bool, grantsGroups: Bool, noNewPrivileges: Bool, confinement: Confinement?,
         cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
@@ -158,6 +161,7 @@ final class InstalledApp {
         self.arguments = arguments
         self.environment = environment
         self.encodedEnvironment = encodedEnvironment
+        self.searchPath = searchPath
         self.extraKeyNames = extraKeyNames
         self.workingDirectory = workingDirectory
         self.umask = umask

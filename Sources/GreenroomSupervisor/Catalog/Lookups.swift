@@ -10,13 +10,12 @@ final class Lookups {
     let hasShim: Bool
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
-    let entries: [String: DesktopFolders.Entry]
+    var entries: [String: DesktopFolders.Entry] { world.entries }
     /// What opens a terminal for a program, and the words before the program's.
     let terminal: [String]?
     /// Of the daemon.
     let variables: [String: String]
-    /// By the name that was inspected.
-    private(set) var programs: [String: ExecutableFacts]
+    private(set) var programs: [ProgramName: ExecutableFacts]
     private let world: World
     private let daemonEnvironment: [String]
     private var environments: [[String]: AppEnvironment] = [:]
@@ -27,20 +26,18 @@ final class Lookups {
     /// - Parameter programs: of a former loading; those that are what they were are not inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
-        programs: [String: ExecutableFacts]
+        programs: [ProgramName: ExecutableFacts]
     ) {
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
-        world = World(environment: variables)
+        world = World(environment: variables, desktopPaths: desktopPaths)
         hasShim = unsafe access(shimPath, R_OK) == 0
-        entries = DesktopFolders(desktopPaths).entries
         terminal = world.terminal
         self.programs = Self.unchanged(programs)
     }
 
     var manifestContext: ManifestContext {
         var context = world.context
-        context.hasDesktopEntry = { [entries] in entries[$0] != nil }
         // Without its screen an app still runs.
         context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
         return context
@@ -49,9 +46,9 @@ final class Lookups {
     // MARK: Programs
 
     /// Programs that are what they were; each file is looked at once, however many apps share it.
-    private static func unchanged(_ programs: [String: ExecutableFacts]) -> [String:
-        ExecutableFacts]
-    {
+    private static func unchanged(
+        _ programs: [ProgramName: ExecutableFacts]
+    ) -> [ProgramName: ExecutableFacts] {
         var identities: [String: FileIdentity?] = [:]
         return programs.filter { _, facts in
             facts.files.allSatisfy { file in
@@ -62,15 +59,13 @@ final class Lookups {
         }
     }
 
-    func find(_ program: String) -> String? {
-        guard program.hasPrefix("/") else { return world.findExecutable(program) }
-        return unsafe access(program, X_OK) == 0 ? program : nil
-    }
+    func find(_ program: String) -> String? { world.findExecutable(program) }
 
-    func facts(_ program: String) throws(LoadFailure) -> ExecutableFacts {
+    func facts(_ program: ProgramName) throws(LoadFailure) -> ExecutableFacts {
         if let known = programs[program] { return known }
         do throws(ExecutableError) {
-            let facts = try ExecutableInspection.inspect(path: program, searchPath: searchPath)
+            let facts = try ExecutableInspection.inspect(
+                path: program.name, searchPath: program.searchPath)
             programs[program] = facts
             return facts
         } catch {
@@ -81,10 +76,6 @@ final class Lookups {
                 }
             throw LoadFailure(message: error.description, isMissingProgram: isMissing)
         }
-    }
-
-    private var searchPath: String {
-        variables["PATH"] ?? ExecutableInspection.defaultSearchPath
     }
 
     /// The words of a command, in memory that is shared where they are the same.
@@ -104,7 +95,7 @@ final class Lookups {
         guard app.desktop?.digest == entry?.digest else { return false }
         // One that is never paused has not been looked into.
         if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
-        guard let facts = programs[app.arguments[0]] else { return false }
+        guard let facts = programs[app.programName] else { return false }
         return facts.path == app.executablePath && facts.files == app.fingerprint
     }
 
@@ -115,6 +106,8 @@ final class Lookups {
         var strings: [String]
         var encoded: StringList
         var pool: PoolEnvironment
+        /// PATH in it.
+        var searchPath: String
     }
 
     /// - Parameters:
@@ -130,7 +123,8 @@ final class Lookups {
             additions: additions)
         let made = AppEnvironment(
             strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
-            pool: PoolEnvironment(of: strings, extraNames: Set(extraKeys)))
+            pool: PoolEnvironment(of: strings, extraNames: Set(extraKeys)),
+            searchPath: ProgramName.searchPath(of: strings))
         environments[key] = made
         return made
     }

@@ -169,11 +169,11 @@ final class ManifestReading {
                 continue
             }
             // It asks for nothing: everything is the default but prewarming.
-            var context = ManifestContext()
-            context.hasDesktopEntry = { _ in true }
             let source = ManifestSource(
                 Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
-            if let manifest = AppManifest.parse([source], name: file.name, context).manifest {
+            if let manifest = AppManifest.parse([source], name: file.name, lookups.manifestContext)
+                .manifest
+            {
                 entries.append((manifest, file))
             }
         }

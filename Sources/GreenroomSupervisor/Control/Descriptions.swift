@@ -13,6 +13,8 @@ extension ControlHandler {
             degraded: degraded)
         description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories
+        description.desktopDirectories = installer.loader.desktop.paths
+        description.environment = installer.loader.readingEnvironment
         return description
     }
 

@@ -43,7 +43,7 @@ public struct Options: Sendable, Equatable {
                                    else $XDG_RUNTIME_DIR/greenroom)
           --state-directory DIR    what is remembered beyond the boot (default: $STATE_DIRECTORY, else
                                    /var/lib/greenroom as root, else $XDG_STATE_HOME/greenroom;
-                                   for root in another runtime directory, state in that)
+                                   for root in another runtime directory, persistent in that)
           --cache-directory DIR    caches and temporary files of apps (default: $CACHE_DIRECTORY, else
                                    /var/cache/greenroom as root, else $XDG_CACHE_HOME/greenroom;
                                    for root in another runtime directory, cache in that)
@@ -106,7 +106,8 @@ public struct Options: Sendable, Equatable {
         }
         if options.stateDirectory.isEmpty {
             options.stateDirectory =
-                options.defaultState(environment, isRoot) ?? options.runtimeDirectory + "/state"
+                options.defaultState(environment, isRoot) ?? options.runtimeDirectory
+                + "/persistent"
         }
         if options.cacheDirectory.isEmpty {
             options.cacheDirectory =

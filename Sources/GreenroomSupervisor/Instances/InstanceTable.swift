@@ -23,6 +23,8 @@ final class InstanceTable {
 
     private var table: [InstanceIdentifier: Instance] = [:]
     private var freezes: [InstanceIdentifier: RepeatedLook] = [:]
+    /// Orders to stop that the spawner has not carried out, without cgroups.
+    private var stopOrders: [InstanceIdentifier: Int] = [:]
     private var starts: [InstanceIdentifier: RepeatedLook] = [:]
     /// Instances whose spawner died.
     private var orphans: [InstanceIdentifier: Orphan] = [:]
@@ -73,6 +75,7 @@ final class InstanceTable {
 
     func release(_ identifier: InstanceIdentifier) {
         freezes[identifier] = nil
+        stopOrders[identifier] = nil
         starts[identifier] = nil
         if orphans.removeValue(forKey: identifier) != nil {
             // Nobody else is left to remove it.
@@ -86,6 +89,7 @@ final class InstanceTable {
     /// The spawner that made them is gone, all but these are orphans: from now on only their pidfds
     /// tell of their ends.
     func orphan(allBut kept: Set<InstanceIdentifier>) {
+        stopOrders = [:]
         for identifier in kept { orphans[identifier] = nil }
         for instance in table.values
         where orphans[instance.identifier] == nil && !kept.contains(instance.identifier) {
@@ -161,11 +165,13 @@ final class InstanceTable {
         guard let cgroup = instance.cgroup else {
             if let orphan = orphans[identifier] {
                 orphan.signalGroup(SIGSTOP)
-            } else {
-                spawner?.send(.freeze(instance: identifier.rawValue))
+                return watchStop(of: instance)
             }
-            let pid = instance.pid
-            return watchFreeze(of: identifier) { ProcessTable.entry(of: pid)?.isStopped ?? true }
+            // Stopped by its terminal, it would seem frozen before the spawner's order has come, which
+            // would then hit it when it goes on already.
+            stopOrders[identifier, default: 0] += 1
+            spawner?.send(.freeze(instance: identifier.rawValue))
+            return
         }
         do throws(SystemError) {
             try cgroup.freeze()
@@ -173,6 +179,21 @@ final class InstanceTable {
             return supervisor.handle(.freezeFailed(identifier))
         }
         watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
+    }
+
+    /// The spawner has carried out an order to stop: the last, or one that was taken back.
+    func wasStopped(_ identifier: InstanceIdentifier) {
+        guard let count = stopOrders[identifier] else { return }
+        stopOrders[identifier] = count > 1 ? count - 1 : nil
+        guard count == 1, let instance = table[identifier],
+            supervisor.lifecycle.instance(identifier)?.state == .suspended
+        else { return }
+        watchStop(of: instance)
+    }
+
+    private func watchStop(of instance: Instance) {
+        let pid = instance.pid
+        watchFreeze(of: instance.identifier) { ProcessTable.entry(of: pid)?.isStopped ?? true }
     }
 
     private func watchFreeze(

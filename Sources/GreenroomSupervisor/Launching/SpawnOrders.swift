@@ -51,6 +51,9 @@ final class SpawnOrders {
         // The spawner adds the one that counts.
         environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
         if app.kind == .program {
+            guard let paused = PausedProgram(of: app, environment: environment) else {
+                throw Failure("finding the program's interpreter in PATH", ENOENT)
+            }
             let name = PrewarmEnvironment.preloadName + "="
             let own = environment.first { $0.hasPrefix(name) }.map {
                 ":" + $0.dropFirst(name.count)
@@ -58,7 +61,7 @@ final class SpawnOrders {
             environment.removeAll { $0.hasPrefix(name) }
             environment += [
                 name + shimPath + (own ?? ""),
-                "\(PrewarmEnvironment.executableName)=\(app.pausedExecutablePath)",
+                "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
         } else {
             environment.append("ActivePrewarm=1")

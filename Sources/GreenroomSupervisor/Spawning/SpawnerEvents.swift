@@ -54,6 +54,7 @@ final class SpawnerEvents {
             exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
+        case .stopped(let number): supervisor.instances.wasStopped(InstanceIdentifier(number))
         case .welcome, .instance, .kept, .ending: break
         }
     }

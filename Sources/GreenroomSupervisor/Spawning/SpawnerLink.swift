@@ -172,7 +172,7 @@ final class SpawnerLink {
                     expected = Int(welcome.instanceCount)
                 case .instance(let record): greeting?.instances.append(record)
                 case .kept(let name, let descriptor): kept[name] = descriptor
-                case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending:
+                case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending, .stopped:
                     early.append(message)
                 }
             }
@@ -240,7 +240,7 @@ final class SpawnerLink {
         case .spawned(let record):
             answered = openOrders.removeValue(forKey: record.instance)
         case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending: break
+        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped: break
         }
         onMessage?(message)
         answered = nil

@@ -53,10 +53,57 @@ static gboolean tick(gpointer data) {
     return G_SOURCE_REMOVE;
 }
 
+/* Work of the loop that goes on in the background, until it is done or there is no more time. */
+static guint tidying;
+
+static void stop_tidying(struct greenroom_app *app, uint64_t task, void *unused) {
+    (void)unused;
+    g_clear_handle_id(&tidying, g_source_remove);
+    greenroom_app_end_background_task(app, task);
+}
+
+struct tidying {
+    struct greenroom_app *app;
+    uint64_t task;
+    int rest;
+};
+
+static gboolean tidy(gpointer data) {
+    struct tidying *one = data;
+    if (--one->rest > 0) return G_SOURCE_CONTINUE;
+    g_print("tidied up\n");
+    tidying = 0;
+    greenroom_app_end_background_task(one->app, one->task);
+    return G_SOURCE_REMOVE;
+}
+
+static void begin_tidying(struct greenroom_app *app) {
+    uint64_t task = tidying ? 0 : greenroom_app_begin_background_task(app, "tidy up", stop_tidying, NULL);
+    if (!task) return;
+    struct tidying *one = g_new(struct tidying, 1);
+    *one = (struct tidying){app, task, 3};
+    tidying = g_timeout_add_full(G_PRIORITY_DEFAULT, 1, tidy, one, g_free);
+}
+
+/* Where its user was: at the how-manieth visit. */
+static int64_t visit = 1;
+
+static bool should_save(struct greenroom_app *app, struct greenroom_state *state) {
+    (void)app;
+    return greenroom_state_set_number(state, "visit", visit);
+}
+
+static bool should_restore(struct greenroom_app *app, const struct greenroom_state *state) {
+    (void)app;
+    if (!greenroom_state_get_number(state, "visit", &visit)) return false;
+    visit++;
+    return true;
+}
+
 static bool finished(struct greenroom_app *app, const struct greenroom_content *options) {
     (void)options;
     const struct greenroom_launch_info *info = greenroom_app_launch_info(app);
-    g_print("launched %s\n", info->was_prewarmed ? "prewarmed" : "cold");
+    g_print("launched %s, visit %d\n", info->was_prewarmed ? "prewarmed" : "cold", (int)visit);
     return true;
 }
 
@@ -66,13 +113,19 @@ static void event(struct greenroom_app *app, enum greenroom_event event) {
         greenroom_app_did_draw_first_frame(app);
         g_timeout_add(1, tick, NULL);
     }
-    if (event == GREENROOM_DID_ENTER_BACKGROUND) g_print("background\n");
+    if (event == GREENROOM_DID_ENTER_BACKGROUND) {
+        g_print("background\n");
+        begin_tidying(app);
+    }
     if (event == GREENROOM_WILL_TERMINATE) g_print("ends\n");
 }
 
 int main(int argc, char **argv) {
     /* Whatever needs neither a user nor a display may stand here: the prewarm does it. */
-    struct greenroom_delegate delegate = {.did_finish_launching = finished, .event = event};
+    struct greenroom_delegate delegate = {
+        .did_finish_launching = finished, .event = event, .should_save_state = should_save,
+        .should_restore_state = should_restore,
+    };
     struct greenroom_app *app = greenroom_app_start(&delegate, NULL, &argc, &argv);
     if (!app) return 1;
     GMainLoop *loop = g_main_loop_new(NULL, FALSE);

@@ -1,0 +1,32 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+extension ControlClient {
+    /// How long the daemon may take to say what it is: it needs less than a millisecond.
+    static let patience: CInt = 5000
+
+    /// For those who go on without it.
+    ///
+    /// - Parameter patience: in milliseconds.
+    func describe(patience: CInt = patience) -> Result<Control.Description, Failure> {
+        Result { () throws(Failure) in
+            try send(.describe)
+            while true {
+                if case .described(let description)? = try bufferedReply(to: .describe) {
+                    return description
+                }
+                var entries = [PollEntry(descriptor, POLLIN)]
+                do throws(SystemError) {
+                    _ = try PollEntry.wait(&entries, milliseconds: patience)
+                } catch {
+                    throw .system(error)
+                }
+                guard entries[0].isReady else {
+                    throw .system(SystemError(code: ETIMEDOUT, call: "poll"))
+                }
+                try receive()
+            }
+        }
+    }
+}
