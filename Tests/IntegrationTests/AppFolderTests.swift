@@ -122,4 +122,21 @@ import Testing
         #expect(try client.change(.terminate, running.instance) == .notRunning)
         #expect(try client.reload().loaded == [])
     }
+    @Test func `one that was asked for has no pool, also when its template changes`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon([])
+        let client = try daemon.client()
+        let app = "org.example.b@one"
+        for name in ["", "Another"] {
+            try daemon.directory.write(
+                "[App]\nExec=\(program)\nName=\(name)\n[Prewarm]\nCount=2\nWhen=boot\n",
+                to: "apps/org.example.b@.app")
+            if name == "" { _ = try client.start(app) }
+            #expect(try client.reload().loaded == [app])
+            #expect(try client.list().map(\.prewarmTarget) == [0])
+        }
+        let running = try #require(try client.instances(of: app).first { $0.exit == nil })
+        #expect(try client.change(.terminate, running.instance) == .notRunning)
+        #expect(try client.reload().loaded == [])
+    }
 }

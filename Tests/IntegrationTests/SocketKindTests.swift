@@ -104,7 +104,7 @@ import Testing
         let other = try UnixSocket.listen(at: path, .stream, mode: 0o600)
         let daemon = try TestDaemon(try make(["ListenStream=\(path)"]))
         #expect(try daemon.client().reload().failed.count == 1)
-        Glibc.close(other.descriptor.rawValue)
+        Glibc.close(other.descriptor.release())
         unlink(path)
         #expect(try daemon.client().reload().failed.isEmpty)
         #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
