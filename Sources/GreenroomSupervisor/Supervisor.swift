@@ -111,7 +111,9 @@ final class Supervisor {
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
         case .answer(let request, let answer):
-            if !applications.requests.take(answer, to: request) { control.answer(request, with: answer) }
+            if !applications.requests.take(answer, to: request) {
+                control.answer(request, with: answer)
+            }
             if case .launched(let outcome) = answer,
                 let requestedAt = launcher.contexts.context(of: request)?.requestedAt
             {

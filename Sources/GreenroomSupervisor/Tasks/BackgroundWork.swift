@@ -183,7 +183,10 @@ final class BackgroundWork {
                 "its manifest does not name it; it would need it in ScheduledTasks= of [Application]"
             )
         }
-        guard let answered = supervisor.applications.requests.newRequest(of: instance.identifier, cookie) else {
+        guard
+            let answered = supervisor.applications.requests.newRequest(
+                of: instance.identifier, cookie)
+        else {
             return
         }
         supervisor.handle(.taskSubmitted(answered, instance.app, ScheduledTask(request)))
