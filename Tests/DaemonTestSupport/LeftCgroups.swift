@@ -17,23 +17,35 @@ enum LeftCgroups {
     }
 
     /// Those of these spawners that are still there.
-    static func paths(of spawners: Set<Int32>) -> [String] {
+    static func paths(of spawners: Set<Int32>) -> Set<String> {
         guard let own else { return [] }
-        return spawners.sorted().map { "\(own)greenroom-\($0)" }.filter { access($0, F_OK) == 0 }
+        return Set(spawners.map { "\(own)greenroom-\($0)" }.filter { access($0, F_OK) == 0 })
+    }
+
+    /// Those that are there now. A process's number comes round again, and a spawner that was killed
+    /// leaves its own.
+    static func paths() -> Set<String> {
+        guard let own else { return [] }
+        return Set(folders(in: own).filter { $0.hasPrefix("greenroom-") }.map { own + $0 })
     }
 
     /// Only empty ones go.
     static func remove(_ path: String) {
-        if let directory = opendir(path) {
-            while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
-                if isFolder, name != ".", name != ".." { remove("\(path)/\(name)") }
-            }
-            closedir(directory)
-        }
+        for name in folders(in: path) { remove("\(path)/\(name)") }
         rmdir(path)
+    }
+
+    private static func folders(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+            if isFolder, name != ".", name != ".." { names.append(name) }
+        }
+        return names
     }
 }

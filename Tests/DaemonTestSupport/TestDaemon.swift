@@ -49,6 +49,7 @@ public final class TestDaemon {
     private var process: ChildProcess?
     /// Every spawner seen.
     private var spawners: Set<Int32> = []
+    private let formerCgroups = LeftCgroups.paths()
     /// It was told to end, and did: nothing of it may be left.
     private var endedInOrder = false
 
@@ -225,7 +226,7 @@ public final class TestDaemon {
 
     /// A spawner that was killed leaves its own to the next, or to us.
     private func endCgroups() {
-        let left = LeftCgroups.paths(of: spawners)
+        let left = LeftCgroups.paths(of: spawners).subtracting(formerCgroups).sorted()
         for path in left { LeftCgroups.remove(path) }
         guard endedInOrder, !left.isEmpty else { return }
         Issue.record("cgroups left by the daemon: \(left) \(log)")

@@ -184,6 +184,10 @@ import VarlinkTestSupport
                 ["terminate", "42"], 1,
                 "no app 42 is installed; an instance is named with --instance 42"
             ),
+            (
+                ["open", "/nowhere.txt"], 1,
+                "opening /nowhere.txt: no such file or directory (ENOENT)"
+            ),
             (["explain", "a.b"], 1, "the daemon is shutting down; try again when it is back"),
             (
                 ["launch", "x.y", "--wait"], 127,

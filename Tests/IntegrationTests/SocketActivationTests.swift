@@ -41,6 +41,8 @@ import Testing
         let answer = try ask(try connect(path))
         let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
         #expect(launched.launchKind == (prewarm == 0 ? .cold : .prewarmed))
+        let summary = try daemon.client().explain(Self.app).lastLaunch
+        #expect(summary?.instance == launched.instance && summary?.elapsedUSec == 0)
         let pid = try #require(try daemon.client().instance(launched.instance!).processId)
         #expect(answer == "\(pid) 1 front\n")
         // It runs, so it accepts itself: no second instance.

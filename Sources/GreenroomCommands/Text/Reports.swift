@@ -111,7 +111,7 @@ enum Report {
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
             text += Phrase.launch(launch.kind, launch.coldReason)
-            // A former daemon served it, and how fast is not known any more.
+            // How fast is not known: a former daemon served it, or no client asked for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }
             text += "\n"
         } else {

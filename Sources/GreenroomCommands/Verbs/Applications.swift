@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 
 // The verbs for apps made with the SDK: why they are launched, and whether protected data is there.
 
@@ -68,6 +69,12 @@ struct Open: ReasonVerb {
     func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall {
         if let setDefault {
             return .setDefaultHandler(app: try client.resolve(setDefault), handles: urls[0])
+        }
+        for path in urls where !DocumentURL.isURL(path) {
+            // Nobody means a document that is not there, and an app could say it less well.
+            guard unsafe access(path, F_OK) == 0 else {
+                throw .system(SystemError(code: errno, call: "opening", subject: path))
+            }
         }
         var call = Control.OpenCall(urls: urls.map(DocumentURL.url))
         if let app { call.app = try client.resolve(app) }
@@ -190,14 +197,16 @@ struct Scene: Verb {
 
 /// A path becomes a file URL; what has a scheme stays as it is (RFC 3986, RFC 8089).
 enum DocumentURL {
-    static func url(_ text: String) -> String {
+    static func isURL(_ text: String) -> Bool {
         let scheme = text.prefix { $0 != ":" }
-        let isURL =
-            scheme.count < text.count && scheme.first?.isLetter == true
+        return scheme.count < text.count && scheme.first?.isLetter == true
             && scheme.utf8.allSatisfy {
                 0x30...0x39 ~= $0 || 0x61...0x7a ~= $0 | 0x20 || "+-.".utf8.contains($0)
             }
-        if isURL { return text }
+    }
+
+    static func url(_ text: String) -> String {
+        if isURL(text) { return text }
         return "file://" + absolute(text).utf8.map(escaped).joined()
     }
 

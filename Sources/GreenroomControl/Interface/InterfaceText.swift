@@ -220,7 +220,7 @@ extension Control {
           instance: int,
           kind: LaunchKind,
           coldReason: ?ColdReason,
-          # 0: a former daemon served it.
+          # 0: a former daemon served it, or no client asked for it.
           elapsedUSec: int,
           timestampUSec: int
         )

@@ -157,13 +157,21 @@ extension ControlHandler {
         }
         explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.supervision = supervisionStatus(of: app.identifier)
-        explanation.lastLaunch =
-            catalog.lastLaunch(of: app.identifier) ?? formerLaunch(of: app.identifier)
+        explanation.lastLaunch = lastLaunch(of: app.identifier)
         return explanation
     }
 
-    /// What is known of the latest launch that a former supervisor served.
-    private func formerLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
+    private func lastLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
+        guard let served = catalog.lastLaunch(of: app) else { return recordedLaunch(of: app) }
+        guard let recorded = recordedLaunch(of: app), recorded.instance != served.instance,
+            recorded.timestampUSec > served.timestampUSec
+        else { return served }
+        return recorded
+    }
+
+    /// What the records know of the latest launch that no client of this supervisor asked for: a former
+    /// one served it, or a timer, a path or a socket did.
+    private func recordedLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
         let launched = supervisor.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
         guard let latest = launched.max(by: { $0.launchedAt! < $1.launchedAt! }),
             let kind = latest.launchKind
