@@ -69,8 +69,9 @@ extension Lifecycle {
         let record = directory[app]!.record
         if isShuttingDown { return .shuttingDown }
         if let until = record.crashLoopUntil, until > now { return .crashLoop(app, until: until) }
-        if let until = record.prewarmRetryAt, until > now { return .backOff(app, until: until) }
+        // Whose paused instances were reclaimed waits as well: told is what makes it wait.
         if pressure >= .warning { return .overBudget(app) }
+        if let until = record.prewarmRetryAt, until > now { return .backOff(app, until: until) }
         return nil
     }
 

@@ -82,6 +82,10 @@ class Daemon:
         self.runtime, self.apps = self.folder / "run", self.folder / "apps"
         self.runtime.mkdir(mode=0o700)
         self.apps.mkdir()
+        # What the machine does beside us must not take away what is measured.
+        self.configuration = self.folder / "greenroom.conf"
+        self.configuration.write_text(
+            "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n")
         self.socket = self.runtime / "control"
         self.log = open(self.folder / "log", "wb")
         self.process = None
@@ -91,6 +95,7 @@ class Daemon:
             str(self.product / "greenroomd"),
             "--runtime-directory", str(self.runtime),
             "--apps", str(self.apps),
+            "--config", str(self.configuration),
         ]
 
     def add(self, identifier, text):

@@ -37,6 +37,8 @@ import Testing
 
         try press(.warning, client)
         #expect(try nextReclaimed(watcher).instance == paused)
+        let refusal = #expect(throws: ControlError.self) { try client.prewarm(Self.pool) }
+        #expect(refusal?.description.contains("while memory is short") == true)
         try press(.warning, client)
         let first = try nextReclaimed(watcher)
         #expect(first.instance == large.instance)

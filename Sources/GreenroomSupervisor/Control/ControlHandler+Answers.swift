@@ -87,6 +87,10 @@ extension ControlHandler {
         case .crashLoop(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until), isCrashLooping: true)
+        case .overBudget(let app) where supervisor.lifecycle.pressure >= .warning:
+            .refused(
+                code: "memory_pressure",
+                reason: "\(app) is not prewarmed while memory is short; try again when it is not")
         case .overBudget(let app):
             .refused(
                 code: "over_budget",
