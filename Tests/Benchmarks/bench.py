@@ -245,7 +245,7 @@ def describe(product, arguments):
     print(f"# on:   {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs, "
           f"load {' '.join(f'{x:.2f}' for x in os.getloadavg())}, uid {os.getuid()}")
     print(f"# how:  {arguments.rounds} rounds, contenders take turns; references are C, built with "
-          f"clang -O2")
+          f"clang -O2;\n#       prewarming minds neither the machine's load nor short stalls")
 
 
 # --- The figures.

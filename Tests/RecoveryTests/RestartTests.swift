@@ -192,26 +192,22 @@ import Testing
 
     /// The paused process is stopped, so its answer to the new supervisor's question comes when it
     /// has been told to go.
-    @Test func `an instance that is launched before it answered the new supervisor runs once`()
-        throws
-    {
-        let daemon = try TestDaemon(
-            [program(app, try compileProbe("behave.c"), prewarm: 1)],
-            {
-                var options = TestDaemon.Options()
-                options.configuration = ["StartDeadlineSec=20"]
-                return options
-            }())
+    /// Launched after a restart while it cannot answer, and goes on only then.
+    private func launchUnasked(
+        _ testApp: TestApp, _ arguments: [String], to output: Pipe
+    ) throws -> (TestDaemon, Control.Launched) {
+        var options = TestDaemon.Options()
+        options.configuration = ["StartDeadlineSec=20"]
+        let daemon = try TestDaemon([testApp], options)
         let paused = try daemon.awaitPaused(app)
         let pid = paused[0].processId!
-        let pipe = try Pipe()
         Glibc.kill(pid, SIGSTOP)
         try daemon.restart()
         var call = Control.LaunchCall(app: app)
-        call.arguments = ["print", "ran", "wait-forever"]
+        call.arguments = arguments
         call.standardOutput = 0
         let client = try daemon.client()
-        try client.send(.launch(call), descriptors: [pipe.writeEnd])
+        try client.send(.launch(call), descriptors: [output.writeEnd])
         try daemon.await("the order to go") {
             try $0.instance(paused[0].instance).state == .launching ? true : nil
         }
@@ -221,6 +217,16 @@ import Testing
         }
         #expect(launched.instance == paused[0].instance)
         #expect(launched.processId == pid)
+        return (daemon, launched)
+    }
+
+    @Test func `an instance that is launched before it answered the new supervisor runs once`()
+        throws
+    {
+        let pipe = try Pipe()
+        let (daemon, launched) = try launchUnasked(
+            program(app, try compileProbe("behave.c"), prewarm: 1),
+            ["print", "ran", "wait-forever"], to: pipe)
         #expect(try readLine(pipe.readEnd) == "ran")
         try daemon.client().change(.kill, launched.instance)
         pipe.closeWriteEnd()
@@ -232,32 +238,11 @@ import Testing
         let folder = try TemporaryDirectory()
         let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")
         chmod(script, 0o755)
-        let daemon = try TestDaemon(
-            [TestApp(app, exec: script, prewarm: 1)],
-            {
-                var options = TestDaemon.Options()
-                options.configuration = ["StartDeadlineSec=20"]
-                return options
-            }())
-        let paused = try daemon.awaitPaused(app)
-        let pid = paused[0].processId!
         let pipe = try Pipe()
-        Glibc.kill(pid, SIGSTOP)
-        try daemon.restart()
-        var call = Control.LaunchCall(app: app)
-        call.arguments = ["one", "two"]
-        call.standardOutput = 0
-        let client = try daemon.client()
-        try client.send(.launch(call), descriptors: [pipe.writeEnd])
-        try daemon.await("the order to go") {
-            try $0.instance(paused[0].instance).state == .launching ? true : nil
-        }
-        Glibc.kill(pid, SIGCONT)
-        guard case .launched(let launched) = try client.reply(to: .launch(call)) else {
-            throw TestError("another reply")
-        }
-        #expect(launched.processId == pid)
+        let (daemon, _) = try launchUnasked(
+            TestApp(app, exec: script, prewarm: 1), ["one", "two"], to: pipe)
         #expect(try readLine(pipe.readEnd) == "ran with one two")
+        withExtendedLifetime(daemon) {}
     }
 
     @Test func `READY=1 that nobody heard is no reason to end the app`() throws {

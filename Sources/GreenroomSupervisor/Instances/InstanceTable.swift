@@ -169,8 +169,10 @@ final class InstanceTable {
             }
             // Stopped by its terminal, it would seem frozen before the spawner's order has come, which
             // would then hit it when it goes on already.
+            guard spawner?.send(.freeze(instance: identifier.rawValue)) == true else {
+                return supervisor.handle(.freezeFailed(identifier))
+            }
             stopOrders[identifier, default: 0] += 1
-            spawner?.send(.freeze(instance: identifier.rawValue))
             return
         }
         do throws(SystemError) {
