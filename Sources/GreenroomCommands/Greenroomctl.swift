@@ -42,7 +42,15 @@ public struct Greenroomctl: ParsableCommand {
             StandardConsole().complain(complaint)
             Glibc.exit(ExitStatus.usage.rawValue)
         }
-        main()
+        do {
+            var verb = try parseAsRoot()
+            try verb.run()
+        } catch {
+            guard let hint = hint(for: message(for: error), CommandLine.arguments.dropFirst())
+            else { exit(withError: error) }
+            StandardConsole().complain("\(fullMessage(for: error))\n\(hint)")
+            Glibc.exit(exitCode(for: error).rawValue)
+        }
         Glibc.exit(EXIT_SUCCESS)
     }
 }

@@ -24,7 +24,8 @@ struct Program {
         LoopActor.assumeIsolated {
             do {
                 let daemon = try Daemon(options: options, environment: environment)
-                return daemon.run()
+                // Its lock ends with the process, and not while its socket still answers.
+                withExtendedLifetime(daemon) { exit(daemon.run()) }
             } catch {
                 complain("greenroomd: \(error)")
                 return EXIT_FAILURE

@@ -68,6 +68,27 @@ import VarlinkTestSupport
         #expect(Greenroomctl.complaint(about: ["--version", "list"]) == nil)
     }
 
+    @Test(arguments: [
+        ("Unexpected argument 'a b'", ["run", "vim", "a b"], "run vim -- a b"),
+        ("Unknown option '-l'", ["launch", "ls", "--wait", "-l"], "launch ls --wait -- -l"),
+        (
+            "2 unexpected arguments: 'x', 'y'", ["run", "ls", "--env", "A=b", "x", "y"],
+            "run ls --env A=b -- x y"
+        ),
+    ]) func `shows where the app's own arguments belong`(
+        complaint: String, words: [String], line: String
+    ) {
+        #expect(
+            Greenroomctl.hint(for: complaint, words)?.hasSuffix(": greenroomctl \(line)") == true)
+    }
+
+    @Test(arguments: [
+        ("Unknown option '-l'", ["list", "x", "-l"]), ("Unknown option '-l'", ["run", "-l"]),
+        ("Missing expected argument '<app>'", ["run"]),
+    ]) func `does not where the mistake is another one`(complaint: String, words: [String]) {
+        #expect(Greenroomctl.hint(for: complaint, words) == nil)
+    }
+
     @Test func `launch says how it went`() throws {
         let daemon = try FakeDaemon()
         #expect(

@@ -52,6 +52,22 @@ import Testing
         #expect(try client.explain(Self.app).reasons.map(\.code).first == "desktop_entry")
     }
 
+    @Test func `cat shows the entry, and action says how its actions are started`() throws {
+        let text = "Name=Viewer\nExec=true\nActions=new;\n[Desktop Action new]\nName=N\nExec=true\n"
+        let daemon = try daemon([Self.app: text])
+        let program = try Programs.client
+        func run(_ words: String...) throws -> String {
+            let result = try TestSupport.run(
+                ChildRequest(
+                    program, arguments: [program] + words + ["--socket", daemon.socketPath]),
+                mergingErrors: true)
+            return String(decoding: result.output, as: UTF8.self)
+        }
+        let file = "\(daemon.directory.path)/applications/\(Self.app).desktop"
+        #expect(try run("cat", Self.app).hasPrefix("# \(file)\n[Desktop Entry]\n"))
+        #expect(try run("action", Self.app, "new").contains("--action"))
+    }
+
     @Test func `a manifest of the same name adds prewarming, and masks`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon(["viewer": "Name=Viewer\nExec=\(program) %U\n"])

@@ -113,7 +113,8 @@ static int attempt(const char *act, const char *argument) {
     }
     if (strcmp(act, "wx") == 0) return writable_and_executable();
     if (strcmp(act, "w-then-x") == 0) return becomes_executable();
-    if (strcmp(act, "personality") == 0) return personality(ADDR_NO_RANDOMIZE);
+    if (strcmp(act, "personality") == 0)
+        return personality(*argument ? strtoul(argument, NULL, 0) : ADDR_NO_RANDOMIZE) < 0 ? -1 : 0;
     if (strcmp(act, "hostname") == 0) return rename_host();
     if (strcmp(act, "network") == 0) return sees_network(argument);
     if (strcmp(act, "capability") == 0) return has_capability(number);

@@ -63,6 +63,14 @@ import Testing
         else { throw TestError("no suggestion") }
     }
 
+    @Test func `who sees no app is told whose apps there may be`() throws {
+        let daemon = try daemon()
+        let request = try clientProcess(daemon, ["list"], user: 4321)
+        let result = try run(request)
+        #expect(result.exit == .status(0))
+        #expect(String(decoding: result.output, as: UTF8.self).contains("ObserveGroups="))
+    }
+
     /// Its sockets would be made and its instances prewarmed, as their user.
     @Test func `nobody makes an instance of another user's template`() throws {
         let daemon = try daemon()

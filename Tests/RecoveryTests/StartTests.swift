@@ -126,6 +126,17 @@ import Testing
         #expect(access("\(directory.path)/run/persistent/metrics/\(getuid())/\(app)", R_OK) == 0)
     }
 
+    @Test func `a daemon that cannot serve leaves no spawner behind`() throws {
+        let folder = try TemporaryDirectory()
+        mkdir(folder.path + "/control", 0o755)
+        let result = try run(folder.path)
+        #expect(result.exit == .status(1))
+        #expect(result.text.contains("\(folder.path)/control"))
+        let left = Processes.mentioning(folder.path)
+        #expect(left.isEmpty, "\(left.map(Processes.description(of:)))")
+        for pid in left { Glibc.kill(pid, SIGKILL) }
+    }
+
     @Test func `without the shim everything launches cold, and explain says why`() throws {
         var options = TestDaemon.Options()
         options.shim = "/nowhere/shim.so"

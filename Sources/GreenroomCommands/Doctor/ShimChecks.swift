@@ -66,10 +66,10 @@ extension Patient {
         return UInt16(bytes[18]) | UInt16(bytes[19]) << 8
     }
 
-    /// The file, or a directory on the way to it, that not everybody may read. A daemon of a user
-    /// serves that user alone.
+    /// The file, or a directory on the way to it, that not everybody may read. A daemon of an ordinary
+    /// user serves that user alone.
     private func unreadable(_ file: String) -> String? {
-        guard isSystem else { return nil }
+        guard isSystem || user == 0 else { return nil }
         if let mode = status(of: file)?.mode, mode & 0o004 == 0 { return file }
         var directory = file.directory
         while directory != "/" {

@@ -1,5 +1,6 @@
 import AppFolders
 import ArgumentParser
+import GreenroomControl
 import GreenroomLinux
 import GreenroomManifest
 
@@ -16,8 +17,7 @@ struct Cat: ManifestVerb {
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
         var isFirst = true
         for app in apps {
-            let file = try manifests.file(manifests.name(app))
-            for path in file.paths {
+            for path in try manifests.paths(app) {
                 let source = try InstalledManifests.change { () throws(SystemError) in
                     try AppFile.source(path)
                 }

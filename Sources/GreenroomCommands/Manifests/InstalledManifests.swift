@@ -82,6 +82,16 @@ final class InstalledManifests {
         }
     }
 
+    /// The files of a manifest, or the desktop entry that makes an app without one.
+    func paths(_ text: String) throws(Failure) -> [String] {
+        do throws(Failure) { return try file(name(text)).paths } catch {
+            guard case .manifest(.noManifest) = error, let entry = world.entries[text] else {
+                throw error
+            }
+            return [entry.path]
+        }
+    }
+
     func file(_ name: ManifestName) throws(Failure) -> AppFile {
         guard let file = folders.file(of: name) else {
             throw .manifest(.noManifest(name.identifier, folders: folders.paths, suggestion: nil))

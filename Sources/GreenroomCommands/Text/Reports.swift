@@ -14,10 +14,13 @@ enum Report {
     }
 
     static func apps(
-        _ apps: [Control.AppSummary], _ appearance: Appearance = .plain
+        _ apps: [Control.AppSummary], _ appearance: Appearance = .plain, ofOthers: Bool = false
     ) -> String {
         if apps.isEmpty {
-            return "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
+            return ofOthers
+                ? "No app is installed that runs as you. Those of other users are seen by root, and "
+                    + "by members of a group of ObserveGroups= in greenroom.conf.\n"
+                : "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
         }
         var table = Table("APP", "NAME", "STATE", "PREWARMED", "RUNNING")
         for app in apps {

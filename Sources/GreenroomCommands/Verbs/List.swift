@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import GreenroomControl
 
 struct List: Verb {
@@ -23,7 +24,8 @@ struct List: Verb {
         } else if desktop {
             console.write(Report.desktopApps(apps, appearance))
         } else {
-            console.write(Report.apps(apps, appearance))
+            let ofOthers = getuid() != 0 && client.serverUser != getuid()
+            console.write(Report.apps(apps, appearance, ofOthers: ofOthers))
         }
         return 0
     }

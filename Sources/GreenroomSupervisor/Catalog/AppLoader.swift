@@ -1,4 +1,5 @@
 internal import AppFolders
+internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -50,9 +51,9 @@ final class AppLoader {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
             programs: programs)
-        if !lookups.hasShim {
-            reporter.sayOnce(
-                "\(shimPath) is missing: programs launch cold; build it with make, or give --shim")
+        if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
+            let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
+            reporter.sayOnce("\(whose) launch cold: \(objection)")
         }
         programs = lookups.programs
         return lookups

@@ -35,7 +35,7 @@ struct AppMaker {
         }
         let ineligibility =
             if let inspected {
-                self.ineligibility(of: manifest, inspected)
+                self.ineligibility(of: manifest, inspected, isOwnUser: !owner.changes)
                     ?? sandbox?.ineligibility
             } else {
                 InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
@@ -95,15 +95,15 @@ struct AppMaker {
     }
 
     private func ineligibility(
-        of manifest: AppManifest, _ facts: ExecutableFacts
+        of manifest: AppManifest, _ facts: ExecutableFacts, isOwnUser: Bool
     ) -> InstalledApp.Ineligibility? {
         // An SDK app pauses by itself, however it is linked.
         if manifest.kind == .applicationKit { return nil }
         if let reason = facts.eligibility.reason {
             return .init(code: reason.code, text: reason.explanation)
         }
-        return lookups.hasShim
-            ? nil : .init(code: "no_shim", text: "\(shimPath), the preload shim, is missing")
+        return lookups.shim.objection(at: shimPath, isOwnUser: isOwnUser)
+            .map { .init(code: "no_shim", text: $0) }
     }
 
     private func environment(

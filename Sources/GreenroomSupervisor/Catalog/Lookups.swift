@@ -7,7 +7,7 @@ internal import GreenroomManifest
 
 /// What one loading of manifests looks up once and shares between apps; gone after it.
 final class Lookups {
-    let hasShim: Bool
+    let shim: PreloadLibrary
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
@@ -31,7 +31,7 @@ final class Lookups {
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
         world = World(environment: variables, desktopPaths: desktopPaths)
-        hasShim = unsafe access(shimPath, R_OK) == 0
+        shim = PreloadLibrary(path: shimPath)
         terminal = world.terminal
         self.programs = Self.unchanged(programs)
     }
@@ -167,7 +167,7 @@ final class Lookups {
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
             "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
         }
-        return PoolEnvironment.digest(files + sessions + ["\(hasShim)"] + (terminal ?? []))
+        return PoolEnvironment.digest(files + sessions + ["\(shim)"] + (terminal ?? []))
     }
 }
 

@@ -125,7 +125,9 @@ extension ControlHandler {
             throw .refused(
                 code: "not_application_kit",
                 reason: "\(name) is an unmodified program; only apps made with the SDK "
-                    + "(Type=application-kit) can be asked for this")
+                    + "(Type=application-kit) can be asked for this"
+                    + (app.desktop?.actions.isEmpty == false
+                        ? "; actions of its desktop entry are started by launch (--action)" : ""))
         }
         return app
     }

@@ -36,6 +36,8 @@ public final class Daemon {
         reporter = try Reporter(journal: journal, events: events)
         let configuration = try ConfigurationFile(options: options).read(reporter)
         lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        // Before the spawner: one started for a daemon that then cannot serve would stay behind.
+        let socket = try ControlSocket.open(in: options.runtimeDirectory)
 
         _ = OpenFiles.initial
         let (link, greeting) = try SpawnerLink.open(
@@ -60,7 +62,8 @@ public final class Daemon {
         let locked = LockedUsers(runtimeDirectory: options.runtimeDirectory)
         for user in locked.users { supervisor.handle(.lockChanged(user: user, isLocked: true)) }
         try takeOver(inheritance, configuration)
-        try open(
+        try serve(
+            socket,
             ControlListener.Limits(
                 connections: configuration.connectionsMax,
                 connectionsPerUser: configuration.connectionsPerUser))
@@ -145,16 +148,7 @@ public final class Daemon {
 
     // MARK: Clients and signals
 
-    private func open(_ limits: ControlListener.Limits) throws {
-        let inherited = try InheritedSocket.takeAll()
-        let socket: UnixSocket
-        if let first = inherited.first {
-            socket = UnixSocket(FileDescriptor(owning: first.descriptor))
-            try socket.descriptor.setNonblocking(true)
-        } else {
-            socket = try UnixSocket.listen(
-                at: options.runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
-        }
+    private func serve(_ socket: UnixSocket, _ limits: ControlListener.Limits) throws {
         listener = try ControlListener(socket: socket, limits: limits.fittingHere) {
             [unowned self] in
             control.serve($0)

@@ -139,5 +139,16 @@ struct CallRestrictions {
         rules.append(CallRule("mprotect", Self.denied, Self.contains(2, execute)))
         rules.append(CallRule("pkey_mprotect", Self.denied, Self.contains(2, execute)))
         rules.append(CallRule("shmat", Self.denied, Self.contains(2, 0o100000)))  // SHM_EXEC
+        // With READ_IMPLIES_EXEC every mapping to come can be executed. All bits ask what it is: so a
+        // rule for each other bit that is not set.
+        let implies: UInt64 = 0x40_0000
+        for bit in (0..<32).map({ UInt64(1) << $0 }) where bit != implies {
+            rules.append(
+                CallRule(
+                    "personality", Self.denied,
+                    gr_argument(
+                        index: 0, comparison: CInt(GR_MASKED.rawValue), value: implies | bit,
+                        masked: implies)))
+        }
     }
 }

@@ -58,6 +58,10 @@ private let calls: [Escape] = [
     Escape("LockPersonality=yes", act: "personality", is: "EPERM"),
     Escape("MemoryDenyWriteExecute=yes", act: "wx", is: "EPERM"),
     Escape("MemoryDenyWriteExecute=yes", act: "w-then-x", is: "EPERM"),
+    Escape("MemoryDenyWriteExecute=yes", act: "personality=0x400000", is: "EPERM"),
+    Escape("MemoryDenyWriteExecute=yes", act: "personality=0x80400000", is: "EPERM"),
+    Escape("MemoryDenyWriteExecute=yes", act: "personality=0xFFBFFFFF", is: "done"),
+    Escape("MemoryDenyWriteExecute=yes", act: "personality=0xFFFFFFFF", is: "done"),
 ]
 
 @Suite struct EscapeTests {

@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// A library that is to be preloaded, and what stands against it.
+///
+/// The dynamic linker says a line about one that it cannot load and goes on without (ld.so(8)): a
+/// program that was to wait in it would run for real. So it is looked at before.
+public struct PreloadLibrary: Equatable, Sendable {
+    public enum Obstacle: Equatable, Sendable {
+        case missing
+        /// Its path has a character that LD_PRELOAD= takes for something else.
+        case unspeakable
+        /// Not all of a library, or not one for this machine's own programs.
+        case damaged
+        /// Its file system is mounted noexec.
+        case notExecutable
+    }
+
+    /// What keeps everybody from loading it.
+    public let obstacle: Obstacle?
+    /// It, or a folder on the way to it, that is closed to users other than its owner's and group's.
+    public let closed: String?
+
+    public init(path: String) {
+        let obstacle = Self.obstacle(to: path)
+        self.obstacle = obstacle
+        closed = obstacle == nil ? Self.closed(on: path) : nil
+    }
+
+    private static func obstacle(to path: String) -> Obstacle? {
+        guard unsafe access(path, R_OK) == 0 else { return .missing }
+        // Separators, and what begins $ORIGIN.
+        guard !path.utf8.contains(where: { " :$".utf8.contains($0) }) else { return .unspeakable }
+        guard isLibrary(path) else { return .damaged }
+        var system = statvfs()
+        guard unsafe statvfs(path, &system) != 0 || system.f_flag & 8 == 0 else {  // ST_NOEXEC
+            return .notExecutable
+        }
+        return nil
+    }
+
+    /// elf(5): ET_DYN for this machine, with every segment in the file.
+    private static func isLibrary(_ path: String) -> Bool {
+        do {
+            let file = try ExecutableFile(path: path)
+            guard let header = file.exactly(64, at: 0),
+                header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1]),
+                header.littleEndian(at: 16, as: UInt16.self) == 3,
+                header.littleEndian(at: 18, as: UInt16.self) == ElfProgram.machine
+            else { return false }
+            let segments = try Segments(file, header: header)
+            return segments.dynamic != nil && !segments.loaded.isEmpty
+                && segments.loaded.allSatisfy {
+                    let (end, overflow) = $0.offset.addingReportingOverflow($0.byteCount)
+                    return !overflow && end <= file.byteCount
+                }
+        } catch {
+            return false
+        }
+    }
+
+    /// By the modes alone: what an access control list grants beside them is not relied on.
+    private static func closed(on path: String) -> String? {
+        guard mode(of: path).map({ $0 & S_IROTH != 0 }) ?? false else { return path }
+        var folder = path[...]
+        while let slash = folder.lastIndex(of: "/") {
+            folder = folder[..<slash]
+            let name = folder.isEmpty ? "/" : String(folder)
+            guard mode(of: name).map({ $0 & S_IXOTH != 0 }) ?? false else { return name }
+        }
+        return nil
+    }
+
+    private static func mode(of path: String) -> mode_t? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status.st_mode : nil
+    }
+}

@@ -1,0 +1,26 @@
+internal import GreenroomLinux
+
+extension PreloadLibrary {
+    /// Why no program of a user can be paused with the library of this path, and what to do; nil if
+    /// it can.
+    ///
+    /// - Parameter isOwnUser: the daemon's own, who was seen to be able to read it.
+    func objection(at path: String, isOwnUser: Bool) -> String? {
+        let shim = "\(path), the preload shim,"
+        switch obstacle {
+        case .missing:
+            return "\(shim) is missing; build it with make, or name it with greenroomd --shim"
+        case .unspeakable:
+            return "\(shim) has a space, a colon or a dollar sign in its path, which LD_PRELOAD "
+                + "cannot name; install Greenroom elsewhere"
+        case .damaged:
+            return "\(shim) is no whole library for this machine; install it again"
+        case .notExecutable:
+            return "\(shim) lies on a file system that is mounted noexec; install it elsewhere"
+        case nil:
+            guard !isOwnUser, let closed else { return nil }
+            return "\(shim) cannot be loaded by other users, for \(closed) is closed to them; "
+                + "chmod a+rX \(closed)"
+        }
+    }
+}

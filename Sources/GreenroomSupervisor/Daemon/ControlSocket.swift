@@ -1,0 +1,30 @@
+internal import Glibc
+internal import GreenroomLinux
+internal import Systemd
+
+/// Where clients connect.
+enum ControlSocket {
+    /// Systemd's (sd_listen_fds(3)), or our own in the runtime directory, whose lock we hold: who
+    /// answers there is a daemon in its last moment, which is waited for as for its lock.
+    static func open(in runtimeDirectory: String) throws -> UnixSocket {
+        if let inherited = try InheritedSocket.takeAll().first {
+            let socket = UnixSocket(FileDescriptor(owning: inherited.descriptor))
+            try socket.descriptor.setNonblocking(true)
+            return socket
+        }
+        for _ in 0..<200 {
+            do throws(SystemError) {
+                return try listen(in: runtimeDirectory)
+            } catch {
+                guard error.code == EADDRINUSE else { throw error }
+                usleep(5_000)
+            }
+        }
+        return try listen(in: runtimeDirectory)
+    }
+
+    private static func listen(in runtimeDirectory: String) throws(SystemError) -> UnixSocket {
+        try UnixSocket.listen(
+            at: runtimeDirectory + "/control", .stream, mode: 0o666, backlog: 512)
+    }
+}
