@@ -29,7 +29,8 @@ static char **make_vector(const char *strings, size_t size, size_t count) {
 }
 
 int cak_set_environment(const char *strings, size_t size, size_t count) {
-    char **vector = make_vector(strings, size, count);
+    static char **vector; /* setenv(3) makes another one and forgets ours */
+    vector = make_vector(strings, size, count);
     if (!vector) return ENOMEM;
     environ = vector;
     return 0;

@@ -49,10 +49,10 @@ extension DiagnosticReport {
         let words = text.split(
             separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
         guard words.count == 6, let kind = Kind(rawValue: String(words[0])),
-            let time = Int64(words[1])
+            let time = Int64(words[1]), time >= 0
         else { return nil }
         self.init(
             kind, time: time, wasInForeground: words[2] == "foreground", reason: String(words[5]),
-            signal: Int32(words[3]), duration: Int64(words[4]))
+            signal: Int32(words[3]), duration: Int64(words[4]).map { max(0, $0) })
     }
 }

@@ -133,10 +133,11 @@ extension MetricReport {
         return lines + numbers.filter { $0.1 > 0 }.map { ($0.0, String($0.1)) }
     }
 
-    /// Takes one line; what it does not know it passes over.
+    /// Takes one line; what it does not know it passes over. So it does with numbers that nothing comes
+    /// to, and that could not be counted on.
     public mutating func take(_ name: some StringProtocol, _ value: some StringProtocol) {
         let words = name.split(separator: ".")
-        guard words.count > 1, let count = UInt64(value) else { return }
+        guard words.count > 1, let count = UInt64(value), count <= Int64.max / 2 else { return }
         switch (words[0], words.count) {
         case ("launch", 3):
             guard let metric = LaunchMetric(rawValue: String(words[1])),

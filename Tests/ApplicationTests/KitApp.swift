@@ -32,7 +32,9 @@ struct KitApp {
 
     func install(in daemon: TestDaemon) throws {
         let variables =
-            ["PROBE_LOG=\(log(in: daemon))", "PROBE_DELEGATE=\(delegate)"] + environment
+            // A sanitizer takes what Swift's backtracer does in a crashed app for a fault.
+            ["PROBE_LOG=\(log(in: daemon))", "PROBE_DELEGATE=\(delegate)"]
+            + ["SWIFT_BACKTRACE=enable=no"] + environment
         let text = """
             [App]
             Type=application-kit

@@ -162,6 +162,8 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
                 "you may not do this; it takes membership in the group greenroom",
                 "the program could not be started: entering cgroup: permission denied (errno 13)",
                 "a.b failed lately; try again in 2 s", "a.b keeps crashing; try again in 1 s",
+                "a.b gave its memory back lately and is not prewarmed again at once; "
+                    + "try again in 1 s",
                 "there may be no more than 2048 instances; end some first",
                 "the daemon is shutting down; try again when it is back",
             ])

@@ -234,6 +234,7 @@ enum Samples {
         .spawnFailed(stage: "entering cgroup", errno: 13, reason: "permission denied"),
         .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: false),
         .backOff(app: "a.b", retryAfterUSec: 1, isCrashLooping: true),
+        .backOff(app: "a.b", retryAfterUSec: 1, isCrashLooping: false, wasReclaimed: true),
         .limitExceeded(what: "instances", limit: 2048), .shuttingDown,
     ]
 }

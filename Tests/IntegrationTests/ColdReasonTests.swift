@@ -99,7 +99,7 @@ import Testing
         let launched = try client.launch(Self.app)
         #expect(launched.kind == .cold && launched.coldReason == .backOff)
         let error = #expect(throws: ControlError.self) { try client.prewarm(Self.app) }
-        guard case .backOff(Self.app, 1..., false) = error else {
+        guard case .backOff(Self.app, 1..., false, false) = error else {
             Issue.record("another error: \(String(describing: error))")
             return
         }

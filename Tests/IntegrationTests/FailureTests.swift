@@ -94,7 +94,8 @@ import Testing
         let error = #expect(throws: ControlError.self) {
             try client.launch(Self.app) { $0.isBackground = true }
         }
-        guard case .backOff(Self.app, 1..., isCrashLooping: true) = error else {
+        guard case .backOff(Self.app, 1..., isCrashLooping: true, wasReclaimed: false) = error
+        else {
             Issue.record("another error: \(String(describing: error))")
             return
         }

@@ -166,6 +166,7 @@ extension TemporaryDirectory {
             throw TestError("\(path): errno \(errno)")
         }
         close(descriptor)
+        awaitNoWriter(of: path + ".new")
         guard rename(path + ".new", path) == 0 else { throw TestError("rename: errno \(errno)") }
         return path
     }

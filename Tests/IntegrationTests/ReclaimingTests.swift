@@ -59,6 +59,23 @@ import Testing
         #expect(Processes.isAlive(front.pid))
     }
 
+    @Test func `after its memory was taken back, prewarm says so and when it may be tried`() throws
+    {
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: try compileProbe("behave.c"), prewarm: 1))
+        let client = try daemon.client()
+        try daemon.awaitPaused(Self.pool)
+        let watcher = try daemon.watch()
+        try press(.warning, client)
+        _ = try nextReclaimed(watcher)
+        try press(.none, client)
+        let refusal = #expect(throws: ControlError.self) { try client.prewarm(Self.pool) }
+        guard case .backOff(Self.pool, 1..., false, wasReclaimed: true)? = refusal else {
+            throw TestError("\(String(describing: refusal))")
+        }
+        #expect(refusal?.description.contains("gave its memory back") == true)
+    }
+
     @Test func `pressure falls by itself after a quiet time`() throws {
         var options = TestDaemon.Options()
         options.configuration = ["PressureQuietSec=100ms"]

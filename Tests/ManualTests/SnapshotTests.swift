@@ -67,6 +67,7 @@ import Varlink
             .spawnFailed(stage: "executing", errno: EACCES, reason: "permission denied"),
             .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: false),
             .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: true),
+            .backOff(app: "a.b", retryAfterUSec: 1, isCrashLooping: false, wasReclaimed: true),
             .limitExceeded(what: "instances", limit: 2048), .shuttingDown,
         ] as [ControlError]).map(Failure.control)
 

@@ -19,13 +19,27 @@ public final class TemporaryDirectory: Sendable {
         let file = "\(path)/\(name)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw TestError("\(file): errno \(errno)") }
-        defer { close(descriptor) }
+        defer {
+            close(descriptor)
+            if mode & 0o111 != 0 { awaitNoWriter(of: file) }
+        }
         var text = text
         let count = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         guard count == text.utf8.count else { throw TestError("\(file): short write") }
         fchmod(descriptor, mode)
         return file
     }
+}
+
+/// Returns when nobody has a file open for writing, as F_SETLEASE of fcntl(2) can tell. A child that
+/// another test starts this moment has a copy of our descriptor until it executes, and a program that
+/// is being written cannot be executed (ETXTBSY).
+public func awaitNoWriter(of path: String) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    let setLease: Int32 = 1024
+    while fcntl(descriptor, setLease, Int32(F_RDLCK)) < 0, errno == EAGAIN { poll(nil, 0, 1) }
+    _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
 }
 
 /// Something the test needs did not work; the text says what.

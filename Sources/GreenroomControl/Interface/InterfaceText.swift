@@ -672,8 +672,8 @@ extension Control {
         # The program could not be started: the step that failed and the kernel's error number.
         error SpawnFailed (stage: string, errno: int, reason: string)
 
-        # It failed lately and is not tried again yet.
-        error BackOff (app: string, retryAfterUSec: int, crashLooping: bool)
+        # It failed lately, or its memory was taken back (reclaimed), and it is not tried again yet.
+        error BackOff (app: string, retryAfterUSec: int, crashLooping: bool, reclaimed: ?bool)
 
         # There are as many of these as there may be.
         error LimitExceeded (what: string, limit: int)

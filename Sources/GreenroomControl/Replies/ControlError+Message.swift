@@ -20,7 +20,10 @@ extension ControlError: CustomStringConvertible {
         case .permissionDenied(let needed): "you may not do this; it takes \(needed)"
         case .spawnFailed(let stage, let errno, let reason):
             "the program could not be started: \(stage): \(reason) (errno \(errno))"
-        case .backOff(let app, let retryAfterUSec, let isCrashLooping):
+        case .backOff(let app, let retryAfterUSec, _, wasReclaimed: true):
+            "\(app) gave its memory back lately and is not prewarmed again at once; "
+                + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
+        case .backOff(let app, let retryAfterUSec, let isCrashLooping, wasReclaimed: false):
             "\(app) \(isCrashLooping ? "keeps crashing" : "failed lately"); "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):

@@ -16,7 +16,9 @@ public enum ControlError: CallError, Hashable, Sendable {
     case permissionDenied(needed: String)
     /// The step that failed, the kernel's error number and its meaning.
     case spawnFailed(stage: String, errno: Int32, reason: String)
-    case backOff(app: String, retryAfterUSec: Int64, isCrashLooping: Bool)
+    /// - Parameter wasReclaimed: its memory was taken back; nothing of it failed.
+    case backOff(
+        app: String, retryAfterUSec: Int64, isCrashLooping: Bool, wasReclaimed: Bool = false)
     case limitExceeded(what: String, limit: Int)
     case shuttingDown
 }
@@ -61,10 +63,11 @@ extension ControlError {
             writer.member("stage", stage)
             writer.member("errno", errno)
             writer.member("reason", reason)
-        case .backOff(let app, let retryAfterUSec, let isCrashLooping):
+        case .backOff(let app, let retryAfterUSec, let isCrashLooping, let wasReclaimed):
             writer.member("app", app)
             writer.member("retryAfterUSec", retryAfterUSec)
             writer.member("crashLooping", isCrashLooping)
+            if wasReclaimed { writer.member("reclaimed", true) }
         case .limitExceeded(let what, let limit):
             writer.member("what", what)
             writer.member("limit", limit)
@@ -106,7 +109,8 @@ extension ControlError {
             self = .backOff(
                 app: try fields["app"].text(),
                 retryAfterUSec: try fields["retryAfterUSec"].integer(),
-                isCrashLooping: try fields["crashLooping"].optionalBool())
+                isCrashLooping: try fields["crashLooping"].optionalBool(),
+                wasReclaimed: try fields["reclaimed"].optionalBool())
         case "LimitExceeded":
             self = .limitExceeded(
                 what: try fields["what"].text(), limit: try fields["limit"].integer())

@@ -83,7 +83,9 @@ extension ControlHandler {
         case .backOff(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),
-                isCrashLooping: false)
+                isCrashLooping: false,
+                wasReclaimed: supervisor.lifecycle.app(app)?.isPausedByReclaim(until: until)
+                    ?? false)
         case .crashLoop(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until), isCrashLooping: true)

@@ -81,7 +81,7 @@ extension AppMetrics {
     init(text: String, now: Int64) {
         self.init(now: now)
         var place = WritableKeyPath<AppMetrics, MetricReport>?.none
-        for line in text.split(separator: "\n") {
+        for line in StateLines(text).lines {
             let words = line.split(separator: " ", maxSplits: 1)
             guard words.count == 2 else { continue }
             if line.hasPrefix(" ") {
@@ -89,18 +89,20 @@ extension AppMetrics {
                 continue
             }
             switch words[0] {
-            case "delivered": deliveredAt = Int64(words[1]) ?? 0
+            case "delivered": deliveredAt = Int64(words[1]).map { min(max(0, $0), now) } ?? 0
             case "diagnostic": if let report = DiagnosticReport(text: words[1]) { add(report) }
-            case _: place = begin(words[0], words[1].split(separator: " ").compactMap { Int64($0) })
+            case _: place = begin(words[0], words[1].split(separator: " "), now)
             }
         }
     }
 
     private mutating func begin(
-        _ name: Substring, _ times: [Int64]
+        _ name: Substring, _ words: [Substring], _ now: Int64
     ) -> WritableKeyPath<AppMetrics, MetricReport>? {
+        // Times before 1970 and after now are of no clock that counted here.
+        let times = words.compactMap { Int64($0) }.map { min(max(0, $0), now) }
         guard times.count == 2 else { return nil }
-        let report = MetricReport(begin: times[0], end: times[1])
+        let report = MetricReport(begin: times[0], end: max(times[0], times[1]))
         switch name {
         case "total":
             total = report

@@ -20,13 +20,30 @@ struct MetricFiles {
 
     init(stateDirectory: String) { directory = stateDirectory + "/metrics" }
 
-    /// Nil if there is none that can be read.
-    func text(of key: MetricKey) -> String? {
-        guard
-            let file = try? FileDescriptor.open(path(of: key), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let bytes = try? file.readBytes(atMost: Self.byteLimit)
-        else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+    /// What was counted; nil if nothing was. A file that is damaged gives what of it makes sense.
+    ///
+    /// - Parameter complain: is told what is wrong.
+    func text(of key: MetricKey, _ complain: (String) -> Void) -> String? {
+        let path = path(of: key)
+        do throws(SystemError) {
+            guard let lines = try StateLines(path: path, byteLimit: Self.byteLimit) else {
+                return nil
+            }
+            if !lines.areWhole(by: Self.isKnown) {
+                complain("\(path) is damaged; what of it makes sense is counted on from")
+            }
+            return lines.text
+        } catch {
+            complain("\(error); what was counted there is left out")
+            return nil
+        }
+    }
+
+    private static func isKnown(_ line: Substring) -> Bool {
+        line.hasPrefix(" ")
+            || ["delivered ", "total ", "current ", "pending ", "diagnostic "].contains {
+                line.hasPrefix($0)
+            }
     }
 
     func write(_ text: String, of key: MetricKey) throws(SystemError) {

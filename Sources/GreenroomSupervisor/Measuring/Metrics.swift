@@ -86,8 +86,8 @@ final class Metrics {
     func book(of key: MetricKey) -> AppMetrics {
         if let book = books[key] { return book }
         let now = WallClock.nowMicroseconds
-        let book =
-            files.text(of: key).map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
+        let text = files.text(of: key) { supervisor.reporter.sayOnce("metrics: \($0)") }
+        let book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
         books[key] = book
         return book
     }
@@ -127,16 +127,19 @@ final class Metrics {
         deliveries.review(key)
     }
 
-    /// Whatever is not written yet, and now.
+    /// Whatever is not written yet, and now. What cannot be is tried again with the next count.
     func write() {
-        for key in unwritten {
-            guard let book = books[key] else { continue }
-            do throws(SystemError) { try files.write(book.text, of: key) } catch {
+        unwritten = unwritten.filter { key in
+            guard let book = books[key] else { return false }
+            do throws(SystemError) {
+                try files.write(book.text, of: key)
+                return false
+            } catch {
                 supervisor.reporter.sayOnce("writing metrics: \(error); they are kept in memory")
+                return true
             }
         }
-        unwritten = []
-        let used = present
+        let used = present.union(unwritten)
         for key in books.keys where !used.contains(key) { books[key] = nil }
     }
 

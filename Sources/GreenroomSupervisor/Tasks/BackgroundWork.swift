@@ -63,14 +63,15 @@ final class BackgroundWork {
     }
 
     private func restore(_ app: InstalledApp) {
-        let tasks = files.tasks(of: app.identifier)
+        let tasks = files.tasks(of: app.identifier) {
+            supervisor.reporter.sayOnce("scheduled work: \($0)")
+        }
         if tasks != AppTasks() { supervisor.handle(.tasksRestored(app.identifier, tasks)) }
     }
 
     func save(_ tasks: AppTasks, of app: AppIdentifier) {
         do throws(SystemError) { try files.save(tasks, of: app) } catch {
-            supervisor.reporter.say(
-                .error,
+            supervisor.reporter.sayOnce(
                 "keeping the scheduled work of \(app): \(error); it is forgotten at a reboot")
         }
     }

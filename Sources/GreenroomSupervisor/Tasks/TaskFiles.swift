@@ -16,6 +16,10 @@ struct TaskFiles {
 
     /// Longer than any file that was written here.
     private static let lineLimit = 32
+    /// Their identifiers have a limit of their own, far below this for each line.
+    private static let byteLimit = 64 << 10
+    /// Numbers count from the machine's start, in nanoseconds: none comes near it.
+    private static let numberLimit = UInt64.max / 2
 
     private func path(of app: AppIdentifier) -> String { "\(directory)/\(app)" }
 
@@ -31,9 +35,21 @@ struct TaskFiles {
         try SmallFile.replace(path(of: app), with: Self.text(of: tasks))
     }
 
-    func tasks(of app: AppIdentifier) -> AppTasks {
-        guard let text = try? SmallFile.text(of: path(of: app)) else { return AppTasks() }
-        return Self.tasks(text)
+    /// - Parameter complain: is told what is wrong with a file that is damaged.
+    func tasks(of app: AppIdentifier, _ complain: (String) -> Void) -> AppTasks {
+        let path = path(of: app)
+        do throws(SystemError) {
+            guard let lines = try StateLines(path: path, byteLimit: Self.byteLimit) else {
+                return AppTasks()
+            }
+            if !lines.areWhole(by: { Self.tasks("\($0)\n") != AppTasks() }) {
+                complain("\(path) is damaged; what of it makes sense is scheduled again")
+            }
+            return Self.tasks(lines.text)
+        } catch {
+            complain("\(error); the work that was scheduled there is forgotten")
+            return AppTasks()
+        }
     }
 
     static func text(of tasks: AppTasks) -> String {
@@ -52,14 +68,14 @@ struct TaskFiles {
 
     static func tasks(_ text: String) -> AppTasks {
         var tasks = AppTasks()
-        for line in text.split(separator: "\n").prefix(lineLimit) {
+        for line in StateLines(text).lines.prefix(lineLimit) {
             let words = line.split(separator: " ").map(String.init)
             if words.count >= 3, words[0] == "request", let task = request(words) {
                 let isKnown = tasks.requests.contains { $0.identifier == task.identifier }
                 let count = tasks.requests.count { $0.kind == task.kind }
                 if !isKnown, count < task.kind.limit { tasks.requests.append(task) }
             } else if words.count == 4, words[0] == "run", let number = UInt64(words[1]),
-                let kind = ScheduledTask.Kind(word: words[2])
+                number <= numberLimit, let kind = ScheduledTask.Kind(word: words[2])
             {
                 tasks.run = ScheduledRun(number: number, identifier: words[3], kind: kind)
             }

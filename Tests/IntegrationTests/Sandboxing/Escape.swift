@@ -50,7 +50,10 @@ final class Scratch {
         let target = path + "/" + name
         let bytes = try readFile(program)
         let file = open(target, O_WRONLY | O_CREAT | O_EXCL, 0o755)
-        defer { close(file) }
+        defer {
+            close(file)
+            awaitNoWriter(of: target)
+        }
         guard write(file, bytes, bytes.count) == bytes.count else {
             throw TestError("copying \(program)")
         }

@@ -1,0 +1,34 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// A file of lines in the state directory, as it was found: perhaps cut short, or of no sense.
+struct StateLines {
+    let text: String
+    /// Those that have an end: half a number is another number.
+    let lines: [Substring]
+    private let isCut: Bool
+
+    init(_ text: String) {
+        self.text = text
+        lines = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
+        isCut = !text.hasSuffix("\n")
+    }
+
+    /// - Returns: nil if there is no file.
+    /// - Throws: what cannot be read, or is longer than any that was written here.
+    init?(path: String, byteLimit: Int) throws(SystemError) {
+        do throws(SystemError) {
+            // A FIFO would be waited for.
+            let file = try FileDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            self.init(String(decoding: try file.readBytes(atMost: byteLimit), as: UTF8.self))
+        } catch {
+            if error.code == ENOENT || error.code == ENOTDIR { return nil }
+            throw SystemError(code: error.code, call: error.call, subject: path)
+        }
+    }
+
+    /// Written to its end, and every line understood.
+    func areWhole(by isKnown: (Substring) -> Bool) -> Bool {
+        !isCut && lines.allSatisfy(isKnown)
+    }
+}
