@@ -16,6 +16,7 @@
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
 #   make install-dev                 what apps in C and Python are built with
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
+#   make test-aarch64                what runs in every app, on an emulated arm64 machine
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -50,7 +51,7 @@ include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
     uninstall test-asan test-tsan setup setup-demo build release samples clean units install-dev \
-    deb test-deb torture test-vm
+    deb test-deb torture test-vm test-aarch64
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -115,6 +116,8 @@ torture: build
 	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
 test-vm: release
 	@Tests/vm/run
+test-aarch64:
+	@Tests/aarch64/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 

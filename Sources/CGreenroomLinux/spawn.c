@@ -153,7 +153,6 @@ static void take_terminal(struct job *job) {
     int fd = 0;
     while (fd < 2 && ioctl(fd, TIOCSCTTY, 0) < 0) fd++;
     if (fd == 2) TRY(GR_STAGE_SESSION, ioctl(fd, TIOCSCTTY, 0));
-    keep_job_control();
 }
 
 /* Raw: glibc's setters signal every thread of the process, which here are the parent's. */
@@ -182,6 +181,8 @@ static int child(void *argument) {
     gr_bound_capabilities(job);
     gr_keep_capabilities(job);
     if (r->has_identity) take_identity(job);
+    /* As the app's user: what ends with the app is ended by the app (check_kill_permission). */
+    if (r->controlling_terminal) keep_job_control();
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
