@@ -61,6 +61,35 @@ import Testing
         #expect(try ask(waiting).hasSuffix(" 1 front\n"))
     }
 
+    @Test func `a queued connection survives a spawner, and then the supervisor`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let other = "org.example.other"
+        let daemon = try TestDaemon(
+            try make(path, "serve"), TestApp(other, exec: try compileProbe("behave.c")))
+        let spawner = try daemon.spawnerPid
+        Glibc.kill(spawner, SIGKILL)
+        try Processes.awaitEnd(of: spawner)
+        // There is another one when it has started something.
+        _ = try daemon.client().wait(daemon.client().launch(other, ["exit", "0"]).instance)
+        try daemon.kill()
+        let waiting = try connect(path)
+        try daemon.start()
+        #expect(try ask(waiting).hasSuffix(" 1 front\n"))
+    }
+
+    @Test func `a manifest that goes while the supervisor is away takes its socket along`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try make(path, "serve"))
+        try daemon.kill()
+        unlink("\(daemon.appDirectory)/\(Self.app).app")
+        try daemon.start()
+        _ = try daemon.client().reload()
+        let error = #expect(throws: SystemError.self) { try connect(path) }
+        #expect(error?.code == ECONNREFUSED)
+    }
+
     @Test func `one that never accepts is given up`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"

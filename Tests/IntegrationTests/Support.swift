@@ -109,7 +109,7 @@ enum Freezing {
         return mount + line.dropFirst(3)
     }
 
-    private static let mount: String? = {
+    static let mount: String? = {
         let text = String(decoding: (try? readFile("/proc/mounts")) ?? [], as: UTF8.self)
         let fields = text.split(separator: "\n").map { $0.split(separator: " ") }
         return fields.first { $0.count > 2 && $0[2] == "cgroup2" }.map { String($0[1]) }

@@ -194,6 +194,40 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
+    @Test func `beside a socket the terminal stays the caller's`() throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.daemon.directory.write(
+            """
+            import os, socket, subprocess
+            ours, theirs = socket.socketpair()
+            words = ["greenroomctl", "run", "\(Self.cold)", "--", "-c", "tty"]
+            subprocess.run(words, stdout=theirs)
+            print("the same:", ours.recv(99).decode().strip() == os.ttyname(0))
+            """, to: "beside.py")
+        let shown = try desk.shell.enter("python3 \(desk.daemon.directory.path)/beside.py")
+        #expect(shown.contains("the same: True\r\n"))
+    }
+
+    @Test(arguments: all)
+    func `continued in the background it does not come to the front`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000'", until: "up\r\n")
+        let instance = try desk.instance(app).instance
+        let client = try desk.daemon.client()
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        #expect(try client.instance(instance).state == .suspended)
+        try desk.shell.enter("bg", until: "ready> ")
+        try desk.daemon.await("its going on") {
+            try $0.instance(instance).state == .background ? true : nil
+        }
+        try desk.shell.enter("fg", until: "1000'\r\n")
+        desk.shell.type("\u{3}")
+        #expect(try client.wait(instance).signal == SIGINT)
+        try desk.shell.await("ready> ")
+    }
+
     @Test(arguments: all)
     func `beside a pipe the stop key freezes it with its client`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")

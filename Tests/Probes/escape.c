@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -99,7 +101,53 @@ static int realtime(void) {
     return result;
 }
 
+/* The other ways to a file with the setuid or setgid bit; `path` is free. */
+static int with_bit(const char *way, const char *path) {
+    unlink(path), rmdir(path);
+    if (strcmp(way, "creat-setuid") == 0) return creat(path, 04700);
+    if (strcmp(way, "mkdir-setgid") == 0) return mkdir(path, 02700);
+    if (strcmp(way, "mknod-setuid") == 0) return mknod(path, S_IFREG | 04700, 0);
+    struct { uint64_t flags, mode, resolve; } how = { O_WRONLY | O_CREAT, 04700, 0 };
+    if (strcmp(way, "openat2-setuid") == 0)
+        return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    if (strcmp(way, "fchmod-setuid") == 0) return fchmod(fd, 04700);
+    if (strcmp(way, "fchmodat2-setuid") == 0) {
+        int result = (int)syscall(452, AT_FDCWD, path, 04700, 0);
+        return result < 0 && errno == ENOSYS ? 0 : result; /* before 6.6 */
+    }
+    return -2;
+}
+
+static int realtime_by_attributes(void) {
+    struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority;
+             uint64_t runtime, deadline, period; } wanted = { 48, SCHED_FIFO, 0, 0, 1, 0, 0, 0 };
+    int result = (int)syscall(SYS_sched_setattr, 0, &wanted, 0);
+    struct sched_param none = { 0 };
+    if (result == 0) sched_setscheduler(0, SCHED_OTHER, &none);
+    return result;
+}
+
+static int executable_by_key(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? -1 : (int)syscall(SYS_pkey_mprotect, page, 4096,
+                                                  PROT_READ | PROT_EXEC, -1);
+}
+
+/* Leaves nothing behind. */
+static int folder(const char *path) {
+    int result = mkdir(path, 0700);
+    if (result == 0) rmdir(path);
+    return result;
+}
+
 static int attempt(const char *act, const char *argument) {
+    if (strstr(act, "-setuid") && strcmp(act, "open-setuid") != 0) return with_bit(act, argument);
+    if (strcmp(act, "mkdir-setgid") == 0) return with_bit(act, argument);
+    if (strcmp(act, "realtime-attributes") == 0) return realtime_by_attributes();
+    if (strcmp(act, "w-then-x-key") == 0) return executable_by_key();
+    if (strcmp(act, "mkdir") == 0) return folder(argument);
+    if (strcmp(act, "tmpfile") == 0) return open(argument, O_TMPFILE | O_WRONLY, 04700);
     int number = atoi(argument);
     if (strcmp(act, "write") == 0) return touch(argument);
     if (strcmp(act, "read") == 0) return readable(argument);
@@ -150,6 +198,12 @@ static int attempt(const char *act, const char *argument) {
         /* An impossible time: EINVAL from a kernel that would let us. */
         struct timespec time = { 0, -1 };
         int result = (int)syscall(SYS_clock_settime, 0, &time);
+        return result < 0 && errno == EINVAL ? 0 : result;
+    }
+    if (strcmp(act, "timex") == 0) {
+        /* The same: a tick that no kernel takes. */
+        struct timex time = { .modes = ADJ_TICK, .tick = 1 };
+        int result = adjtimex(&time);
         return result < 0 && errno == EINVAL ? 0 : result;
     }
     if (strcmp(act, "module") == 0) {

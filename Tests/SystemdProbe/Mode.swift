@@ -57,8 +57,11 @@ enum Mode: String, CaseIterable {
 @LoopActor private func runOrder(_ keep: Keep) throws {
     let now = LoopActor.nowNanoseconds
     keep.sources = [
-        try LoopActor.timer(deadlineNanoseconds: now + 20_000_000) { finish() },
-        try LoopActor.timer(deadlineNanoseconds: now + 10_000_000) { say("timer") },
+        // Last by its priority: on a busy machine it is due before the others have had their turn.
+        try LoopActor.timer(deadlineNanoseconds: now + 10_000_000, priority: 10) {
+            say("timer")
+            finish()
+        },
         try LoopActor.deferred(priority: 5) {
             LoopActor.task { say("task of an event") }
             say("deferred 5")

@@ -25,6 +25,8 @@ private let files: [Escape] = [
         "ProtectKernelTunables=yes", act: "write=/proc/sys/kernel/core_pattern", is: "EROFS",
         as: [0]),
     Escape("ProtectKernelLogs=yes", act: "read=/dev/kmsg", is: "EACCES", as: [0]),
+    Escape("ProtectKernelLogs=yes", act: "read=/proc/kmsg", is: "EACCES", as: [0]),
+    Escape("ProtectControlGroups=yes", act: "mkdir=CGROUP/greenroom-test", is: "EROFS", as: [0]),
 ]
 
 private let calls: [Escape] = [
@@ -55,6 +57,18 @@ private let calls: [Escape] = [
     Escape("RestrictRealtime=yes", act: "realtime", is: "EPERM", as: [0]),
     Escape("RestrictSUIDSGID=yes", act: "setuid=SCRATCH/file", is: "EPERM"),
     Escape("RestrictSUIDSGID=yes", act: "open-setuid=SCRATCH/file", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "tmpfile=SCRATCH", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "openat2-setuid=SCRATCH/file", is: "ENOSYS"),
+    Escape("RestrictSUIDSGID=yes", act: "creat-setuid=SCRATCH/file", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "mknod-setuid=SCRATCH/file", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "mkdir-setgid=SCRATCH/folder", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "fchmod-setuid=SCRATCH/file", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "fchmodat2-setuid=SCRATCH/file", is: "EPERM"),
+    Escape("RestrictSUIDSGID=yes", act: "uring", is: "EPERM"),
+    Escape("RestrictRealtime=yes", act: "realtime-attributes", is: "EPERM", as: [0]),
+    Escape("MemoryDenyWriteExecute=yes", act: "w-then-x-key", is: "EPERM"),
+    Escape("ProtectClock=yes", act: "timex", is: "EPERM", as: [0]),
+    Escape("ProtectKernelLogs=yes", act: "syslog", is: "EPERM", as: [0]),
     Escape("LockPersonality=yes", act: "personality", is: "EPERM"),
     Escape("MemoryDenyWriteExecute=yes", act: "wx", is: "EPERM"),
     Escape("MemoryDenyWriteExecute=yes", act: "w-then-x", is: "EPERM"),
@@ -73,7 +87,10 @@ private let calls: [Escape] = [
             if user != getuid() { try requireOrSkip(getuid() == 0, "only root can try both users") }
             let prison = try Prison(escape.keys, user: user)
             let network = try linkTarget("/proc/self/ns/net")
-            let acts = [escape.act.replacing("NETWORK", with: network)]
+            let acts = [
+                escape.act.replacing("NETWORK", with: network)
+                    .replacing("CGROUP", with: Freezing.mount ?? "/sys/fs/cgroup")
+            ]
             for app in [Prison.free, Prison.app] {
                 let expected = [app == Prison.app ? escape.confined : escape.free]
                 try prison.daemon.awaitPaused(app)
