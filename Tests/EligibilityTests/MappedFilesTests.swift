@@ -53,6 +53,13 @@ import Testing
         let mappings = MappedFiles.parse(Array(text.utf8))
         #expect(mappings.map(\.path) == ["/a b\nc", "/b"])
         #expect(mappings.map(\.isDeleted) == [true, false])
+        #expect(mappings.map(\.isExecutable) == [true, false])
+        // Code that lost its name was replaced; data never had one that counts.
+        #expect(mappings.map(\.isAnonymous) == [false, false])
+        let own = "7000-8000 r--p 00000000 fe:01 4 /tmp/greenroom-none (deleted)\n"
+        #expect(MappedFiles.parse(Array(own.utf8)).map(\.isAnonymous) == [true])
+        let code = own + own.replacing("r--p", with: "r-xp")
+        #expect(MappedFiles.parse(Array(code.utf8)).map(\.isAnonymous) == [false])
         #expect(mappings[1].inode == .max)
         #expect(mappings[0].device == 0xfe01)
         #expect(mappings[1].device == 0x0230_0045 | 0x10000)

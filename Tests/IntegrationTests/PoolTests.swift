@@ -56,6 +56,33 @@ import Testing
         #expect(try client.run(Self.app, ["print", "y"]).text == "y\n")
     }
 
+    /// As sanitizers and compilers at run time do before main.
+    @Test func `a file of its own without a name does not make an instance stale`() throws {
+        let folder = try TemporaryDirectory()
+        let source = try folder.write(
+            """
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/mman.h>
+            #include <unistd.h>
+            __attribute__((constructor)) static void begin(void) {
+                char name[] = "/tmp/greenroom-test-XXXXXX";
+                int file = mkstemp(name);
+                unlink(name);
+                if (ftruncate(file, 4096) < 0) abort();
+                mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+                close(file);
+            }
+            int main(void) { puts("ran"); return 0; }
+            """, to: "own.c")
+        let program = try folder.copy(try compile(source: source, output: "own"), to: "own")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        let (launched, text, _) = try daemon.client().run(Self.app)
+        #expect(launched.kind == .prewarmed && launched.instance == paused.instance)
+        #expect(text == "ran\n")
+    }
+
     /// The file is replaced as installers do it: another one takes its name.
     @Test func `after its program is replaced the new one runs`() throws {
         let folder = try TemporaryDirectory()

@@ -22,10 +22,18 @@ public enum MappedFiles {
         public var path: String
         /// The path no longer names the mapped file.
         public var isDeleted: Bool
+        /// Some of it is code.
+        public var isExecutable = false
 
         /// Neither shared memory of no name nor a device: those are nobody's program.
         public var isProgramText: Bool {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
+        }
+
+        /// A file of the process's own that lost its name when it was made, as sanitizers and
+        /// compilers at run time map them: data, and nothing has come in its place.
+        public var isAnonymous: Bool {
+            isDeleted && !isExecutable && FileIdentity(path: path) == nil
         }
 
         /// As it is called from outside by a path to the process's root directory.
@@ -57,7 +65,7 @@ public enum MappedFiles {
     /// - Throws: ``Failure/replaced(path:)`` when a path already means another file.
     public static func snapshot(_ pid: Int32) throws(Failure) -> [InspectedFile] {
         var files: [InspectedFile] = []
-        for mapping in try mappedFiles(pid) where mapping.isProgramText {
+        for mapping in try mappedFiles(pid) where mapping.isProgramText && !mapping.isAnonymous {
             guard let identity = mapping.identity else { throw .replaced(path: mapping.path) }
             files.append(InspectedFile(role: .mapped, path: mapping.path, identity: identity))
         }
@@ -65,16 +73,23 @@ public enum MappedFiles {
     }
 
     static func parse(_ text: [UInt8]) -> [Mapping] {
-        var seen: Set<Mapping> = []
+        var places: [Mapping: Int] = [:]
         var mappings: [Mapping] = []
         var former: ArraySlice<UInt8> = []
+        var place: Int?
         for line in text.split(separator: UInt8(ascii: "\n")) {
             // The parts of one file follow each other: most lines name the same as their former.
             let file = line.afterThreeFields
-            defer { former = file }
-            guard file != former, let mapping = parse(line: line), seen.insert(mapping).inserted
-            else { continue }
-            mappings.append(mapping)
+            if file != former {
+                former = file
+                place = parse(line: line).map { mapping in
+                    if let known = places[mapping] { return known }
+                    mappings.append(mapping)
+                    places[mapping] = mappings.count - 1
+                    return mappings.count - 1
+                }
+            }
+            if let place, line.isExecutable { mappings[place].isExecutable = true }
         }
         return mappings
     }
@@ -128,6 +143,14 @@ public enum MappedFiles {
 }
 
 extension ArraySlice<UInt8> {
+    /// The third letter of `r-xp`, behind the first blank.
+    fileprivate var isExecutable: Bool {
+        guard let blank = firstIndex(of: UInt8(ascii: " ")), blank + 3 < endIndex else {
+            return false
+        }
+        return self[blank + 3] == UInt8(ascii: "x")
+    }
+
     /// What stands behind address, permissions and offset: device, inode and path.
     fileprivate var afterThreeFields: ArraySlice<UInt8> {
         var spaces = 0

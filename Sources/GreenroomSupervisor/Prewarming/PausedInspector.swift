@@ -22,7 +22,7 @@ final class PausedInspector {
             let hasOwnMounts = app.confinement?.hasOwnMounts == true
             let root = hasOwnMounts ? Instance.rootPath(of: instance.pid) : ""
             let mapped = try MappedFiles.mappedFiles(instance.pid).filter(\.isProgramText)
-                .map { $0.below(root) }
+                .map { $0.below(root) }.filter { !$0.isAnonymous }
             // Watched before they are compared: no change falls between the two.
             return staleness.watch(mapped.map(\.path), for: instance.identifier)
                 && mapped.allSatisfy(\.isCurrent) && !app.fingerprint.contains(where: \.hasChanged)
