@@ -12,6 +12,7 @@ import GreenroomLinux
 ///     PROBE_OPEN=URL      opens the URL when it is in front
 ///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
 ///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
+///     PROBE_TAMPER=1      launched, it tries to change what it was handed
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
     static let channel: Int32 =
@@ -70,6 +71,7 @@ import GreenroomLinux
         let place = launch.flags.contains(.foreground) ? "foreground" : "background"
         let data = launch.flags.contains(.protectedDataAvailable) ? "unlocked" : "locked"
         note("launch \(launch.reason) \(place) \(data)\(words(launch.content))\(token)")
+        if variable("PROBE_TAMPER") != nil { tamper() }
         if let sockets = variable("LISTEN_FDS") { note("sockets \(sockets)") }
         for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
             send(.report(.launchStep(step, at: now, session: nil)))
@@ -117,11 +119,12 @@ import GreenroomLinux
         if word == "willTerminate" { exit(0) }
     }
 
-    /// What the file `token` of the credentials says.
+    /// The credential of that name.
     static var token: String {
         guard let credentials else { return "" }
-        let file = try? credentials.open("token", O_RDONLY)
-        return " token \((try? file?.readText()) ?? "unreadable")"
+        let bytes = (try? credentials.readBytes(atMost: CredentialFile.byteLimit)) ?? []
+        let value = try? CredentialFile.value(of: "token", in: bytes)
+        return " token \(value.map { String(decoding: $0, as: UTF8.self) } ?? "unreadable")"
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {

@@ -92,7 +92,7 @@ private struct Pause {
         switch incoming.message {
         case .event(.launch(let launch)):
             self.launch = launch
-            if let directory = incoming.descriptors.first { credentials.adopt(directory) }
+            if let file = incoming.descriptors.first { credentials.adopt(file) }
             return nil
         case .go(let go): return (go, incoming.descriptors)
         case .ping(let cookie): channel.send(.pong(cookie: cookie))

@@ -49,7 +49,7 @@ final class AppLaunches {
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty {
             flags.insert(.namesCredentials)
-            if channels.credentials.has(instance) { flags.insert(.credentials) }
+            if channels.handover.areReady(for: instance, of: app) { flags.insert(.credentials) }
         }
         var launch = AppLaunch(
             cookie: ApplicationChannels.launchCookie, flags: flags,
@@ -65,13 +65,13 @@ final class AppLaunches {
     ) throws {
         guard let channel = instance.channel else { return }
         let launch = launch(instance.identifier, of: app, context)
-        let directory =
+        let credentials =
             launch.flags.contains(.credentials)
-            ? channels.credentials.directory(of: instance.identifier) : nil
+            ? channels.handover.takeFile(of: instance.identifier) : nil
         _ = try channel.send(
             try DaemonMessage.event(.launch(launch)).encoded().datagram,
-            descriptors: directory.map { [$0.rawValue] } ?? [])
-        withExtendedLifetime(directory) {}
+            descriptors: credentials.map { [$0.rawValue] } ?? [])
+        withExtendedLifetime(credentials) {}
     }
 
     /// A cold launch waits for its process.
