@@ -60,7 +60,7 @@ extension Application {
         // (Launched while locked, the app gets them before it hears of the unlocking.)
         if credentials.areThere { return try credentials.read(name) }
         // The daemon could not read them, and tries again at the next unlocking.
-        if launch.flags.contains(.namesCredentials) { throw .unavailable }
+        if record.launch.flags.contains(.namesCredentials) { throw .unavailable }
         return nil
     }
 }
