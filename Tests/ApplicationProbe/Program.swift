@@ -9,7 +9,7 @@ import GreenroomLinux
 ///     PROBE_GARBAGE=WORD  answers WORD with what is no message, then says nothing more
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
-///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_OPEN=URL      opens the URL when it is in front, PROBE_OPENS=COUNT times
 ///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
 ///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
 ///     PROBE_TAMPER=1      launched, it tries to change what it was handed
@@ -21,6 +21,7 @@ import GreenroomLinux
         } ?? -1
     static let isPrewarmed = variable("ActivePrewarm") != nil
     nonisolated(unsafe) static var isMute = false
+    nonisolated(unsafe) static var nextRequest: UInt64 = 8
     nonisolated(unsafe) static var credentials: FileDescriptor?
 
     static func main() {
@@ -87,6 +88,8 @@ import GreenroomLinux
         let word: String
         switch event {
         case .launch: return
+        case .lifecycle(.protectedDataWillBecomeUnavailable, _):
+            word = "protectedDataWillBecomeUnavailable\(token)"
         case .lifecycle(let event, _): word = "\(event)"
         case .connectScene(let connection):
             let place = connection.isForForeground ? "" : " in the background"
@@ -113,7 +116,10 @@ import GreenroomLinux
             send(.report(.requestScene(.activate(session: nil, AppContent()), cookie: 7)))
         }
         if let url = variable("PROBE_OPEN"), word.hasPrefix("didBecomeActive") {
-            send(.report(.openURL(url, cookie: 8)))
+            for _ in 0..<(variable("PROBE_OPENS").flatMap { Int($0) } ?? 1) {
+                send(.report(.openURL(url, cookie: nextRequest)))
+                nextRequest += 1
+            }
         }
         if let cookie = event.cookie { answer(word, cookie) }
         if word == "willTerminate" { exit(0) }

@@ -102,6 +102,118 @@ import Testing
             ])
     }
 
+    /// A launch that waits at two gates, in which `isLocked` holds at first and changes between them.
+    private func changeLock(from isLocked: Bool, _ prewarm: Int) throws -> [String] {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
+        let (daemon, plain) = try daemon(prewarm)
+        var probe = plain
+        probe.environment = ["PROBE_GATE=\(gate)"]
+        let client = try daemon.client()
+        if isLocked { _ = try client.ask(.lock(user: nil)) }
+        try probe.install(in: daemon)
+        _ = try client.reload()
+        if prewarm > 0 { try daemon.awaitPaused(Self.app) }
+        let launching = try daemon.client()
+        try launching.send(.launch(Control.LaunchCall(app: Self.app)))
+        close(open(gate, O_WRONLY))
+        _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
+        close(open(gate + "2", O_WRONLY))
+        let instance = try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .active }?.instance
+        }
+        // Nothing more comes of it.
+        try client.change(.background, instance)
+        return probe.told(in: daemon)
+    }
+
+    @Test(arguments: [0, 1])
+    func `a lock that changes while the app launches is told once, before it is in front`(
+        prewarm: Int
+    ) throws {
+        #expect(
+            try changeLock(from: false, prewarm) == [
+                "launch user foreground unlocked token secret",
+                "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
+                "willResignActive", "didEnterBackground",
+            ])
+        #expect(
+            try changeLock(from: true, prewarm) == [
+                "launch user foreground locked", "credentials token secret",
+                "protectedDataDidBecomeAvailable", "didBecomeActive", "willResignActive",
+                "didEnterBackground",
+            ])
+    }
+
+    /// What it is launched with whose process comes after the lock has changed.
+    private func launchLate(lockedBefore: Bool) throws -> (TestDaemon, Probe, UInt64) {
+        let (daemon, probe) = try daemon()
+        let client = try daemon.client()
+        if lockedBefore { _ = try client.ask(.lock(user: nil)) }
+        let spawner = try daemon.spawnerPid
+        kill(spawner, SIGSTOP)
+        defer { kill(spawner, SIGCONT) }
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        let instance = try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
+        }
+        _ = try client.ask(lockedBefore ? .unlock(user: nil) : .lock(user: nil))
+        kill(spawner, SIGCONT)
+        try daemon.awaitState(.active, of: instance)
+        return (daemon, probe, instance)
+    }
+
+    @Test func `locked before its process is there, a launch brings no secret`() throws {
+        let (daemon, probe, instance) = try launchLate(lockedBefore: false)
+        #expect(probe.told(in: daemon) == ["launch user foreground locked", "didBecomeActive"])
+        #expect(access(directory(daemon, instance), F_OK) != 0)
+        let client = try daemon.client()
+        _ = try client.ask(.unlock(user: nil))
+        try client.change(.background, instance)
+        #expect(probe.told(in: daemon)[2] == "credentials token secret")
+    }
+
+    @Test func `unlocked before its process is there, a launch brings its secrets`() throws {
+        let (daemon, probe, _) = try launchLate(lockedBefore: true)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch user foreground unlocked token secret", "didBecomeActive",
+            ])
+    }
+
+    @Test(arguments: [false, true])
+    func `a lock that changes before a paused app has begun is told when it is launched`(
+        isLocked: Bool
+    ) throws {
+        let (daemon, probe) = try daemon(1)
+        let client = try daemon.client()
+        if isLocked { _ = try client.ask(.lock(user: nil)) }
+        let paused = try daemon.awaitPaused(Self.app)[0]
+        let pid = try #require(paused.processId)
+        // It has its order to go, and does not take it yet.
+        kill(pid, SIGSTOP)
+        defer { kill(pid, SIGCONT) }
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        _ = try daemon.await("the order") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }
+        }
+        _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
+        kill(pid, SIGCONT)
+        try daemon.awaitState(.active, of: paused.instance)
+        #expect(
+            probe.told(in: daemon)
+                == (isLocked
+                    ? [
+                        "launch user foreground locked", "credentials token secret",
+                        "protectedDataDidBecomeAvailable", "didBecomeActive",
+                    ]
+                    : [
+                        "launch user foreground unlocked token secret",
+                        "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
+                    ]))
+    }
+
     @Test func `the lock is remembered when the daemon starts again`() throws {
         let probe = Probe(Self.app)
         let daemon = try TestDaemon.with(probe)

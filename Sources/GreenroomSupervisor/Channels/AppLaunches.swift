@@ -86,11 +86,30 @@ final class AppLaunches {
             let record = supervisor.lifecycle.instance(instance.identifier),
             record.state == .launching, !record.isResuming, record.launchedAt == nil
         else { return }
-        let launch =
+        var launch =
             launches.removeValue(forKey: instance.identifier)
             ?? plainLaunch(
                 instance.identifier, of: app, inBackground: record.inBackground)
+        noteLock(in: &launch, for: instance.identifier, of: app)
         channels.send(.launch(launch), to: instance.identifier)
+    }
+
+    /// It may have changed since the launch was ordered.
+    private func noteLock(
+        in launch: inout AppLaunch, for instance: InstanceIdentifier, of app: InstalledApp
+    ) {
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        toldAvailable[instance] = isAvailable
+        guard launch.flags.contains(.protectedDataAvailable) != isAvailable else { return }
+        if isAvailable {
+            launch.flags.insert(.protectedDataAvailable)
+            if channels.handover.areReady(for: instance, of: app) {
+                launch.flags.insert(.credentials)
+            }
+        } else {
+            channels.handover.forget(instance)
+            launch.flags.subtract([.protectedDataAvailable, .credentials])
+        }
     }
 
     /// What a launch says of saved state, and of the one-time setup.

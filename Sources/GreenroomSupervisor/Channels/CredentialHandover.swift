@@ -38,9 +38,10 @@ final class CredentialHandover {
         files[instance] = file
     }
 
-    /// Whether they go with a launch. What a former supervisor sealed went with it.
+    /// Whether they go with a launch. What a former supervisor sealed went with it; what was locked when the
+    /// launch was ordered may be there now.
     func areReady(for instance: InstanceIdentifier, of app: InstalledApp) -> Bool {
-        if files[instance] == nil, directories.has(instance) {
+        if files[instance] == nil {
             directories.remove(instance)
             say(app) { () throws(SystemError) in try provide(to: instance, of: app) }
         }
