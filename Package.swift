@@ -206,7 +206,7 @@ let package = Package(
             dependencies: [
                 "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
                 "GreenroomLinux",
-                "GreenroomSpawner", "Systemd",
+                "GreenroomSpawner", "Systemd", "TestSupport",
             ],
             swiftSettings: relaxed),
 

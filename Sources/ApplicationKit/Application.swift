@@ -33,7 +33,7 @@ internal import GreenroomAppChannel
     var stage = Stage.starting
     var isProcessing = false
     var protectedDataIsAvailable: Bool
-    let launch: AppLaunch
+    let record: LaunchRecord
     let usesScenes: Bool
     var channel: AppChannel?
     /// Of an app without scenes.
@@ -62,24 +62,24 @@ internal import GreenroomAppChannel
     private var isImplemented = true
     /// A bit per step.
     private var reportedSteps: UInt32 = 0
-    let loop: EventLoop
+    /// Waited at for the first time when the launch sequence is over.
+    lazy var loop = EventLoop(channel: channel)
     /// It has said so, itself or one of its scenes.
     var hasDrawn = false
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
-        launch = start.launch
-        launchInfo = LaunchInfo(start)
+        record = start.record
+        launchInfo = LaunchInfo(record)
         channel = start.channel
         usesScenes =
             start.channel == nil
-            ? delegateClass.sceneDelegateClass != nil : start.launch.flags.contains(.scenes)
-        ownState = start.launch.flags.contains(.foreground) ? .inactive : .background
-        protectedDataIsAvailable = start.launch.flags.contains(.protectedDataAvailable)
+            ? delegateClass.sceneDelegateClass != nil : record.launch.flags.contains(.scenes)
+        ownState = record.launch.flags.contains(.foreground) ? .inactive : .background
+        protectedDataIsAvailable = record.launch.flags.contains(.protectedDataAvailable)
         credentials = start.credentials
-        loop = EventLoop(channel: start.channel)
         delegate = delegateClass.init()
         Self.instance = self
-        report(.launchStep(.main, at: start.resumeInstant, session: nil))
+        report(.launchStep(.main, at: record.resumeInstant, session: nil))
         reached(.objects)
         MetricManager.shared.begin(self)
     }
@@ -139,7 +139,7 @@ internal import GreenroomAppChannel
         guard !hasReached(step) else { return }
         reportedSteps |= 1 << step.rawValue
         let now = monotonicNanoseconds()
-        launchInfo.instants.append((step.rawValue, now))
+        launchInfo.note(Int(step.rawValue), at: now)
         note(.launchStep(step, at: now, session: session?.persistentIdentifier))
     }
 

@@ -13,48 +13,41 @@ public enum ProtectedDataError: Error, Hashable, Sendable {
     case tooLarge
 }
 
-/// The directory that the daemon handed over, a file for each credential.
+/// What the daemon handed over: a file that nobody can change any more.
 struct Credentials {
     /// -1 when there is none. Open until the process ends.
-    private(set) var directory: CInt = -1
+    private(set) var file: CInt = -1
 
-    /// Programs that the app starts find it where systemd's services do (systemd.exec(5)).
-    static let environmentName = "CREDENTIALS_DIRECTORY"
-
-    var areThere: Bool { directory >= 0 }
+    var areThere: Bool { file >= 0 }
 
     mutating func adopt(_ descriptor: CInt) {
-        if directory >= 0 { close(directory) }
-        directory = descriptor
-        unsafe setenv(Self.environmentName, "/proc/\(getpid())/fd/\(descriptor)", 1)
+        if file >= 0 { close(file) }
+        file = descriptor
     }
 
     /// - Returns: nil when there is no credential of that name.
     func read(_ name: String) throws(ProtectedDataError) -> [UInt8]? {
-        guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/"))
-        else { return nil }
-        let file = unsafe openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .unreadable(code: errno)
-        }
-        defer { close(file) }
-        var all: [UInt8] = []
+        var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = unsafe Glibc.read(file, &part, part.count)
+            let count = unsafe pread(file, &part, part.count, off_t(bytes.count))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .unreadable(code: errno) }
-            if count == 0 { return all }
-            all.append(contentsOf: part[..<count])
-            guard all.count <= Application.credentialByteLimit else { throw .tooLarge }
+            if count == 0 { break }
+            bytes += part[..<count]
+            guard bytes.count <= CredentialFile.byteLimit else { throw .tooLarge }
+        }
+        do throws(WireError) {
+            return try CredentialFile.value(of: name, in: bytes).map { Array($0) }
+        } catch {
+            throw .unreadable(code: EBADMSG)
         }
     }
 }
 
 extension Application {
     /// As much as systemd allows for all credentials of a service together.
-    public nonisolated static let credentialByteLimit = 1 << 20
+    public nonisolated static let credentialByteLimit = CredentialFile.valueByteLimit
 
     /// Whether the device is unlocked, so that protected data can be read.
     public var isProtectedDataAvailable: Bool { protectedDataIsAvailable }
@@ -64,10 +57,10 @@ extension Application {
     /// - Throws: ``ProtectedDataError/unavailable`` while the device is locked, whether or not it exists.
     public func credential(named name: String) throws(ProtectedDataError) -> [UInt8]? {
         guard protectedDataIsAvailable else { throw .unavailable }
-        // (Launched while locked, the app gets the directory before it hears of the unlocking.)
+        // (Launched while locked, the app gets them before it hears of the unlocking.)
         if credentials.areThere { return try credentials.read(name) }
         // The daemon could not read them, and tries again at the next unlocking.
-        if launch.flags.contains(.namesCredentials) { throw .unavailable }
+        if record.launch.flags.contains(.namesCredentials) { throw .unavailable }
         return nil
     }
 }

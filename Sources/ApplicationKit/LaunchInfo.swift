@@ -4,38 +4,41 @@ internal import GreenroomAppChannel
 /// are good for. Never measure a launch from the process's start: a prewarmed process may be days old.
 public struct LaunchInfo: Sendable {
     /// Whether the process had been prewarmed, until the end of the process.
-    public let wasPrewarmed: Bool
-    public let reason: Reason
+    public var wasPrewarmed: Bool { record.pauseInstant != nil }
+    public var reason: Reason { Reason(rawValue: record.launch.reason.rawValue) ?? .system }
     /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same, unless it was
     /// looked at before `ApplicationMain`: it keeps what it finds first, which is the prewarm's.
-    public var arguments: [String] { given?.strings ?? CommandLine.arguments }
+    public var arguments: [String] { record.arguments?.strings ?? CommandLine.arguments }
     /// The app has never finished a launch here: time for its one-time setup (install templates into
     /// ``Container/stateDirectory``, say). Stays so until a launch succeeds; false for an app that is run by
     /// hand.
-    public let isFirstLaunch: Bool
+    public var isFirstLaunch: Bool { record.launch.flags.contains(.firstLaunch) }
     /// The same of this version of it (`Version=` of the manifest).
-    public let isFirstLaunchOfVersion: Bool
+    public var isFirstLaunchOfVersion: Bool {
+        record.launch.flags.contains(.firstLaunchOfVersion)
+    }
     /// `Version=` of the manifest.
-    public let version: String?
+    public var version: String? { record.launch.version }
     /// When somebody asked for the launch.
-    public var requestInstant: Duration { Self.duration(request) }
+    public var requestInstant: Duration { Self.duration(record.launch.requestInstant) }
     /// When the process was prewarmed and paused; nil if it was not.
-    public var pauseInstant: Duration? { pause.map(Self.duration) }
+    public var pauseInstant: Duration? { record.pauseInstant.map(Self.duration) }
     /// When the process went on, or reached `ApplicationMain` in a cold launch.
-    public var resumeInstant: Duration { Self.duration(resume) }
+    public var resumeInstant: Duration { Self.duration(record.resumeInstant) }
     /// Each step and when it was done, in order.
     public var steps: [(step: Step, instant: Duration)] {
-        instants.compactMap { step, instant in
-            Step(rawValue: step).map { ($0, Self.duration(instant)) }
-        }
+        Step.allCases.filter { instants[Int($0.rawValue)] != 0 }
+            .map { ($0, instants[Int($0.rawValue)]) }
+            .sorted { $0.1 < $1.1 }
+            .map { ($0, Self.duration($1)) }
     }
 
     // As they came, because few apps look: made into what people read when they do.
-    private let given: StringList?
-    private let request: UInt64
-    private let pause: UInt64?
-    private let resume: UInt64
-    var instants: [(step: Int32, instant: UInt64)] = []
+    private let record: LaunchRecord
+    /// By step; 0: not yet. (The metadata of an array of these would have to be made at each launch.)
+    private var instants = InlineArray<13, UInt64>(repeating: 0)
+
+    mutating func note(_ step: Int, at instant: UInt64) { instants[step] = instant }
 
     private static func duration(_ nanoseconds: UInt64) -> Duration {
         .nanoseconds(Int64(clamping: nanoseconds))
@@ -74,15 +77,33 @@ public struct LaunchInfo: Sendable {
         case afterLaunch = 12
     }
 
-    @MainActor init(_ start: PausedStart) {
-        wasPrewarmed = start.pauseInstant != nil
-        reason = Reason(rawValue: start.launch.reason.rawValue) ?? .system
-        isFirstLaunch = start.launch.flags.contains(.firstLaunch)
-        isFirstLaunchOfVersion = start.launch.flags.contains(.firstLaunchOfVersion)
-        version = start.launch.version
-        given = start.arguments
-        request = start.launch.requestInstant
-        pause = start.pauseInstant
-        resume = start.resumeInstant
+    init(_ record: LaunchRecord) { self.record = record }
+}
+
+/// What is known of the launch, once for all that look at it. A class, because a copy of so much, and
+/// what Swift's runtime makes of its types for one, costs more than the rest of the way to the delegate.
+final class LaunchRecord: Sendable {
+    /// As it came.
+    final class Message: Sendable {
+        let launch: AppLaunch
+        init(_ launch: AppLaunch) { self.launch = launch }
+    }
+
+    private let message: Message
+    var launch: AppLaunch { message.launch }
+    /// `CLOCK_MONOTONIC` in nanoseconds; nil when the process was not prewarmed.
+    let pauseInstant: UInt64?
+    let resumeInstant: UInt64
+    /// The launch's, where a prewarmed process got them with its order to go.
+    let arguments: StringList?
+
+    init(
+        _ message: Message, pauseInstant: UInt64? = nil, resumeInstant: UInt64,
+        arguments: StringList? = nil
+    ) {
+        self.message = message
+        self.pauseInstant = pauseInstant
+        self.resumeInstant = resumeInstant
+        self.arguments = arguments
     }
 }

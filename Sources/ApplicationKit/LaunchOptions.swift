@@ -6,7 +6,13 @@ extension Application {
     ///
     /// A key is there only if the app's manifest declares the feature.
     public struct LaunchOptions: Hashable, Sendable {
-        let content: AppContent
+        private let record: LaunchRecord
+        var content: AppContent { record.launch.content }
+
+        init(_ record: LaunchRecord) { self.record = record }
+
+        public static func == (one: Self, other: Self) -> Bool { one.content == other.content }
+        public func hash(into hasher: inout Hasher) { content.hash(into: &hasher) }
 
         public var isEmpty: Bool { content.isEmpty }
 

@@ -40,6 +40,11 @@ bool cak_is_prewarmed(void) {
     return is_prewarmed;
 }
 
+void cak_show_prewarm(bool shows) {
+    if (shows) setenv("ActivePrewarm", "1", 1);
+    else unsetenv("ActivePrewarm");
+}
+
 static bool take_descriptors(struct msghdr *message, int *descriptors, size_t *count) {
     size_t room = *count;
     bool fits = true;

@@ -252,10 +252,7 @@ static void handle(struct greenroom_app *app, struct message *message) {
         }
         break;
     case MESSAGE_CREDENTIALS:
-        if (message->descriptor_count > 0) {
-            if (app->credentials >= 0) close(app->credentials);
-            app->credentials = message->descriptors[--message->descriptor_count];
-        }
+        take_credentials(app, message);
         break;
     case MESSAGE_RESTORE_STATE: handled = restore_late(app, message); break;
     case MESSAGE_ANSWER: answer_request(app, message); return;
@@ -390,9 +387,8 @@ static void await_launch(struct greenroom_app *app, bool is_prewarmed, int *argc
         case MESSAGE_LAUNCH:
             if (has_launch) message_release(&app->launch);
             has_launch = true;
+            take_credentials(app, &message);
             app->launch = message;
-            if (message.descriptor_count > 0) app->credentials = message.descriptors[0];
-            app->launch.descriptor_count = 0;
             if (is_prewarmed) continue;
             channel_send(app->channel, GR_STARTED, 0, cookie, 0, NULL);
             return;
@@ -444,7 +440,6 @@ struct greenroom_app *greenroom_app_start_sized(
     memcpy(&app->delegate, delegate, delegate_size < sizeof *delegate ? delegate_size : sizeof *delegate);
     app->background.until = UINT64_MAX;
     app->context = context;
-    app->credentials = -1;
     app->channel = channel_find();
     const char *prewarm = getenv("ActivePrewarm");
     bool is_prewarmed = app->channel >= 0 && prewarm && strcmp(prewarm, "1") == 0;
@@ -469,11 +464,6 @@ int greenroom_app_descriptor(const struct greenroom_app *app) { return app->chan
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
 const struct greenroom_launch_info *greenroom_app_launch_info(const struct greenroom_app *app) { return &app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }
-int greenroom_app_credentials(const struct greenroom_app *app) {
-    bool may_come = !app->is_unlocked || app->launch.header.flags & LAUNCH_NAMES_CREDENTIALS;
-    if (app->credentials < 0) errno = may_come ? EAGAIN : ENOENT;
-    return app->credentials;
-}
 
 enum greenroom_application_state greenroom_app_state(const struct greenroom_app *app) {
     if (!app->has_had_scene) return app->state;

@@ -1,5 +1,5 @@
 /* What the parts of the library share. Each part is a file: the app and its events (app.c), its saved state
- * (state.c, restoration.c), background time (background.c), scheduled work (scheduled.c), and its questions to
+ * (state.c, restoration.c), its credentials (credentials.c), background time (background.c), scheduled work (scheduled.c), and its questions to
  * the daemon (requests.c), and measured launches (measuring.c). */
 #pragma once
 
@@ -93,7 +93,7 @@ struct greenroom_app {
     int channel, watch;
     struct message launch;
     struct greenroom_launch_info info;
-    int credentials;
+    const char *credentials, *credentials_end; /* NULL: none have come */
     bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
     bool has_reached[STEP_AFTER_LAUNCH + 1];
     enum greenroom_application_state state; /* of an app that has had no scene */
@@ -148,6 +148,11 @@ void channel_ended(struct greenroom_app *app);
 /* Makes room for one more at the end of a list; NULL without memory. */
 void *list_grow(void *list, size_t *count, size_t size);
 void list_remove(void *list, size_t *count, size_t size, size_t index);
+
+/* --- credentials.c */
+
+/* Those that came with a message. */
+void take_credentials(struct greenroom_app *app, struct message *message);
 
 /* --- state.c */
 

@@ -45,7 +45,7 @@ int gr_read_label(int fd, const char *name, void *bytes, size_t count) {
     return (int)fgetxattr(fd, name, bytes, count);
 }
 
-int gr_dup_cloexec(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
+int gr_dup_cloexec(int fd, int lowest) { return fcntl(fd, F_DUPFD_CLOEXEC, lowest); }
 
 int gr_set_nonblocking(int fd, bool on) {
     int flags = fcntl(fd, F_GETFL);

@@ -104,6 +104,18 @@ static void set_limits(struct job *job, bool before_descriptors) {
     }
 }
 
+/* The table was the parent's until now (CLONE_FILES). Copied is what lies below the highest descriptor that is
+ * needed here: a parent of a thousand keeps theirs above (`FileDescriptor.moveAside`), or each
+ * child would first copy them and then close them again. */
+static void take_own_table(struct job *job) {
+    int highest = job->cwd;
+    if (job->join_cgroup && job->request->cgroup > highest) highest = job->request->cgroup;
+    for (int i = 0; i < job->request->fd_count; i++)
+        if (job->fds[i].from > highest) highest = job->fds[i].from;
+    if (syscall(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0) return;
+    TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_unshare, CLONE_FILES));
+}
+
 static bool is_target(const struct job *job, int fd) {
     for (int i = 0; i < job->request->fd_count; i++)
         if (job->fds[i].to == fd) return true;
@@ -166,6 +178,7 @@ static void take_identity(struct job *job) {
 static int child(void *argument) {
     struct job *job = argument;
     const struct gr_spawn_request *r = job->request;
+    take_own_table(job);
     if (job->join_cgroup) join_cgroup(job);
     if (r->tells_listen_pid) gr_tell_listen_pid(r->envp);
     reset_dispositions(job);
@@ -252,7 +265,7 @@ static bool clone3_is_missing(int error) {
 /* Only clone can make a user namespace for a process that shares memory; the others the child
  * makes itself, so that a failure of theirs has a name of its own. */
 static uint64_t clone_flags(const struct gr_spawn_request *r) {
-    uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+    uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD;
     return r->confinement && r->confinement->in_user_namespace ? flags | CLONE_NEWUSER : flags;
 }
 

@@ -14,8 +14,8 @@ public enum AppEvent: Equatable, Sendable {
     case discardScenes([String], cookie: UInt64)
     /// For a running app: to the scene with that session, or to the app itself.
     case deliver(AppContent, session: String?, cookie: UInt64)
-    /// The directory with the app's credentials, after a launch that was without because protected data
-    /// was unavailable: it is the message's only descriptor.
+    /// The app's credentials, a ``CredentialFile``, after a launch that was without because protected data
+    /// was unavailable.
     case credentials(cookie: UInt64)
     /// What was saved of the app, or of the scene with that session; nil: it cannot be had after all. It
     /// follows a launch that announced it (``AppLaunch/Flags/archive``); otherwise it was withheld, as

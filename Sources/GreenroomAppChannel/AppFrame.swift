@@ -179,10 +179,23 @@ struct AppFields: Equatable {
     }
 
     /// Each entry's name and value, in order; an entry without `=` is left out.
-    var pairs: [(name: Substring, value: String)] {
-        entries.compactMap { entry in
-            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-            return (entry[..<equals], String(entry[entry.utf8.index(after: equals)...]))
+    var pairs: Pairs { Pairs(entries: entries) }
+
+    /// No array: its type would have to be made when an app is launched.
+    struct Pairs: Sequence, IteratorProtocol {
+        fileprivate let entries: [String]
+        private var index = 0
+
+        fileprivate init(entries: [String]) { self.entries = entries }
+
+        mutating func next() -> (name: Substring, value: String)? {
+            while index < entries.count {
+                let entry = entries[index]
+                index += 1
+                guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                return (entry[..<equals], String(entry[entry.utf8.index(after: equals)...]))
+            }
+            return nil
         }
     }
 }

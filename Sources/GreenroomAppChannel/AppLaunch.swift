@@ -39,8 +39,7 @@ public struct AppLaunch: Equatable, Sendable {
         public static let scenes = Flags(rawValue: 2)
         /// The device is unlocked.
         public static let protectedDataAvailable = Flags(rawValue: 4)
-        /// A directory with credentials, one file each as in systemd's `CREDENTIALS_DIRECTORY`, is the
-        /// message's only descriptor.
+        /// Its credentials, a ``CredentialFile``, are the message's only descriptor.
         public static let credentials = Flags(rawValue: 8)
         /// ``AppEvent/restoreState(_:session:cookie:)`` of the app follows, whatever comes before it: the
         /// launch sequence waits for it where state is restored.

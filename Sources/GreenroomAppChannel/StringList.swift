@@ -50,7 +50,12 @@ public struct StringList: Equatable, Sendable {
 
     /// The strings as text; bytes that are not UTF-8 are replaced by U+FFFD.
     public var strings: [String] {
-        bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-            .map { String(decoding: $0, as: UTF8.self) }
+        var strings: [String] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: 0) {
+            strings.append(String(decoding: rest[..<end], as: UTF8.self))
+            rest = rest[(end + 1)...]
+        }
+        return strings
     }
 }

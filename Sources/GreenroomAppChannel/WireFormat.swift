@@ -56,7 +56,7 @@ public enum WireFormat {
     static let stringsInDescriptor: UInt32 = 8
     static let stringsRole: Int32 = -3
     static let workingDirectoryRole: Int32 = -1
-    /// A directory with an SDK app's credentials.
+    /// An SDK app's credentials, ``CredentialFile``.
     static let credentialsRole: Int32 = -4
     static let umaskUnchanged: UInt32 = .max
 }

@@ -70,8 +70,7 @@ struct Instance: Hashable, Sendable {
     /// record alone.
     var openTasks: Set<UInt64> = []
 
-    /// It was asked to launch and is not known to run yet.
-    var isUndecided: Bool { record.state == .launching && record.launchedAt == nil }
+    var isUndecided: Bool { record.isUndecided }
 }
 
 /// An app: its description while it is installed, what is saved of it, and its instances by place.

@@ -14,6 +14,8 @@ enum DeadlineKey: Hashable, Sendable {
     case quiet
     /// When the machine is looked at again, or prewarming starts.
     case conditions
+    /// When the pools are filled beside launches that are still under way.
+    case refill
     /// The time of the instance's run of scheduled work.
     case run(InstanceIdentifier)
     /// When scheduled work is looked at again.

@@ -8,8 +8,9 @@ extension Lifecycle {
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()
-            // Refilling, which follows every event, looks again.
-            case .conditions: break
+            case .conditions: refills.releaseHeld()
+            // Refilling follows every event.
+            case .refill: break
             case .run(let id): runDeadlineReached(id)
             case .work: work.needsReview = true
             }

@@ -143,6 +143,7 @@ extension Lifecycle {
 
     /// The launch is decided: answer first, then readiness and refill.
     private mutating func beganRunning(_ id: InstanceIdentifier) {
+        launchIsDecided()
         update(id) { [now] in
             $0.isResuming = false
             $0.launchedAt = now

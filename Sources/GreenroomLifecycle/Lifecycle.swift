@@ -17,7 +17,7 @@ public struct Lifecycle: Hashable, Sendable {
     /// reconnects.
     static let servedLaunchLimit = 8
     /// Apps looked at for a refill after a launch, whose cost must not grow with their number.
-    /// Every other event looks at all that wait.
+    /// Every other event looks at all that something may have changed for.
     static let refillsAfterLaunch = 4
 
     /// What one instance can be said to hold (a pebibyte), so that sums cannot overflow.
@@ -49,6 +49,9 @@ public struct Lifecycle: Hashable, Sendable {
     var deadlines = DeadlineQueue()
     var refills = RefillQueue()
     var fillingCount = 0
+    /// Launches that are not known to run yet, and since when there has always been one.
+    var underwayCount = 0
+    var underwaySince: Instant?
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
     /// Whose protected data cannot be read now.

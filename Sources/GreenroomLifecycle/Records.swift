@@ -65,6 +65,9 @@ public struct InstanceRecord: Hashable, Sendable {
         self.isEndOrdered = false
         self.background = .none
     }
+
+    /// It was asked to launch and is not known to run yet.
+    var isUndecided: Bool { state == .launching && launchedAt == nil }
 }
 
 /// What must be remembered about an app across a restart of the supervisor.

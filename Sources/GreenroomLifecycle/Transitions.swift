@@ -159,6 +159,7 @@ extension Lifecycle {
         let id = record.instance
         directory[record.app]!.members.insert(id)
         if record.state != .notRunning { liveCount += 1 }
+        if record.isUndecided { launchGotUnderway() }
         switch record.state {
         case .prewarming:
             directory[record.app]!.filling.append(id)
@@ -182,6 +183,7 @@ extension Lifecycle {
     mutating func withdraw(_ record: InstanceRecord) {
         let id = record.instance
         if record.state != .notRunning { liveCount -= 1 }
+        if record.isUndecided { launchIsDecided() }
         switch record.state {
         case .prewarming:
             directory[record.app]!.filling.removeAll { $0 == id }

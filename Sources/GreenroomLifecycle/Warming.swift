@@ -100,6 +100,7 @@ extension Lifecycle {
     }
 
     mutating func conditionsInspected(_ hold: PrewarmHold?) {
+        refills.releaseHeld()
         conditions.isInspecting = false
         conditions.hold = hold
         conditions.inspectedAt = now

@@ -34,8 +34,21 @@ public final class FileDescriptor: Sendable {
     }
 
     /// A second descriptor of the same open file (fcntl F_DUPFD_CLOEXEC).
-    public func duplicate() throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall("dup") { gr_dup_cloexec(rawValue) })
+    public func duplicate(
+        atLeast lowest: CInt = 0
+    ) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall("dup") { gr_dup_cloexec(rawValue, lowest) })
+    }
+
+    /// Gives it a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC), before anybody has used the one that it has.
+    /// For what a process that spawns others keeps for long: a child starts with a copy of all descriptors below the
+    /// highest that it is given (``SpawnRequest``), and those that lie above cost it nothing. Where
+    /// there is no room nothing changes.
+    public func moveAside(to lowest: CInt) {
+        guard rawValue < lowest else { return }
+        let aside = gr_dup_cloexec(rawValue, lowest)
+        guard aside >= 0 else { return }
+        _ = Glibc.close(number.exchange(aside, ordering: .acquiringAndReleasing))
     }
 
     /// Opens a file (open); `mode` matters with `O_CREAT`.

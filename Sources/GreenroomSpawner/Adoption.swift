@@ -8,6 +8,7 @@ extension Spawner {
     /// Into the table, and into the ledger for the spawner after this one.
     func enter(_ instance: Instance) {
         instances[instance.number] = instance
+        instance.moveAside(to: firstAside)
         if instance.status != nil, !instance.isEmptied { dying.insert(instance.number) }
         if instance.status == nil {
             if instance.isAdopted {

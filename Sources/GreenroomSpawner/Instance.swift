@@ -20,6 +20,12 @@ struct Instance {
     /// A dead spawner's child: nobody here can wait for it.
     var isAdopted = false
 
+    func moveAside(to lowest: CInt) {
+        process.descriptor.moveAside(to: lowest)
+        channel?.descriptor.moveAside(to: lowest)
+        if case .cgroup(let cgroup, _) = group { cgroup.directory.moveAside(to: lowest) }
+    }
+
     var record: InstanceRecord {
         InstanceRecord(
             instance: number, app: app, pid: pid, status: status, isEmptied: isEmptied,

@@ -80,6 +80,7 @@ public final class Spawner {
         aloneSince = MonotonicClock.nanoseconds
         if let succession = try Self.succession(options) {
             openFiles = succession.openFiles
+            knownOpenFiles = Int(clamping: ResourceLimit.current(.openFiles).soft)
             subtree = succession.subtree
             listener = UnixSocket(succession.listener)
             ledger = try? Ledger(path: options.ledgerPath)
@@ -90,6 +91,7 @@ public final class Spawner {
             openFiles = ResourceLimit.current(.openFiles)
             // Three descriptors per instance exceed the customary 1024; apps get the old limit back.
             openFiles.raiseSoft()
+            knownOpenFiles = Int(clamping: ResourceLimit.current(.openFiles).soft)
             let left = Ledger.left(at: options.ledgerPath)
             subtree =
                 options.avoidsCgroups

@@ -136,13 +136,22 @@ extension Spawner {
     /// lowest number that is free.
     private var hasDescriptorsToSpare: Bool {
         // Far from any limit nobody needs to ask the kernel.
-        let mostUsed = 3 * instances.count + kept.count + 2 * Int(SpawnerLimits.descriptorReserve)
+        let mostUsed =
+            Int(firstAside) + 3 * instances.count + kept.count
+            + 2 * Int(SpawnerLimits.descriptorReserve)
         if mostUsed < knownOpenFiles { return true }
         let limit = ResourceLimit.current(.openFiles).soft
         knownOpenFiles = Int(clamping: limit)
         let reserve = min(SpawnerLimits.descriptorReserve, limit / 2)
-        guard let next = try? signals.descriptor.duplicate() else { return false }
-        return UInt64(next.rawValue) < limit - reserve
+        let next = try? signals.descriptor.duplicate(atLeast: firstAside)
+        return next.map { UInt64($0.rawValue) < limit - reserve } ?? false
+    }
+
+    /// What is kept for long lies from here on, out of the way of what children are given. With few
+    /// descriptors there is no such order.
+    var firstAside: CInt {
+        knownOpenFiles > 2 * SpawnerLimits.descriptorsForChildren
+            ? CInt(SpawnerLimits.descriptorsForChildren) : 0
     }
 
     /// An instance that is not there, or has no process left, needs nothing done: requests and

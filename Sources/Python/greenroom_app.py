@@ -689,6 +689,14 @@ _NAMES_CREDENTIALS = 128
 _SLOW_NANOSECONDS = 250_000_000
 
 
+def _netstrings(data):
+    """The credentials' file: names and values take turns, each as SIZE:BYTES, with a comma behind it."""
+    while data:
+        size, _, data = data.partition(b":")
+        value, data = data[:int(size)], data[int(size) + 1:]
+        yield value
+
+
 class Application:
     """The app, between the daemon and its delegate. Made by `application_main`, used on one thread."""
 
@@ -791,18 +799,15 @@ class Application:
     def credential(self, name):
         """The bytes of a credential that the manifest names; None if there is none of that name.
         Raises ProtectedDataUnavailable while it cannot be known."""
-        if "/" in name or name in (".", ".."):
-            return None
+        # Unlocked, what the manifest names has not come where the daemon could not read it.
+        may_come = self._credentials is None and self._launch.flags & _NAMES_CREDENTIALS
+        if not self.is_protected_data_available or may_come:
+            raise ProtectedDataUnavailable(name)
         if self._credentials is None:
-            # Unlocked, what the manifest names has not come where the daemon could not read it.
-            if not self.is_protected_data_available or self._launch.flags & _NAMES_CREDENTIALS:
-                raise ProtectedDataUnavailable(name)
             return None
-        try:
-            with open(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._credentials), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
+        size = os.fstat(self._credentials).st_size
+        strings = _netstrings(os.pread(self._credentials, size, 0))
+        return next((value for known, value in zip(strings, strings) if known == os.fsencode(name)), None)
 
     # State restoration.
 

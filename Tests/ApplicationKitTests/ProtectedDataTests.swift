@@ -5,35 +5,40 @@ import TestSupport
 import Testing
 
 @Suite struct ProtectedDataTests {
-    /// A credentials directory with one secret, and its descriptor.
-    private func credentials() throws -> (TemporaryDirectory, Int32) {
-        let directory = try TemporaryDirectory()
-        try directory.write("s3cret", to: "token", mode: 0o400)
-        return (directory, cts_open_directory(directory.path))
+    /// The file with one secret.
+    private func credentials() -> Int32 {
+        let bytes = CredentialFile.bytes(of: [("token", Array("s3cret".utf8))])
+        return cts_sealed_memory(bytes, bytes.count)
+    }
+
+    private static var ask: AppContent {
+        var content = AppContent()
+        content.urls = [.init("probe:secret")]
+        return content
     }
 
     @Test(arguments: AppProcess.Start.allCases)
     func `what is unavailable is not taken for absent`(start: AppProcess.Start) throws {
-        let (folder, directory) = try credentials()
-        defer { close(directory) }
+        let file = credentials()
+        defer { close(file) }
         let app = try AppProcess("both", start)
         // Launched while the device is locked: no credentials yet.
         try app.launch(AppLaunch(cookie: 1), start)
         try app.awaitAcknowledgement(1)
         try app.tell(.protectedDataWillBecomeUnavailable)
-        try app.tell(.credentials(cookie: 2), descriptors: [directory])
+        try app.tell(.credentials(cookie: 2), descriptors: [file])
         try app.tell(.protectedDataDidBecomeAvailable)
         try app.tell(.protectedDataWillBecomeUnavailable)
+        try app.tell(.deliver(Self.ask, session: nil, cookie: 3))
         try app.tell(.protectedDataDidBecomeAvailable)
-        let lines = try app.end().filter { $0.hasPrefix("protected") }
+        let lines = try app.end().filter { $0.contains("token") }
         let available = "protectedDataDidBecomeAvailable token=s3cret, absent=nil"
         #expect(
             lines == [
                 "protectedDataWillBecomeUnavailable token: unavailable, absent: unavailable",
                 available, "protectedDataWillBecomeUnavailable token=s3cret, absent=nil",
-                available,
+                "secret token: unavailable, absent: unavailable", available,
             ])
-        withExtendedLifetime(folder) {}
     }
 
     @Test(arguments: [true, false])
@@ -51,16 +56,15 @@ import Testing
     }
 
     @Test func `credentials come with the launch of an unlocked device`() throws {
-        let (folder, directory) = try credentials()
-        defer { close(directory) }
+        let file = credentials()
+        defer { close(file) }
         let app = try AppProcess("both", .prewarmed)
         try app.launch(
             AppLaunch(cookie: 1, flags: [.foreground, .protectedDataAvailable, .credentials]),
-            .prewarmed, descriptors: [directory])
+            .prewarmed, descriptors: [file])
         try app.awaitAcknowledgement(1)
         try app.tell(.protectedDataWillBecomeUnavailable)
         #expect(
             try app.end().contains("protectedDataWillBecomeUnavailable token=s3cret, absent=nil"))
-        withExtendedLifetime(folder) {}
     }
 }

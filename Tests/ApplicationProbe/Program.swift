@@ -9,9 +9,10 @@ import GreenroomLinux
 ///     PROBE_GARBAGE=WORD  answers WORD with what is no message, then says nothing more
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
-///     PROBE_OPEN=URL      opens the URL when it is in front
+///     PROBE_OPEN=URL      opens the URL when it is in front, PROBE_OPENS=COUNT times
 ///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
 ///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
+///     PROBE_TAMPER=1      launched, it tries to change what it was handed
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
     static let channel: Int32 =
@@ -20,6 +21,7 @@ import GreenroomLinux
         } ?? -1
     static let isPrewarmed = variable("ActivePrewarm") != nil
     nonisolated(unsafe) static var isMute = false
+    nonisolated(unsafe) static var nextRequest: UInt64 = 8
     nonisolated(unsafe) static var credentials: FileDescriptor?
 
     static func main() {
@@ -70,6 +72,7 @@ import GreenroomLinux
         let place = launch.flags.contains(.foreground) ? "foreground" : "background"
         let data = launch.flags.contains(.protectedDataAvailable) ? "unlocked" : "locked"
         note("launch \(launch.reason) \(place) \(data)\(words(launch.content))\(token)")
+        if variable("PROBE_TAMPER") != nil { tamper() }
         if let sockets = variable("LISTEN_FDS") { note("sockets \(sockets)") }
         for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
             send(.report(.launchStep(step, at: now, session: nil)))
@@ -85,6 +88,8 @@ import GreenroomLinux
         let word: String
         switch event {
         case .launch: return
+        case .lifecycle(.protectedDataWillBecomeUnavailable, _):
+            word = "protectedDataWillBecomeUnavailable\(token)"
         case .lifecycle(let event, _): word = "\(event)"
         case .connectScene(let connection):
             let place = connection.isForForeground ? "" : " in the background"
@@ -111,17 +116,21 @@ import GreenroomLinux
             send(.report(.requestScene(.activate(session: nil, AppContent()), cookie: 7)))
         }
         if let url = variable("PROBE_OPEN"), word.hasPrefix("didBecomeActive") {
-            send(.report(.openURL(url, cookie: 8)))
+            for _ in 0..<(variable("PROBE_OPENS").flatMap { Int($0) } ?? 1) {
+                send(.report(.openURL(url, cookie: nextRequest)))
+                nextRequest += 1
+            }
         }
         if let cookie = event.cookie { answer(word, cookie) }
         if word == "willTerminate" { exit(0) }
     }
 
-    /// What the file `token` of the credentials says.
+    /// The credential of that name.
     static var token: String {
         guard let credentials else { return "" }
-        let file = try? credentials.open("token", O_RDONLY)
-        return " token \((try? file?.readText()) ?? "unreadable")"
+        let bytes = (try? credentials.readBytes(atMost: CredentialFile.byteLimit)) ?? []
+        let value = try? CredentialFile.value(of: "token", in: bytes)
+        return " token \(value.map { String(decoding: $0, as: UTF8.self) } ?? "unreadable")"
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {

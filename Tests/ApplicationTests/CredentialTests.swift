@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `an SDK app gets a directory with its launch, and it goes with the app`(
+    func `an SDK app gets its secrets with its launch, and their directory goes with the app`(
         prewarm: Int
     ) throws {
         let (daemon, probe) = try daemon(prewarm)
@@ -102,6 +102,118 @@ import Testing
             ])
     }
 
+    /// A launch that waits at two gates, in which `isLocked` holds at first and changes between them.
+    private func changeLock(from isLocked: Bool, _ prewarm: Int) throws -> [String] {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
+        let (daemon, plain) = try daemon(prewarm)
+        var probe = plain
+        probe.environment = ["PROBE_GATE=\(gate)"]
+        let client = try daemon.client()
+        if isLocked { _ = try client.ask(.lock(user: nil)) }
+        try probe.install(in: daemon)
+        _ = try client.reload()
+        if prewarm > 0 { try daemon.awaitPaused(Self.app) }
+        let launching = try daemon.client()
+        try launching.send(.launch(Control.LaunchCall(app: Self.app)))
+        close(open(gate, O_WRONLY))
+        _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
+        close(open(gate + "2", O_WRONLY))
+        let instance = try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .active }?.instance
+        }
+        // Nothing more comes of it.
+        try client.change(.background, instance)
+        return probe.told(in: daemon)
+    }
+
+    @Test(arguments: [0, 1])
+    func `a lock that changes while the app launches is told once, before it is in front`(
+        prewarm: Int
+    ) throws {
+        #expect(
+            try changeLock(from: false, prewarm) == [
+                "launch user foreground unlocked token secret",
+                "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
+                "willResignActive", "didEnterBackground",
+            ])
+        #expect(
+            try changeLock(from: true, prewarm) == [
+                "launch user foreground locked", "credentials token secret",
+                "protectedDataDidBecomeAvailable", "didBecomeActive", "willResignActive",
+                "didEnterBackground",
+            ])
+    }
+
+    /// What it is launched with whose process comes after the lock has changed.
+    private func launchLate(lockedBefore: Bool) throws -> (TestDaemon, Probe, UInt64) {
+        let (daemon, probe) = try daemon()
+        let client = try daemon.client()
+        if lockedBefore { _ = try client.ask(.lock(user: nil)) }
+        let spawner = try daemon.spawnerPid
+        kill(spawner, SIGSTOP)
+        defer { kill(spawner, SIGCONT) }
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        let instance = try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
+        }
+        _ = try client.ask(lockedBefore ? .unlock(user: nil) : .lock(user: nil))
+        kill(spawner, SIGCONT)
+        try daemon.awaitState(.active, of: instance)
+        return (daemon, probe, instance)
+    }
+
+    @Test func `locked before its process is there, a launch brings no secret`() throws {
+        let (daemon, probe, instance) = try launchLate(lockedBefore: false)
+        #expect(probe.told(in: daemon) == ["launch user foreground locked", "didBecomeActive"])
+        #expect(access(directory(daemon, instance), F_OK) != 0)
+        let client = try daemon.client()
+        _ = try client.ask(.unlock(user: nil))
+        try client.change(.background, instance)
+        #expect(probe.told(in: daemon)[2] == "credentials token secret")
+    }
+
+    @Test func `unlocked before its process is there, a launch brings its secrets`() throws {
+        let (daemon, probe, _) = try launchLate(lockedBefore: true)
+        #expect(
+            probe.told(in: daemon) == [
+                "launch user foreground unlocked token secret", "didBecomeActive",
+            ])
+    }
+
+    @Test(arguments: [false, true])
+    func `a lock that changes before a paused app has begun is told when it is launched`(
+        isLocked: Bool
+    ) throws {
+        let (daemon, probe) = try daemon(1)
+        let client = try daemon.client()
+        if isLocked { _ = try client.ask(.lock(user: nil)) }
+        let paused = try daemon.awaitPaused(Self.app)[0]
+        let pid = try #require(paused.processId)
+        // It has its order to go, and does not take it yet.
+        kill(pid, SIGSTOP)
+        defer { kill(pid, SIGCONT) }
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        _ = try daemon.await("the order") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }
+        }
+        _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
+        kill(pid, SIGCONT)
+        try daemon.awaitState(.active, of: paused.instance)
+        #expect(
+            probe.told(in: daemon)
+                == (isLocked
+                    ? [
+                        "launch user foreground locked", "credentials token secret",
+                        "protectedDataDidBecomeAvailable", "didBecomeActive",
+                    ]
+                    : [
+                        "launch user foreground unlocked token secret",
+                        "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
+                    ]))
+    }
+
     @Test func `the lock is remembered when the daemon starts again`() throws {
         let probe = Probe(Self.app)
         let daemon = try TestDaemon.with(probe)
@@ -166,9 +278,84 @@ import Testing
         let instance = try daemon.client().launch(Self.app).instance
         try daemon.awaitState(.active, of: instance)
         #expect(probe.told(in: daemon).first == "launch user foreground unlocked token secret")
-        var status = stat()
-        stat(directory(daemon, instance), &status)
-        #expect(status.st_uid == 65_534)
+        let file = directory(daemon, instance) + "/token"
+        let read = "import sys; open(sys.argv[1]).read()"
+        for (user, status) in [(65_534, 0), (65_533, 1)] {
+            var request = ChildRequest(
+                "/usr/bin/setpriv",
+                arguments: [
+                    "setpriv", "--reuid=\(user)", "--regid=65533", "--clear-groups", "python3",
+                    "-c", read, file,
+                ])
+            request.environment = ["PATH=/usr/bin:/bin"]
+            request.descriptors = [2: open("/dev/null", O_WRONLY)]
+            #expect(try ChildProcess(request).waitForExit() == .status(Int32(status)))
+        }
+    }
+
+    /// Mapped, written, cut, grown, reopened: EPERM each.
+    private static let sealed = "sealed mapped 1, written 1, cut 1, grown 1, reopened "
+
+    @Test(arguments: [0, 1])
+    func `nobody can change what an SDK app was handed, not even root`(prewarm: Int) throws {
+        let (daemon, plain) = try daemon(prewarm)
+        var probe = plain
+        probe.environment = ["PROBE_TAMPER=1"]
+        try probe.install(in: daemon)
+        _ = try daemon.client().reload()
+        if prewarm > 0 { try daemon.awaitPaused(Self.app) }
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon)[1] == Self.sealed + "1")
+    }
+
+    @Test func `nor can an app of an ordinary user's daemon`() throws {
+        let daemon = try TestDaemon([], .asNobody)
+        var probe = Probe(Self.app)
+        probe.environment = ["PROBE_TAMPER=1"]
+        probe.lines = ["SetCredential=token:secret"]
+        try probe.install(in: daemon)
+        _ = try daemon.client().reload()
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(
+            probe.told(in: daemon).prefix(2) == [
+                "launch user foreground unlocked token secret", Self.sealed + "1",
+            ])
+    }
+
+    @Test func `an app of another user can change neither the file nor the directory`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run apps as others")
+        let (daemon, plain) = try daemon(0, "User=65534")
+        var probe = plain
+        probe.environment = ["PROBE_TAMPER=1"]
+        try probe.install(in: daemon)
+        _ = try daemon.client().reload()
+        chmod(daemon.directory.path, 0o777)
+        let instance = try daemon.client().launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        #expect(
+            probe.told(in: daemon).dropFirst().prefix(2) == [
+                Self.sealed + "13",
+                "directory read 0, written 13, opened up 1, laid open 1, added 13, renamed 13, removed 13",
+            ])
+    }
+
+    @Test func `a launch that another supervisor goes on with brings them, too`() throws {
+        let (daemon, probe) = try daemon()
+        let spawner = try daemon.spawnerPid
+        kill(spawner, SIGSTOP)
+        defer { kill(spawner, SIGCONT) }
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        let instance = try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
+        }
+        try daemon.kill()
+        kill(spawner, SIGCONT)
+        try daemon.start()
+        try daemon.awaitState(.active, of: instance)
+        #expect(probe.told(in: daemon).first == "launch user foreground unlocked token secret")
+        #expect(access(directory(daemon, instance), F_OK) == 0)
     }
 }
 

@@ -81,6 +81,10 @@ import Testing
             ])
     }
 
+    private static func hasCredentials(_ pid: Int32) -> Bool {
+        KernelObjects.openFiles(of: pid).contains { $0.contains("greenroom-credentials") }
+    }
+
     @Test(arguments: KitApp.starts)
     func `a secret is there when the screen is unlocked, and a paused process never has it`(
         prewarm: Int
@@ -93,12 +97,12 @@ import Testing
         let client = try kit.daemon.client()
         if let paused = try client.paused(app.identifier).first {
             let pid = try #require(paused.processId)
-            #expect(!KernelObjects.openFiles(of: pid).contains { $0.contains("/credentials/") })
+            #expect(!Self.hasCredentials(pid))
             let environment = try readFile("/proc/\(pid)/environ")
             #expect(!String(decoding: environment, as: UTF8.self).contains("CREDENTIALS"))
         }
         try kit.launch()
-        #expect(!KernelObjects.openFiles(of: kit.pid).contains { $0.contains("/credentials/") })
+        #expect(!Self.hasCredentials(kit.pid))
         _ = try client.ask(.unlock(user: nil))
         _ = try client.ask(.lock(user: nil))
         #expect(
@@ -110,7 +114,7 @@ import Testing
         _ = try client.ask(.unlock(user: nil))
         if prewarm > 0 { try kit.daemon.awaitPaused(app.identifier) }
         try kit.launch()
-        #expect(KernelObjects.openFiles(of: kit.pid).contains { $0.contains("/credentials/") })
+        #expect(Self.hasCredentials(kit.pid))
         _ = try client.ask(.lock(user: nil))
         #expect(
             try kit.end().dropFirst(6).first

@@ -208,6 +208,44 @@ import Testing
             second.told(in: daemon).first
                 == "launch url foreground unlocked notes:7 from \(Self.app)")
     }
+
+    @Test func `an app that asks for too much at once is refused what is above the limit`() throws {
+        var (probe, second) = (Probe(Self.app), Probe(Self.other))
+        probe.environment = ["PROBE_OPEN=notes:7", "PROBE_OPENS=17"]
+        second.application = ["URLSchemes=notes"]
+        second.lines = ["ForegroundGroup=other"]
+        let daemon = try TestDaemon.with(probe, second)
+        let client = try daemon.client()
+        let first = try client.launch(Self.app) { $0.isBackground = true }.instance
+        // None has its answer before the other app is there.
+        let spawner = try daemon.spawnerPid
+        kill(spawner, SIGSTOP)
+        defer { kill(spawner, SIGCONT) }
+        try client.change(.foreground, first)
+        try awaitAnswers(17, probe, daemon)
+        let refused = (8..<24).map { "answer \($0) done" } + ["answer 24 refused"]
+        #expect(answers(of: probe, daemon) == refused)
+        kill(spawner, SIGCONT)
+        try daemon.await("the other") { client in
+            try client.instances(of: Self.other).contains { $0.state == .active } ? true : nil
+        }
+        // Those are done, and it may ask again.
+        try client.change(.background, first)
+        try client.change(.foreground, first)
+        try awaitAnswers(34, probe, daemon)
+        #expect(
+            answers(of: probe, daemon).dropFirst(17) == (25..<42).map { "answer \($0) done" }[...])
+    }
+
+    private func answers(of probe: Probe, _ daemon: TestDaemon) -> [String] {
+        probe.told(in: daemon).filter { $0.hasPrefix("answer") }
+    }
+
+    private func awaitAnswers(_ count: Int, _ probe: Probe, _ daemon: TestDaemon) throws {
+        try daemon.await("\(count) answers") { _ in
+            answers(of: probe, daemon).count == count ? true : nil
+        }
+    }
 }
 
 @Suite struct `Apps that are launched without being asked` {

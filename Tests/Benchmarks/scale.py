@@ -194,6 +194,14 @@ def take_over(daemon, count):
     return elapsed
 
 
+def fill_pools(daemon):
+    with daemon.connect() as end:
+        for number in range(BURST):
+            end.sendall(json.dumps(prewarm_request(name(number))).encode() + b"\0")
+            while not end.recv(65536).endswith(b"\0"):
+                pass
+
+
 def at_once(product, programs, rounds):
     def requests(app):
         return "\n".join(
@@ -213,16 +221,13 @@ def at_once(product, programs, rounds):
         daemon.call(prewarm_request(name(0)))
         cgroup = cgroup_for_reference(daemon)
         for number in range(max(1, rounds // 4)):
+            # Before the others: nothing is refilled beside them.
+            fill_pools(daemon)
             alone.append(sample([str(programs / "cold"), "burst", str(BURST), "--",
                                  str(programs / "probe")]))
             relayed.append(sample([str(programs / "cold"), "burst-relayed", str(BURST),
                                    str(cgroup or "-"), "--", str(programs / "probe")]))
             cold.append(sample(burst, requests(lambda number: "bench.cold")))
-            with daemon.connect() as end:
-                for number in range(BURST):
-                    end.sendall(json.dumps(prewarm_request(name(number))).encode() + b"\0")
-                    while not end.recv(65536).endswith(b"\0"):
-                        pass
             paused.append(sample(burst, requests(name)))
         if cgroup:
             cgroup.rmdir()

@@ -11,7 +11,7 @@ import statistics
 import time
 from pathlib import Path
 
-LIMIT_MILLISECONDS = 0.3
+LIMIT_MILLISECONDS = 0.2
 
 
 def sample(program):

@@ -15,6 +15,31 @@ import Testing
         #expect(!run.lines.contains("\(stray)") || stray <= 3)
     }
 
+    /// What is kept far above costs a child nothing; here, that it is not there either.
+    @Test func `descriptors that were moved aside are the parent's alone`() throws {
+        let pipe = try FileDescriptor.pipe()
+        let inode = try pipe.reading.identity().inode
+        pipe.reading.moveAside(to: 256)
+        #expect(pipe.reading.rawValue >= 256)
+        #expect(try pipe.reading.identity().inode == inode)
+        let aside = pipe.reading.rawValue
+        pipe.reading.moveAside(to: 256)
+        #expect(pipe.reading.rawValue == aside, "once is enough")
+        let run = try ShellRun.of(Self.list)
+        #expect(Set(run.lines).isSubset(of: ["0", "1", "2", "3"]))
+        #expect(fcntl(aside, F_GETFD) == FD_CLOEXEC, "the child closed its own copy, if any")
+    }
+
+    @Test func `descriptors that were moved aside can be given to a child`() throws {
+        let pipe = try FileDescriptor.pipe()
+        pipe.writing.moveAside(to: 256)
+        let name = "pipe:[\(try pipe.writing.identity().inode)]"
+        let run = try ShellRun.of("readlink /proc/$$/fd/5") {
+            $0.descriptors.append(.init(pipe.writing.rawValue, at: 5))
+        }
+        #expect(run.lines == [name])
+    }
+
     @Test func `targets that are each other's sources do not overwrite one another`() throws {
         var files: [FileDescriptor] = []
         for _ in 0..<3 { files.append(try FileDescriptor.pipe().writing) }

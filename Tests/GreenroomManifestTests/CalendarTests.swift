@@ -88,12 +88,25 @@ import UnitFile
         "", "x", "25:00", "10", "10:60", "Fri..Mon", "Mon,", "*-13-01", "*-00-01", "2026-01",
         "*-*-* 10:00 Europe//Berlin", "10:00 /etc/passwd", "10:00 ../x", "*:0/0", "10:00:60",
         "*-*-*-*", "5..1:00", "~1",
-        "*:99999999999999999999", "*:0:0.1234567", "*-*-~01", "Monday10:00",
+        "*:99999999999999999999", "@", "@-1", "@1x", "@12 10:00", "@7258118400",
+        "@99999999999999999999", "*:0:0.1234567", "*-*-~01", "Monday10:00",
     ])
     func `what is no expression is an error that says where`(text: String) {
         // A year and a month alone are a month and a day.
         if text == "2026-01" { return }
         #expect(throws: ValueError.self) { try CalendarExpression(text) }
+    }
+
+    @Test func `seconds since 1970 are one moment, whatever the time zone`() throws {
+        for text in ["@1774659601", "@1774659601 UTC", "@1774659601 Europe/Berlin"] {
+            #expect(
+                try Self.times(text, 2, zone: Self.berlin) == [1_774_659_601_000_000], "\(text)")
+        }
+        #expect(try Self.times("@1774659601", 1, from: 1_774_659_601) == [])
+        // It was a Saturday.
+        #expect(try Self.times("Sat @1774659601", 2) == [1_774_659_601_000_000])
+        #expect(try Self.times("Sun @1774659601", 1) == [])
+        #expect(try Self.times("@7258118399", 1) == [7_258_118_399_000_000])
     }
 
     @Test func `a time zone may follow, whose rules are asked for`() throws {
@@ -231,6 +244,7 @@ import UnitFile
                 "semiannually", "Mon-Fri 5:00", "*-*~1..3", "12..12:00", "5:7:9/1.5", "69-1-1",
                 "70-1-1",
                 "*-*-* 10:0..5/7:00", "2030-02~01/3 UTC",
+                "@4102444799", "Tue @7258118399", "@1774659601 UTC", "@0", "@1893456000",
             ]
         let zoneRules = zone == "UTC" ? TimeZoneRules.utc : Self.berlin
         let expected = try Self.systemd(expressions, zone: zone, from: from, count: 5)

@@ -75,10 +75,14 @@ class Client:
         self.process.wait()
         self.folder.cleanup()
 
-    def send(self, type, status=0, cookie=0, flags=0, words=(), fields=(), umask=0):
+    def send(self, type, status=0, cookie=0, flags=0, words=(), fields=(), umask=0, descriptors=(), roles=()):
         texts = b"".join(os.fsencode(one) + b"\0" for one in (*words, *fields))
-        self.socket.send(HEADER.pack(MAGIC, 1, type, flags, len(words), len(fields), len(texts), umask, 0, cookie,
-                                     status, 0, *([0] * 28)) + texts)
+        header = HEADER.pack(MAGIC, 1, type, flags, len(words), len(fields), len(texts), umask, len(roles), cookie,
+                             status, 0, *roles, *([0] * (28 - len(roles))))
+        if descriptors:
+            socket.send_fds(self.socket, [header + texts], descriptors)
+        else:
+            self.socket.send(header + texts)
 
     def receive(self, type):
         """The next message that is not about how far it is; it has to be of this type."""

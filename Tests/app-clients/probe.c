@@ -225,6 +225,15 @@ static void listed(
     note("listed %d", (int)count);
 }
 
+static const char *secret(struct greenroom_app *app) {
+    static char text[64];
+    size_t size;
+    const char *value = greenroom_app_credential(app, "token", &size);
+    if (!value) return errno == ENOENT ? "None" : errno == EAGAIN ? "unavailable" : "unreadable";
+    (void)snprintf(text, sizeof text, "%.*s", (int)size, value);
+    return text;
+}
+
 static void obey(struct greenroom_app *app, const char *word) {
     if (strcmp(word, "begin") == 0) begin(app, true);
     if (strcmp(word, "keep") == 0) begin(app, false);
@@ -232,6 +241,7 @@ static void obey(struct greenroom_app *app, const char *word) {
         greenroom_app_end_background_task(app, begun[--begun_count]);
         note("ended");
     }
+    if (strcmp(word, "secret") == 0) note("secret %s", secret(app));
     if (strcmp(word, "time") == 0) note("time %s", limit(app));
     if (strcmp(word, "submit") == 0)
         greenroom_app_submit_task(app, &(struct greenroom_task_request){.identifier = "refresh"}, submitted, NULL);
@@ -293,17 +303,6 @@ static bool did_finish(struct greenroom_app *app, const struct greenroom_content
             info->temporary_directory ? info->temporary_directory : "");
     }
     return true;
-}
-
-static const char *secret(struct greenroom_app *app) {
-    static char text[64];
-    int directory = greenroom_app_credentials(app);
-    if (directory < 0) return errno == ENOENT ? "None" : "unavailable";
-    int file = openat(directory, "token", O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
-    text[size > 0 ? size : 0] = 0;
-    return text;
 }
 
 static void event(struct greenroom_app *app, enum greenroom_event which) {

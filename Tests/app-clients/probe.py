@@ -63,6 +63,9 @@ class Commands:
     def leave(self, task):
         note("run", task.identifier, task.kind.name, task.number)
 
+    def secret(self):
+        note("secret", Delegate.secret(self.application))
+
     def begin(self, ends=True):
         def expired():
             note("expires", task)

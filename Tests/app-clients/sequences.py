@@ -1,6 +1,8 @@
 """What every client of the app channel does, message by message: state restoration, first launches, background
 time, scheduled work. Each function is a test; `start` makes a client, cold or prewarmed."""
 import errno
+import fcntl
+import os
 import time
 
 from channel import *  # noqa: F403
@@ -360,6 +362,39 @@ def extended_launch(start):
              ["extends", "extends not", "measured", "measured not", "late"])
 
 
+def credentials(start):
+    """what is unavailable is not taken for absent, and what was handed over is unavailable while locked"""
+    def says(text):
+        client.acknowledged(client.ask("secret"))
+        client.expect("open probe:secret", "secret " + text)
+
+    file = os.memfd_create("credentials", os.MFD_ALLOW_SEALING)
+    os.write(file, b"5:other,0:,5:token,6:s3cret,")
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, 15)
+    with start() as client:
+        client.launch(FOREGROUND)
+        client.forget()
+        says("unavailable")
+        client.acknowledged(client.event(CREDENTIALS, descriptors=[file], roles=[-4]))
+        says("unavailable")
+        for _ in range(2):
+            client.move(AVAILABLE)
+            client.expect("protected_data_did_become_available ACTIVE s3cret")
+            says("s3cret")
+            client.move(LOCKED)
+            client.expect("protected_data_will_become_unavailable ACTIVE s3cret")
+            says("unavailable")
+    with start() as client:
+        client.launch(FOREGROUND | UNLOCKED)
+        client.forget()
+        says("None")
+    with start() as client:
+        client.launch(FOREGROUND | UNLOCKED | 128)  # named, and not come
+        client.forget()
+        says("unavailable")
+    os.close(file)
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -378,5 +413,5 @@ TESTS = [
     saves, saves_nothing_in_the_background, forgets, too_large, saves_at_the_end, restores, declines, cannot_be_had,
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
     expiration, requests, asked_again,
-    extended_launch, left_alone,
+    extended_launch, credentials, left_alone,
 ]

@@ -130,7 +130,7 @@ def run(launch):
     acknowledge(launch[9])
     launched = True
     for kind, cookie, status, strings in held:
-        happen(kind, cookie, status, strings)
+        happen(kind, cookie, status, strings, [])
 
 
 def wait_for_state():
@@ -308,7 +308,7 @@ def main():
             if not launched and FAULT != "acts-while-paused":
                 refuse(errno.EPROTO, cookie)
                 continue
-            happen(kind, cookie, status, data[160:].decode().split("\0")[:-1])
+            happen(kind, cookie, status, data[160:].decode().split("\0")[:-1], descriptors)
         elif launched and kind == RESTORE:
             restore(cookie, status, [])
         elif launched and kind == ANSWER:
@@ -337,7 +337,10 @@ def saves(kind, status, strings):
         save(strings[0] if kind == SCENE else None)
 
 
-def happen(kind, cookie, status, strings):
+def happen(kind, cookie, status, strings, descriptors):
+    if kind == CREDENTIALS and FAULT != "keeps-credentials":
+        for descriptor in descriptors:
+            os.close(descriptor)
     if kind == DELIVER:
         for one in strings:
             obey(one.partition("=")[2])

@@ -16,6 +16,9 @@ func monotonicNanoseconds() -> UInt64 {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
+    private let descriptorBuffer = UnsafeMutablePointer<CInt>.allocate(
+        capacity: WireFormat.descriptorLimit)
+
     /// What the daemon has not had room for.
     let outbox = Outbox()
 
@@ -38,11 +41,13 @@ func monotonicNanoseconds() -> UInt64 {
     }
 
     func receive(waiting: Bool) -> Reception {
-        var descriptors = [CInt](repeating: -1, count: WireFormat.descriptorLimit)
-        var count = descriptors.count
+        var count = WireFormat.descriptorLimit
         let size = unsafe cak_receive(
-            descriptor, buffer.baseAddress!, buffer.count, &descriptors, &count, waiting)
-        descriptors.removeLast(descriptors.count - count)
+            descriptor, buffer.baseAddress!, buffer.count, descriptorBuffer, &count, waiting)
+        var descriptors: [CInt] = []
+        if size > 0, count > 0 {
+            for index in 0..<count { descriptors.append(unsafe descriptorBuffer[index]) }
+        }
         if size == -Int(EAGAIN) { return .nothing }
         if size == -Int(EPROTO) { return refuse(EPROTO, cookie: 0) }
         guard size > 0 else { return .end }
@@ -112,5 +117,6 @@ func monotonicNanoseconds() -> UInt64 {
     func close() {
         Glibc.close(descriptor)
         unsafe buffer.deallocate()
+        unsafe descriptorBuffer.deallocate()
     }
 }

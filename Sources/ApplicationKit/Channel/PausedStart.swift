@@ -5,30 +5,24 @@ internal import GreenroomAppChannel
 /// How the process came to be launched: what stands between `ApplicationMain`'s call and its work.
 @MainActor
 struct PausedStart {
-    var launch: AppLaunch
+    var record: LaunchRecord
     /// Nil without Greenroom.
     var channel: AppChannel?
     var credentials = Credentials()
-    /// `CLOCK_MONOTONIC` in nanoseconds; nil when the process was not prewarmed.
-    var pauseInstant: UInt64?
-    var resumeInstant: UInt64
-    /// The launch's, where a prewarmed process got them with its order to go.
-    var arguments: StringList?
-
-    /// The variable that Apple sets, and removes when the app has finished launching.
-    static let prewarmName = "ActivePrewarm"
 
     /// Returns when the app is launched: at once if it is launched cold or by hand. A process that nobody
     /// will launch any more ends here.
     static func awaitLaunch() -> PausedStart {
         let descriptor = cak_channel()
         guard descriptor >= 0 else {
-            unsafe unsetenv(prewarmName)
+            cak_show_prewarm(false)
             let now = monotonicNanoseconds()
             return PausedStart(
-                launch: AppLaunch(
-                    cookie: 0, flags: [.foreground, .protectedDataAvailable], requestInstant: now),
-                resumeInstant: now)
+                record: LaunchRecord(
+                    LaunchRecord.Message(
+                        AppLaunch(
+                            cookie: 0, flags: [.foreground, .protectedDataAvailable],
+                            requestInstant: now)), resumeInstant: now))
         }
         var pause = Pause(channel: AppChannel(descriptor))
         return cak_is_prewarmed() ? pause.awaitGo() : pause.awaitColdLaunch()
@@ -40,7 +34,7 @@ struct PausedStart {
 @MainActor
 private struct Pause {
     let channel: AppChannel
-    private var launch: AppLaunch?
+    private var launch: LaunchRecord.Message?
     private var credentials = Credentials()
 
     init(channel: AppChannel) { self.channel = channel }
@@ -49,10 +43,11 @@ private struct Pause {
         while launch == nil {
             if let (go, descriptors) = handle(next()) { refuse(go.cookie, descriptors) }
         }
-        return start(answering: launch!.cookie, pausedAt: nil)
+        return start(answering: launch!.launch.cookie)
     }
 
     mutating func awaitGo() -> PausedStart {
+        Self.rehearse()
         let pausedAt = monotonicNanoseconds()
         // (Looking at the arguments would fix them: CommandLine keeps what it finds first.)
         channel.send(
@@ -63,18 +58,35 @@ private struct Pause {
         while true {
             guard let (go, descriptors) = handle(next()) else { continue }
             apply(go, descriptors)
-            var start = start(answering: go.cookie, pausedAt: pausedAt)
-            start.arguments = go.arguments
-            return start
+            return start(answering: go.cookie, pausedAt: pausedAt, go.arguments)
         }
     }
 
-    private func start(answering cookie: UInt64, pausedAt: UInt64?) -> PausedStart {
+    /// Reads a launch and writes a report that nobody sends: what that takes of Swift's runtime (metadata of
+    /// generic types, pages) is there when it counts.
+    private static func rehearse() {
+        guard let one = try? StringList(["rehearsal"]) else { return }
+        var launch = AppLaunch(cookie: 0)
+        launch.version = "0"
+        for message in [
+            DaemonMessage.event(.launch(launch)), .go(GoMessage(arguments: one, environment: one)),
+        ] {
+            guard let bytes = try? message.encoded().datagram else { continue }
+            _ = unsafe try? DaemonMessage(decoding: bytes.span.bytes)
+        }
+        _ = try? AppMessage.report(.launchStep(.main, at: 0, session: nil)).encoded()
+    }
+
+    private func start(
+        answering cookie: UInt64, pausedAt: UInt64? = nil, _ arguments: StringList? = nil
+    ) -> PausedStart {
         let now = monotonicNanoseconds()
         channel.send(.started(cookie: cookie))
         return PausedStart(
-            launch: launch ?? AppLaunch(cookie: 0), channel: channel, credentials: credentials,
-            pauseInstant: pausedAt, resumeInstant: now)
+            record: LaunchRecord(
+                launch ?? LaunchRecord.Message(AppLaunch(cookie: 0)), pauseInstant: pausedAt,
+                resumeInstant: now,
+                arguments: arguments), channel: channel, credentials: credentials)
     }
 
     private func next() -> AppChannel.Incoming {
@@ -91,8 +103,8 @@ private struct Pause {
     private mutating func handle(_ incoming: AppChannel.Incoming) -> (GoMessage, [CInt])? {
         switch incoming.message {
         case .event(.launch(let launch)):
-            self.launch = launch
-            if let directory = incoming.descriptors.first { credentials.adopt(directory) }
+            self.launch = LaunchRecord.Message(launch)
+            if let file = incoming.descriptors.first { credentials.adopt(file) }
             return nil
         case .go(let go): return (go, incoming.descriptors)
         case .ping(let cookie): channel.send(.pong(cookie: cookie))
@@ -125,6 +137,6 @@ private struct Pause {
             exit(0)
         }
         // As Apple has it: there until the app has finished launching.
-        unsafe setenv(PausedStart.prewarmName, "1", 1)
+        cak_show_prewarm(true)
     }
 }

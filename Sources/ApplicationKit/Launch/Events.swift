@@ -15,7 +15,7 @@ extension Application {
             // There is one launch in the life of a process.
             channel?.send(.error(errno: EPROTO, cookie: launch.cookie))
         case .credentials(let cookie):
-            if let directory = descriptors.first { credentials.adopt(directory) }
+            if let file = descriptors.first { credentials.adopt(file) }
             acknowledge(cookie)
             return
         case .lifecycle(let lifecycle, let cookie): handle(lifecycle, cookie: cookie)

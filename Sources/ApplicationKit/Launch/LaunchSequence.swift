@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CApplicationKit
 internal import GreenroomAppChannel
 
 /// The launch sequence, as UIKit orders it: application and delegate objects, main event loop, default
@@ -8,13 +8,13 @@ extension Application {
     func finishLaunching() {
         stage = .launching
         reached(.eventLoop)
-        if !usesScenes, let name = launch.interface {
+        if !usesScenes, let name = record.launch.interface {
             call("application(_:loadInterfaceNamed:)") {
                 delegate.application(self, loadInterfaceNamed: name)
             }
             reached(.interface)
         }
-        let options = usesScenes ? nil : LaunchOptions(content: launch.content)
+        let options = usesScenes ? nil : LaunchOptions(record)
         let will = callOptional("application(_:willFinishLaunchingWithOptions:)") {
             delegate.application(self, willFinishLaunchingWithOptions: options)
         }
@@ -25,16 +25,16 @@ extension Application {
             delegate.application(self, didFinishLaunchingWithOptions: options)
         }
         reached(.didFinishLaunching)
-        unsafe unsetenv(PausedStart.prewarmName)
+        cak_show_prewarm(false)
         post(Self.didFinishLaunchingNotification, userInfo: options)
         reached(.didFinishLaunchingNotification)
         stage = .launched
 
         let isAccepted = Self.combine(will, did)
         if !usesScenes { deliverAtLaunch(isAccepted: isAccepted) }
-        let isNotification = launch.content.remoteNotification != nil
+        let isNotification = record.launch.content.remoteNotification != nil
         if channel == nil { ownEvents = Self.eventsByHand(usesScenes: usesScenes) }
-        acknowledge(launch.cookie, handled: isAccepted || isNotification)
+        acknowledge(record.launch.cookie, handled: isAccepted || isNotification)
     }
 
     /// Either's false is the whole's. One that the delegate does not have does not count; none is true.
@@ -43,7 +43,8 @@ extension Application {
     /// What the launch was for is delivered unless a callback said no. For a quick action, that means that it
     /// has been dealt with; for a remote notification, nothing.
     private func deliverAtLaunch(isAccepted: Bool) {
-        var content = launch.content
+        guard !record.launch.content.isEmpty else { return }
+        var content = record.launch.content
         if !isAccepted {
             content.urls = []
             content.quickAction = nil

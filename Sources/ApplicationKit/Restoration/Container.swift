@@ -20,5 +20,5 @@ public struct Container: Hashable, Sendable {
 
 extension Application {
     /// Nil if the manifest wants none, and for an app that is run by hand.
-    public var container: Container? { launch.container.map(Container.init) }
+    public var container: Container? { record.launch.container.map(Container.init) }
 }

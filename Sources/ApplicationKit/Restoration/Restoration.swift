@@ -22,7 +22,7 @@ extension Application {
     /// The app has just left the foreground, or will end in it.
     func saveState() {
         guard channel != nil, extensions[nil] == nil else { return }
-        let coder = StateCoder(appVersion: launch.version ?? "")
+        let coder = StateCoder(appVersion: record.launch.version ?? "")
         let wanted = callOptional("application(_:shouldSaveSecureApplicationState:)") {
             delegate.application(self, shouldSaveSecureApplicationState: coder)
         }
@@ -76,7 +76,7 @@ extension Application {
 
     /// In the launch sequence: the archive that the launch has announced. What else comes meanwhile waits.
     func restoreAtLaunch() {
-        guard launch.flags.contains(.archive) else { return }
+        guard record.launch.flags.contains(.archive) else { return }
         while let channel {
             switch channel.receive(waiting: true) {
             case .nothing, .refused: continue
@@ -105,7 +105,7 @@ extension Application {
 
     /// - Returns: whether the app wanted it.
     private func restore(_ saved: SavedState) -> Bool {
-        let coder = StateCoder(saved, launchDocumentURL: launch.content.documentURL)
+        let coder = StateCoder(saved, launchDocumentURL: record.launch.content.documentURL)
         let wanted = call("application(_:shouldRestoreSecureApplicationState:)") {
             delegate.application(self, shouldRestoreSecureApplicationState: coder)
         }

@@ -17,6 +17,9 @@ int cak_channel(void);
 /// Whether this process was started to be prewarmed (`ActivePrewarm=1`), as of its start.
 bool cak_is_prewarmed(void);
 
+/// Sets the variable that Apple sets, `ActivePrewarm=1`, or removes it. (Swift would make its name anew.)
+void cak_show_prewarm(bool shows);
+
 /// recvmsg(2), descriptors close-on-exec: bytes received, 0 at the end, or -errno. Control messages are
 /// macros. `*count` is the room for descriptors, then their number. A message that was cut off is EPROTO.
 ssize_t cak_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_t *count,

@@ -161,9 +161,10 @@ GREENROOM_EXPORT enum greenroom_application_state greenroom_app_state(const stru
 /* GREENROOM_UNATTACHED for a session that is not connected. */
 GREENROOM_EXPORT enum greenroom_activation_state greenroom_app_scene_state(const struct greenroom_app *app, const char *session);
 GREENROOM_EXPORT bool greenroom_app_protected_data_is_available(const struct greenroom_app *app);
-/* A directory with a file per credential that the manifest names, for openat(2). -1 if there is none, with errno:
- * EAGAIN while protected data is unavailable, or could not be read since; ENOENT if the manifest names none. */
-GREENROOM_EXPORT int greenroom_app_credentials(const struct greenroom_app *app);
+/* A credential that the manifest names: its bytes, and in *size their number. They are in memory that stays as it is for
+ * as long as the process. NULL with errno: EAGAIN while protected data is unavailable, or could not be read since, and
+ * ENOENT if there is none of that name, which is not the same. */
+GREENROOM_EXPORT const void *greenroom_app_credential(const struct greenroom_app *app, const char *name, size_t *size);
 
 /* The user sees the app. Once per launch or return to the foreground. */
 GREENROOM_EXPORT void greenroom_app_did_draw_first_frame(struct greenroom_app *app);

@@ -146,7 +146,7 @@ int gr_open_in_root(int dir, const char *path, int flags);
 int gr_set_label(int fd, const char *name, const void *bytes, size_t count);
 int gr_read_label(int fd, const char *name, void *bytes, size_t count);
 
-int gr_dup_cloexec(int fd);
+int gr_dup_cloexec(int fd, int lowest);
 int gr_set_nonblocking(int fd, bool on);
 int gr_set_cloexec(int fd, bool on);
 int gr_accept(int fd, bool nonblocking);

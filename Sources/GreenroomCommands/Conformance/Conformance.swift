@@ -127,5 +127,5 @@ struct ConformanceCheck: Sendable {
 
     /// Numbers are stable: new ones come at the end.
     static let all: [ConformanceCheck] =
-        pausing + launching + living + refusing + restoring + background
+        pausing + launching + living + refusing + restoring + background + credentials
 }

@@ -10,7 +10,8 @@ extension CalendarExpression {
         if let long = Self.shorthands[rest.lowercased()] { rest = long[...] }
         var reader = CalendarReader(rest)
         self = try reader.expression()
-        self.isUTC = isUTC
+        // (Seconds since 1970 are.)
+        self.isUTC = self.isUTC || isUTC
         self.zone = zone
     }
 
@@ -50,8 +51,12 @@ private struct CalendarReader {
         guard !whole.isEmpty else { throw fault("there is no calendar expression") }
         var result = CalendarExpression()
         try readWeekdays(&result)
-        try readDate(&result)
-        try readTime(&result)
+        if take("@") {
+            try readTimestamp(&result)
+        } else {
+            try readDate(&result)
+            try readTime(&result)
+        }
         guard position == whole.count else {
             throw fault(
                 "this is no part of a calendar expression (a time zone may follow the time)")
@@ -133,6 +138,25 @@ private struct CalendarReader {
     }
 
     // MARK: Time
+
+    /// Seconds since 1970: that one second, whatever the time zone.
+    private mutating func readTimestamp(_ result: inout CalendarExpression) throws(ValueError) {
+        guard let time = Int(takeDigits()) else {
+            throw fault("@ stands before seconds since 1970")
+        }
+        let day = CalendarExpression.day / CalendarExpression.second
+        let (year, month, number) = CivilDate.date(ofDay: min(time, day * 100_000) / day)
+        guard CalendarExpression.years.contains(year) else {
+            throw fault("that is after the year \(CalendarExpression.years.upperBound)")
+        }
+        result.isUTC = true
+        result.years = [Component(start: year)]
+        result.months = [Component(start: month)]
+        result.days = [Component(start: number)]
+        result.hours = [Component(start: time % day / 3600)]
+        result.minutes = [Component(start: time % 3600 / 60)]
+        result.microseconds = [Component(start: time % 60 * CalendarExpression.second)]
+    }
 
     private mutating func readTime(_ result: inout CalendarExpression) throws(ValueError) {
         guard position < whole.count else { return }

@@ -1,7 +1,7 @@
 /// A calendar event expression, as systemd.time(7) describes it: `Mon..Fri *-*-* 10:00/15`.
 ///
 /// Absent parts are every date, and midnight. `~` counts days from the end of the month. A time zone may
-/// follow; without one it is that of the machine.
+/// follow; without one it is that of the machine. `@SECONDS` is one moment, in seconds since 1970.
 public struct CalendarExpression: Hashable, Sendable {
     /// One of the values that a part of an expression lists: `5`, `2..7`, `0/15`, `1..9/2`.
     struct Component: Hashable, Sendable {

@@ -49,7 +49,7 @@ final class AppLaunches {
         toldAvailable[instance] = isAvailable
         if !app.credentials.isEmpty {
             flags.insert(.namesCredentials)
-            if channels.credentials.has(instance) { flags.insert(.credentials) }
+            if channels.handover.areReady(for: instance, of: app) { flags.insert(.credentials) }
         }
         var launch = AppLaunch(
             cookie: ApplicationChannels.launchCookie, flags: flags,
@@ -65,13 +65,13 @@ final class AppLaunches {
     ) throws {
         guard let channel = instance.channel else { return }
         let launch = launch(instance.identifier, of: app, context)
-        let directory =
+        let credentials =
             launch.flags.contains(.credentials)
-            ? channels.credentials.directory(of: instance.identifier) : nil
+            ? channels.handover.takeFile(of: instance.identifier) : nil
         _ = try channel.send(
             try DaemonMessage.event(.launch(launch)).encoded().datagram,
-            descriptors: directory.map { [$0.rawValue] } ?? [])
-        withExtendedLifetime(directory) {}
+            descriptors: credentials.map { [$0.rawValue] } ?? [])
+        withExtendedLifetime(credentials) {}
     }
 
     /// A cold launch waits for its process.
@@ -86,11 +86,30 @@ final class AppLaunches {
             let record = supervisor.lifecycle.instance(instance.identifier),
             record.state == .launching, !record.isResuming, record.launchedAt == nil
         else { return }
-        let launch =
+        var launch =
             launches.removeValue(forKey: instance.identifier)
             ?? plainLaunch(
                 instance.identifier, of: app, inBackground: record.inBackground)
+        noteLock(in: &launch, for: instance.identifier, of: app)
         channels.send(.launch(launch), to: instance.identifier)
+    }
+
+    /// It may have changed since the launch was ordered.
+    private func noteLock(
+        in launch: inout AppLaunch, for instance: InstanceIdentifier, of app: InstalledApp
+    ) {
+        let isAvailable = supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        toldAvailable[instance] = isAvailable
+        guard launch.flags.contains(.protectedDataAvailable) != isAvailable else { return }
+        if isAvailable {
+            launch.flags.insert(.protectedDataAvailable)
+            if channels.handover.areReady(for: instance, of: app) {
+                launch.flags.insert(.credentials)
+            }
+        } else {
+            channels.handover.forget(instance)
+            launch.flags.subtract([.protectedDataAvailable, .credentials])
+        }
     }
 
     /// What a launch says of saved state, and of the one-time setup.

@@ -40,12 +40,10 @@ final class ApplicationChannels {
         handover = CredentialHandover(channels: self, runtimeDirectory: runtimeDirectory)
     }
 
-    var credentials: CredentialDirectories { handover.directories }
-
     func forget(_ instance: InstanceIdentifier) {
         traces.forget(instance)
         contents.forget(instance)
-        credentials.remove(instance)
+        handover.forget(instance)
         launches.forget(instance)
         requests.forget(instance)
     }
@@ -139,11 +137,11 @@ final class ApplicationChannels {
         guard let instance = supervisor.instances[identifier], let channel = instance.channel
         else { return }
         do {
-            let directory = event.carriesCredentials ? credentials.directory(of: identifier) : nil
+            let credentials = event.carriesCredentials ? handover.takeFile(of: identifier) : nil
             _ = try channel.send(
                 try DaemonMessage.event(event).encoded().datagram,
-                descriptors: directory.map { [$0.rawValue] } ?? [])
-            withExtendedLifetime(directory) {}
+                descriptors: credentials.map { [$0.rawValue] } ?? [])
+            withExtendedLifetime(credentials) {}
         } catch {
             supervisor.reporter.say(
                 .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)

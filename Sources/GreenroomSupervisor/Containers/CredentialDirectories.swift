@@ -9,6 +9,10 @@ internal import Systemd
 ///
 ///     RUNTIME/credentials/INSTANCE/NAME    0400 in a directory 0500
 ///
+/// They stay ours, and an app of another user gets at them by an access control list (acl(5)): it can
+/// read them, and neither change nor replace them. (One of our own user could, as under a user's systemd;
+/// what is sealed against everybody is the file that apps made with the SDK get.)
+///
 /// Made when the instance is launched, never for a paused one and never while its user's session is
 /// locked; gone with the instance. What there is a directory of has been handed over: so another
 /// supervisor knows it too.
@@ -17,8 +21,6 @@ final class CredentialDirectories {
     private let root: String
 
     static let environmentName = "CREDENTIALS_DIRECTORY"
-    /// Of all credentials of an app together, as systemd's.
-    private static let byteLimit = 1 << 20
 
     /// The root is there, made by us or by a former supervisor.
     private var hasRoot: Bool
@@ -29,11 +31,6 @@ final class CredentialDirectories {
     }
 
     func path(of instance: InstanceIdentifier) -> String { "\(root)/\(instance)" }
-
-    /// The directory, to be passed on; nil if the instance has none (yet).
-    func directory(of instance: InstanceIdentifier) -> FileDescriptor? {
-        try? FileDescriptor.open(path(of: instance), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    }
 
     func has(_ instance: InstanceIdentifier) -> Bool {
         unsafe access(path(of: instance), F_OK) == 0
@@ -47,8 +44,10 @@ final class CredentialDirectories {
 
     // MARK: Making
 
-    /// - Throws: what could not be read or made; nothing is left of it then.
-    func make(for instance: InstanceIdentifier, of app: InstalledApp) throws(SystemError) {
+    /// - Throws: what could not be made; nothing is left of it then.
+    func make(
+        _ credentials: CredentialSet, for instance: InstanceIdentifier, of app: InstalledApp
+    ) throws(SystemError) {
         remove(instance)
         unsafe mkdir(root, 0o711)
         hasRoot = true
@@ -56,7 +55,7 @@ final class CredentialDirectories {
         unsafe chmod(root, 0o711)
         try systemCallOn(path(of: instance)) { unsafe mkdir($0, 0o700) }
         do throws(SystemError) {
-            try fill(try directory(path(of: instance)), app)
+            try fill(try directory(path(of: instance)), with: credentials, for: app)
         } catch {
             remove(instance)
             throw error
@@ -64,15 +63,12 @@ final class CredentialDirectories {
     }
 
     private func fill(
-        _ directory: FileDescriptor, _ app: InstalledApp
+        _ directory: FileDescriptor, with credentials: CredentialSet, for app: InstalledApp
     ) throws(SystemError) {
-        var byteCount = 0
-        for credential in app.credentials {
-            let bytes = try Self.bytes(of: credential, atMost: Self.byteLimit - byteCount)
-            byteCount += bytes.count
+        for (name, value) in credentials.all {
             let file = try directory.open(
-                credential.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-            try Self.write(bytes, to: file)
+                name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            try Self.write(value, to: file)
             try give(file, mode: 0o400, to: app)
         }
         try give(directory, mode: 0o500, to: app)
@@ -80,24 +76,6 @@ final class CredentialDirectories {
 
     private func directory(_ path: String) throws(SystemError) -> FileDescriptor {
         try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    }
-
-    /// Read anew each time: secrets are not kept here, and change.
-    private static func bytes(
-        of credential: AppManifest.Credential, atMost limit: Int
-    ) throws(SystemError) -> [UInt8] {
-        guard let path = credential.path else { return credential.value ?? [] }
-        do throws(SystemError) {
-            // A pipe would keep the loop waiting.
-            let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-            var status = stat()
-            guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG
-            else { throw SystemError(code: EINVAL, call: "reading", subject: path) }
-            return try file.readBytes(atMost: limit)
-        } catch {
-            guard error.code == ENOENT, let value = credential.value else { throw error }
-            return value
-        }
     }
 
     private static func write(_ bytes: [UInt8], to file: FileDescriptor) throws(SystemError) {
@@ -112,17 +90,21 @@ final class CredentialDirectories {
         }
     }
 
-    /// The mode first: afterwards it is not ours to change.
+    /// Where the file system knows no such lists, it becomes the app's. (The mode first: afterwards it is
+    /// not ours to change.)
     private func give(
         _ file: FileDescriptor, mode: mode_t, to app: InstalledApp
     ) throws(SystemError) {
         guard fchmod(file.rawValue, mode) == 0 else {
             throw SystemError(code: errno, call: "fchmod")
         }
-        guard app.account.user != getuid() || app.account.group != getgid() else { return }
-        guard !app.changesUser || fchown(file.rawValue, app.account.user, app.account.group) == 0
-        else {
-            throw SystemError(code: errno, call: "fchown")
+        guard app.changesUser, app.account.user != getuid() else { return }
+        do throws(SystemError) {
+            try file.share(mode >> 6, withUser: app.account.user)
+        } catch {
+            guard fchown(file.rawValue, app.account.user, app.account.group) == 0 else {
+                throw SystemError(code: errno, call: "fchown")
+            }
         }
     }
 

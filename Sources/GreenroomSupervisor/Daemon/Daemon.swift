@@ -85,7 +85,7 @@ public final class Daemon {
         supervisor.sockets.dropUnclaimed()
         supervisor.metrics.adopt(instances)
         spawner.recovery.reconcile(instances, with: greeting.instances)
-        supervisor.applications.credentials.removeAll { [supervisor] in
+        supervisor.applications.handover.directories.removeAll { [supervisor] in
             supervisor.instances[$0] != nil
         }
         // News of the spawner are about instances that are known by now.

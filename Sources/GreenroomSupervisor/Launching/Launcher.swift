@@ -138,12 +138,12 @@ final class Launcher {
         return (encoded.datagram, descriptors + [strings.rawValue], strings)
     }
 
-    /// Another than the app's, which is encoded already. (The SDK gets a descriptor instead.)
+    /// Another than the app's, which is encoded already.
     func environment(
         of context: LaunchContext, _ app: InstalledApp, _ instance: InstanceIdentifier
     ) -> [String]? {
-        guard !app.credentials.isEmpty, app.kind == .program else { return context.environment }
-        return supervisor.applications.credentials.environment(
+        guard !app.credentials.isEmpty else { return context.environment }
+        return supervisor.applications.handover.directories.environment(
             context.environment ?? app.environment, of: instance)
     }
 

@@ -8,13 +8,14 @@ struct MetricKey: Hashable {
     var user: UInt32
 }
 
-/// The files of metrics, `STATE/metrics/USER/APP`: each is replaced whole, so that a reader, and whoever
+/// The files of metrics, `STATE/metrics/USER/APP`: each changes as a whole, so that a reader, and whoever
 /// starts after a crash, sees the old or the new one.
 struct MetricFiles {
     private let directory: String
 
     /// Far more than the limits of `AppMetrics` come to, in bytes.
     private static let byteLimit = 256 << 10
+    private static let pageByteCount = 4096
     /// Of an app that is not installed any more.
     private static let lifetime: time_t = 30 * 86_400
 
@@ -23,7 +24,7 @@ struct MetricFiles {
     /// What was counted; nil if nothing was. A file that is damaged gives what of it makes sense.
     ///
     /// - Parameter complain: is told what is wrong.
-    func text(of key: MetricKey, _ complain: (String) -> Void) -> String? {
+    func text(of key: MetricKey, _ complain: (String) -> Void = { _ in }) -> String? {
         let path = path(of: key)
         do throws(SystemError) {
             guard let lines = try StateLines(path: path, byteLimit: Self.byteLimit) else {
@@ -47,11 +48,36 @@ struct MetricFiles {
     }
 
     func write(_ text: String, of key: MetricKey) throws(SystemError) {
+        let path = path(of: key)
+        if (try? overwrite(path, with: text)) == true { return }
+        do throws(SystemError) { try SmallFile.replace(path, with: text, mode: 0o600) } catch {
+            guard error.code == ENOENT else { throw error }
+            makeDirectories(for: key)
+            try SmallFile.replace(path, with: text, mode: 0o600)
+        }
+    }
+
+    /// What fits into a page is written over, blank lines after it, in a call that is done or not when we are
+    /// killed: to make a file and remove another takes a hundred times as long.
+    private func overwrite(_ path: String, with text: String) throws(SystemError) -> Bool {
+        var bytes = Array(text.utf8)
+        guard bytes.count <= Self.pageByteCount else { return false }
+        let file = try FileDescriptor.open(
+            path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        var status = stat()
+        guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size <= Self.pageByteCount
+        else { return false }
+        let rest = max(0, Int(status.st_size) - bytes.count)
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "\n"), count: rest))
+        return unsafe pwrite(file.rawValue, bytes, bytes.count, 0) == bytes.count
+    }
+
+    private func makeDirectories(for key: MetricKey) {
         let slash = directory.lastIndex(of: "/") ?? directory.startIndex
         unsafe mkdir(String(directory[..<slash]), 0o755)
         unsafe mkdir(directory, 0o755)
         unsafe mkdir("\(directory)/\(key.user)", 0o755)
-        try SmallFile.replace(path(of: key), with: text, mode: 0o600)
     }
 
     private func path(of key: MetricKey) -> String { "\(directory)/\(key.user)/\(key.app)" }

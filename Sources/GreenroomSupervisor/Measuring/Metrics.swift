@@ -6,19 +6,14 @@ internal import Systemd
 
 /// Counts launches, ends, hangs and times of apps, in MetricKit's categories. An observer: what happened, the
 /// core has said before. On the path of a launch it does nothing; after the answer it counts, and what it
-/// counted is written a moment later.
+/// counted is written once there is nothing else to do.
 @LoopActor
 final class Metrics {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
     /// Between two payloads of one app, in microseconds.
     private(set) var interval: Int64
-    private let files: MetricFiles
-
-    /// Of apps that run, and of those that are not written yet.
-    private(set) var books: [MetricKey: AppMetrics] = [:]
-    private var unwritten: Set<MetricKey> = []
-    private var writing: EventSource?
+    private let books: MetricBooks
     private var presences: [InstanceIdentifier: Presence] = [:]
     private var meters: [InstanceIdentifier: LaunchMeter] = [:]
     /// When the foreground was asked for, by requests without a launch.
@@ -44,18 +39,16 @@ final class Metrics {
         }
     }
 
-    /// After a count, until it is written: what a killed daemon loses at most.
-    private static let writeDelay: Duration = .milliseconds(200)
-
     init(
         supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String, interval: Duration
     ) {
         self.supervisor = supervisor
         self.catalog = catalog
         self.interval = max(1, interval.microseconds)
-        files = MetricFiles(stateDirectory: stateDirectory)
+        books = MetricBooks(reporter: supervisor.reporter, stateDirectory: stateDirectory)
         deliveries = MetricDeliveries()
         deliveries.metrics = self
+        books.inUse = { [unowned self] in present }
     }
 
     /// Settings that count from now on.
@@ -68,7 +61,7 @@ final class Metrics {
 
     /// What a former supervisor left running: the clocks go on.
     func adopt(_ records: [InstanceRecord]) {
-        files.prune { self.catalog[$0] != nil }
+        books.prune { self.catalog[$0] != nil }
         for record in records where record.state != .notRunning {
             guard let key = key(of: record.app) else { continue }
             presences[record.instance] = Presence(
@@ -83,30 +76,10 @@ final class Metrics {
         catalog.owner(of: app).map { MetricKey(app: app, user: $0.user) }
     }
 
-    func book(of key: MetricKey) -> AppMetrics {
-        if let book = books[key] { return book }
-        let now = WallClock.nowMicroseconds
-        let text = files.text(of: key) { supervisor.reporter.sayOnce("metrics: \($0)") }
-        let book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
-        books[key] = book
-        return book
-    }
+    func book(of key: MetricKey) -> AppMetrics { books[key] }
 
     func change(_ key: MetricKey, _ change: (inout AppMetrics) -> Void) {
-        _ = book(of: key)
-        change(&books[key]!)
-        unwritten.insert(key)
-        guard writing == nil || writing?.isEnabled == false else { return }
-        do throws(SystemdError) {
-            if writing == nil {
-                writing = try LoopActor.timer(accuracy: .milliseconds(50)) { [unowned self] in
-                    write()
-                }
-            }
-            try writing?.setDeadline(after: Self.writeDelay)
-        } catch {
-            supervisor.reporter.failed("arming the timer", error)
-        }
+        books.change(key, change)
     }
 
     private func count(_ key: MetricKey, _ count: (inout MetricReport) -> Void) {
@@ -127,21 +100,8 @@ final class Metrics {
         deliveries.review(key)
     }
 
-    /// Whatever is not written yet, and now. What cannot be is tried again with the next count.
-    func write() {
-        unwritten = unwritten.filter { key in
-            guard let book = books[key] else { return false }
-            do throws(SystemError) {
-                try files.write(book.text, of: key)
-                return false
-            } catch {
-                supervisor.reporter.sayOnce("writing metrics: \(error); they are kept in memory")
-                return true
-            }
-        }
-        let used = present.union(unwritten)
-        for key in books.keys where !used.contains(key) { books[key] = nil }
-    }
+    /// Whatever is not written yet, and now.
+    func write() { books.write() }
 
     /// All that was counted until now, times that still run included, and written.
     func settled(_ app: AppIdentifier) -> AppMetrics? {

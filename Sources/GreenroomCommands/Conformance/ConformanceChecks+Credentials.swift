@@ -1,0 +1,34 @@
+import GreenroomAppChannel
+import GreenroomLinux
+
+extension ConformanceCheck {
+    static let credentials: [ConformanceCheck] = [
+        .init("credentials may come later; the app keeps no more than one file of them") {
+            (bench) throws(ConformanceFault) in
+            let client = try bench.launched(.cold, [.foreground, .namesCredentials])
+            try client.tell(.didBecomeActive)
+            let before = entries(client.file("fd")).count
+            for word in ["first", "second", "third"] {
+                let cookie = client.cookie()
+                try client.send(
+                    .event(.credentials(cookie: cookie)), descriptors: [try file(with: word)])
+                try client.awaitAcknowledgement(of: cookie)
+            }
+            try client.tell(.protectedDataDidBecomeAvailable)
+            try client.settle()
+            let after = entries(client.file("fd")).count
+            try require(after <= before + 1, "it keeps files of credentials that it had before")
+        }
+    ]
+
+    private static func file(with word: String) throws(ConformanceFault) -> FileDescriptor {
+        let bytes = CredentialFile.bytes(of: [("conformance", Array(word.utf8))])
+        do throws(SystemError) {
+            return try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
+                unsafe try SealedFile.create(bytes, name: "conformance")
+            }
+        } catch {
+            throw ConformanceFault("a file of this check cannot be made: \(error)")
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// Filling the pools, after the event has been decided. Launches come first:
+//   some are under way          → nothing, for `refillDelay` at most
+//   an app lacks nothing         → it leaves the queue
+//   the machine holds it back    → it waits until the machine is in another condition
+//   no room in the budget        → it waits until there is more
+//   back-off or crash loop       → it has a deadline
+//   else                         → one instance is made; while it lacks more, it stands in line again
+
+extension Lifecycle {
+    /// How long launches that are under way keep the pools from being filled. A burst is over by then, and
+    /// where there is no end to launches, later ones gain from what is filled beside them.
+    static let refillDelay = Duration.milliseconds(500)
+
+    mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
+
+    /// Starts what prewarms may be started. After a launch only a few apps are looked at. While a
+    /// restart is under way none is: what the records say stands ready may not, and to look at all
+    /// of them with each app that is installed anew would cost the square of their number.
+    mutating func refill(looking effort: RefillEffort) {
+        guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none,
+            !isDelayedByLaunches()
+        else { return }
+        var looks = effort == .little ? Self.refillsAfterLaunch : Int.max
+        var due = min(looks, refills.dueCount + policy.concurrentPrewarms)
+        while due > 0, hasFreeSlot, let app = refills.popDue() {
+            due -= 1
+            looks -= 1
+            consider(app)
+        }
+        reconsiderCrowded(looks)
+    }
+
+    private var hasFreeSlot: Bool { fillingCount < policy.concurrentPrewarms }
+
+    /// Bytes that another paused instance may have.
+    private var room: UInt64 {
+        guard liveCount < policy.instanceLimit, prewarmedBytes < policy.prewarmByteBudget
+        else { return 0 }
+        return policy.prewarmByteBudget - prewarmedBytes
+    }
+
+    mutating func launchGotUnderway() {
+        if underwayCount == 0 { underwaySince = now }
+        underwayCount += 1
+    }
+
+    mutating func launchIsDecided() {
+        underwayCount -= 1
+        if underwayCount == 0 { underwaySince = nil }
+    }
+
+    private mutating func isDelayedByLaunches() -> Bool {
+        guard let since = underwaySince else { return false }
+        let end = since.advanced(by: Self.refillDelay)
+        guard end > now else { return false }
+        if !refills.isEmpty, deadlines[.refill] != end { deadlines.set(.refill, at: end) }
+        return true
+    }
+
+    /// Those that did not fit, once there is more room.
+    private mutating func reconsiderCrowded(_ looks: Int) {
+        var unseen = refills.crowdedCount
+        var looks = looks
+        while looks > 0, unseen > 0, hasFreeSlot, room > refills.barrenRoom,
+            let app = refills.popCrowded()
+        {
+            unseen -= 1
+            looks -= 1
+            consider(app)
+        }
+        if unseen == 0 { refills.noneFits(into: room) }
+    }
+
+    private mutating func consider(_ app: AppIdentifier) {
+        if lackingCount(app) <= 0 {
+            serveWaiters(app)
+        } else if mayWarm(app) {
+            fill(app)
+        } else if lackingCount(app) > 0 {
+            refills.hold(app)
+        }
+    }
+
+    /// The pool is full without a further prewarm, for example because fewer are kept now.
+    private mutating func serveWaiters(_ app: AppIdentifier) {
+        guard let entry = directory[app], !entry.prewarmWaiters.isEmpty, entry.filling.isEmpty,
+            let ready = entry.pool.first
+        else { return }
+        directory[app]!.prewarmWaiters = []
+        for request in entry.prewarmWaiters { answer(request, .prewarmed(ready)) }
+    }
+
+    func lackingCount(_ identifier: AppIdentifier) -> Int {
+        guard let app = directory[identifier] else { return 0 }
+        return warmCount(of: identifier) - app.pool.count - app.filling.count
+    }
+
+    private mutating func fill(_ app: AppIdentifier) {
+        if let refusal = fillRefusal(app) {
+            refusePrewarms(of: app, refusal)
+            let record = directory[app]!.record
+            let times = [record.prewarmRetryAt, record.crashLoopUntil].compactMap { $0 }
+            if let last = times.max(), last > now { deadlines.set(.app(app), at: last) }
+            return
+        }
+        let byteCount = reserve(for: app)
+        guard byteCount <= room, liveCount < policy.instanceLimit else {
+            let isOver = liveCount < policy.instanceLimit
+            let limit = Refusal.tooManyInstances(limit: policy.instanceLimit)
+            refusePrewarms(of: app, isOver ? .overBudget(app) : limit)
+            return refills.crowdOut(app, from: room)
+        }
+        spawnPrewarm(app, byteCount)
+        if lackingCount(app) > 0 { wantRefill(of: app) }
+    }
+
+    private func reserve(for app: AppIdentifier) -> UInt64 {
+        let measured = directory[app]!.record.measuredByteCount
+        return measured > 0 ? measured : policy.assumedPrewarmBytes
+    }
+
+    private mutating func spawnPrewarm(_ app: AppIdentifier, _ byteCount: UInt64) {
+        let key = directory[app]!.poolKey!
+        let deadline = now.advanced(by: policy.pauseDeadline)
+        let id = create(app, key: key, state: .prewarming, deadline: deadline) {
+            $0.byteCount = byteCount
+        }
+        effects.append(.spawn(id, app, .prewarm(key)))
+    }
+}

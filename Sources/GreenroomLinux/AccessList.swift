@@ -1,0 +1,28 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// Access control lists (acl(5)), as the kernel takes them: an attribute of 8 bytes per entry, behind a
+/// version.
+extension FileDescriptor {
+    /// Lets one more user do what `permissions` say (4 to read, 1 to execute or pass through), as the owner
+    /// may; nobody else may anything. `EOPNOTSUPP` where the file system has no such lists.
+    public func share(_ permissions: UInt32, withUser user: UInt32) throws(SystemError) {
+        let (owner, named, group, mask, others) = (0x01, 0x02, 0x04, 0x10, 0x20)
+        let rights = Int(permissions)
+        let entries = [
+            (owner, rights, UInt32.max), (named, rights, user), (group, 0, .max),
+            (mask, rights, .max), (others, 0, .max),
+        ]
+        var words: [UInt32] = [2]
+        for (tag, rights, qualifier) in entries {
+            words += [UInt32(tag | rights << 16).littleEndian, qualifier.littleEndian]
+        }
+        words[0] = words[0].littleEndian
+        try systemCall("fsetxattr") {
+            unsafe words.withUnsafeBytes {
+                unsafe gr_set_label(
+                    rawValue, "system.posix_acl_access", $0.baseAddress!, $0.count)
+            }
+        }
+    }
+}

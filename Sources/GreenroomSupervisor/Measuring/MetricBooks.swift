@@ -1,0 +1,103 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What was counted of each app: in memory while it runs, and in its file soon after.
+@LoopActor
+final class MetricBooks {
+    private unowned let reporter: Reporter
+    private let files: MetricFiles
+    /// Of apps that run, and of those that are not written yet.
+    private var books: [MetricKey: AppMetrics] = [:]
+    private var unwritten: Set<MetricKey> = []
+    /// Those that could not be written: tried again with the next count.
+    private var refused: Set<MetricKey> = []
+    private var writing: EventSource?
+    private var goingOn: EventSource?
+    /// Whose instances there are: others' books are closed once they are written.
+    var inUse: () -> Set<MetricKey> = { [] }
+
+    /// After a count, until writing begins: what a killed daemon loses at most, and longer than a burst of
+    /// launches, which creating files would take its time from.
+    private static let writeDelay: Duration = .seconds(1)
+    /// At a time, for the same reason; then whatever else there is to do comes first.
+    private static let writesInARow = 4
+    /// SD_EVENT_PRIORITY_IDLE (sd_event_source_set_priority(3)).
+    private static let idlePriority: Int64 = 100
+
+    init(reporter: Reporter, stateDirectory: String) {
+        self.reporter = reporter
+        files = MetricFiles(stateDirectory: stateDirectory)
+    }
+
+    subscript(key: MetricKey) -> AppMetrics {
+        if let book = books[key] { return book }
+        let now = WallClock.nowMicroseconds
+        let text = files.text(of: key) { reporter.sayOnce("metrics: \($0)") }
+        let book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
+        books[key] = book
+        return book
+    }
+
+    func change(_ key: MetricKey, _ change: (inout AppMetrics) -> Void) {
+        _ = self[key]
+        change(&books[key]!)
+        unwritten.formUnion(refused)
+        refused = []
+        unwritten.insert(key)
+        if writing?.isEnabled != true { beginWriting() }
+    }
+
+    /// Whatever is not written yet, and now.
+    func write() {
+        for key in unwritten { write(key) }
+        unwritten = []
+        closeUnused()
+    }
+
+    /// Of apps that have not been there for a month.
+    func prune(keeping isInstalled: (AppIdentifier) -> Bool) {
+        files.prune(keeping: isInstalled)
+    }
+
+    private func beginWriting() {
+        do throws(SystemdError) {
+            if writing == nil {
+                writing = try LoopActor.timer(accuracy: .milliseconds(250)) { [unowned self] in
+                    writeSome()
+                }
+            }
+            try writing!.setDeadline(after: Self.writeDelay)
+        } catch { reporter.failed("arming the timer", error) }
+    }
+
+    private func writeSome() {
+        for _ in 0..<Self.writesInARow {
+            guard let key = unwritten.popFirst() else { return closeUnused() }
+            write(key)
+        }
+        do throws(SystemdError) {
+            if goingOn == nil {
+                goingOn = try LoopActor.deferred(priority: Self.idlePriority) { [unowned self] in
+                    writeSome()
+                }
+            }
+            goingOn!.isEnabled = true
+        } catch { reporter.failed("writing metrics", error) }
+    }
+
+    private func write(_ key: MetricKey) {
+        guard let book = books[key] else { return }
+        do throws(SystemError) { try files.write(book.text, of: key) } catch {
+            refused.insert(key)
+            reporter.sayOnce("writing metrics: \(error); they are kept in memory")
+        }
+    }
+
+    private func closeUnused() {
+        let used = inUse().union(refused)
+        for key in books.keys where !used.contains(key) && !unwritten.contains(key) {
+            books[key] = nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import GreenroomLifecycle
+import Testing
+
+@Suite struct `Refilling` {
+    let other = AppIdentifier("org.example.other")
+    let third = AppIdentifier("org.example.third")
+
+    @Test func `lets a burst of launches pass first`() {
+        var stage = Stage(.prewarmed(), .plain(other))
+        let paused = InstanceIdentifier(1)
+        stage.send(.paused(paused, byteCount: 1))
+        let slow = stage.core.nextInstance
+        stage.launch(other)
+        stage.launch()
+        stage.send(.started(paused))
+        stage.die(paused)
+        #expect(stage.prewarms.isEmpty, "the other launch is under way")
+        stage.send(.spawned(slow))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test func `goes on beside launches that do not come to an end`() {
+        var stage = Stage(.prewarmed(), .plain(other))
+        let paused = InstanceIdentifier(1)
+        stage.send(.paused(paused, byteCount: 1))
+        stage.launch(other)
+        stage.launch()
+        stage.send(.started(paused))
+        stage.wait(.milliseconds(499))
+        #expect(stage.prewarms.isEmpty)
+        stage.wait(.milliseconds(1))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test func `goes on when the launches that were under way have failed`() {
+        var stage = Stage(.prewarmed(), .plain(other))
+        let paused = InstanceIdentifier(1)
+        stage.send(.paused(paused, byteCount: 1))
+        let failing = stage.core.nextInstance
+        stage.launch(other)
+        stage.launch()
+        stage.send(.started(paused))
+        stage.send(.spawnFailed(failing, SpawnFailure(stage: "executing", errno: 2)))
+        #expect(stage.prewarms.count == 1)
+    }
+
+    @Test func `of those that did not fit goes on as soon as there is room`() throws {
+        var policy = Policy()
+        policy.prewarmByteBudget = 40 << 20
+        policy.assumedPrewarmBytes = 30 << 20
+        var stage = Stage(policy: policy, .prewarmed(), .prewarmed(other), .prewarmed(third))
+        let first = InstanceIdentifier(1)
+        #expect(stage.core.instances.count == 1)
+        stage.send(.paused(first, byteCount: 20 << 20))
+        #expect(stage.prewarms.isEmpty, "20 MiB are left, and 30 are assumed")
+        stage.send(.becameStale(first))
+        #expect(stage.prewarms.map { stage.core.instance($0)?.app } == [other])
+        stage.send(.paused(try #require(stage.prewarms.first), byteCount: 5 << 20))
+        #expect(stage.prewarms.map { stage.core.instance($0)?.app } == [third])
+    }
+
+    /// With none of these does anything change for those that wait.
+    @Test func `asks for no look at the machine while one is under way`() {
+        var policy = Policy()
+        policy.inspectsConditions = true
+        var stage = Stage(policy: policy, .prewarmed(), .prewarmed(other), .plain(third))
+        #expect(!stage.has(.inspectConditions), "the first app has asked for it")
+        let running = stage.run(third)
+        stage.die(running)
+        #expect(!stage.has(.inspectConditions) && stage.prewarms.isEmpty)
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 2)
+    }
+
+    @Test func `waits for the start delay, and for what held it back before`() {
+        var policy = Policy()
+        policy.inspectsConditions = true
+        policy.prewarmStartDelay = .seconds(60)
+        var stage = Stage(policy: policy, .prewarmed(), .prewarmed(other))
+        stage.wait(.seconds(58))
+        #expect(!stage.has(.inspectConditions) && stage.prewarms.isEmpty)
+        stage.wait(.seconds(2))
+        #expect(stage.has(.inspectConditions))
+        stage.send(.conditionsInspected(.lowBattery))
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.wait(.seconds(60)).contains(.inspectConditions))
+        stage.send(.conditionsInspected(nil))
+        #expect(stage.prewarms.count == 2)
+    }
+}
