@@ -6,6 +6,7 @@
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
+#   make order                       after great changes: writes anew in which order functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
@@ -49,7 +50,7 @@ include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
-    uninstall test-asan test-tsan setup setup-demo build release samples clean units install-dev \
+    uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
     deb test-deb torture test-vm
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
@@ -69,27 +70,45 @@ build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe
 # start three times faster. Two scratch folders, so that the flags do not undo each other's work.
 # (glibc's linker warnings are about name services and dlopen, which neither of them uses.)
 export STATIC_NOISE := /in statically linked applications requires at runtime|use of .mktemp./d
+# Functions that run lie together, in the order of config/link/PROGRAM.order (`make order`): else the
+# kernel, which maps 64 KiB around each, makes four times as much of the program resident. Executables
+# export nothing, and have the C++ runtime, which Swift uses, within: loading it took a tenth of the start.
+LINK := $(CURDIR)/config/link
+STATIC_CXX := $(CURDIR)/.build/out/c++
+RELEASE = -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -function-sections \
+    -Xcc -ffunction-sections -Xswiftc -use-ld=lld -Xswiftc -L$(STATIC_CXX) \
+    -Xswiftc -Xclang-linker -Xswiftc -static-libgcc -Xlinker --no-export-dynamic \
+    -Xlinker -T$(LINK)/nameless.ld -Xlinker --no-warn-symbol-ordering \
+    -Xlinker --symbol-ordering-file=$(LINK)/$(1).order
+DAEMON := .build/out/daemon
+STATIC := .build/out/static
+PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(STATIC)/release/greenroomctl
+# SwiftPM does not know that a list is an input.
 release: setup $(SHIM)
-	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
-	    --product greenroomd
-	@$(SWIFT) build -c release --scratch-path .build/daemon --static-swift-stdlib \
-	    --product greenroom-bus
+	@for program in $(PROGRAMS); do \
+	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
+	@mkdir -p $(STATIC_CXX)
+	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
+	@for product in greenroomd greenroom-bus; do \
+	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 	@for product in greenroom-spawner greenroomctl; do \
-	    $(SWIFT) build -c release --scratch-path .build/static --static-swift-stdlib \
+	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 .build/daemon/release/greenroomd .build/daemon/release/greenroom-bus .build/static/release/greenroom-spawner \
-	    .build/static/release/greenroomctl $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(DAEMON)/release/greenroom-bus $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
+# Where what runs has changed much; x86-64, needs leave to trace (ptrace).
+order: release $(BENCH)/probe
+	@Tests/Benchmarks/order.py --executable $(BENCH)/probe --shim $(SHIM) --to $(LINK) $(PROGRAMS)
 
 # Apps made with ApplicationKit, which `make demo` shows.
 SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
 # The same in C and in Python; the module lies beside the app that imports it.
 OTHER_SAMPLES := greenroom-sums greenroom-reader
 samples: release $(APP_LIBRARY)
-	@for product in $(SAMPLES); do $(SWIFT) build -c release --scratch-path .build/daemon \
-	    --static-swift-stdlib --product $$product; done
-	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix .build/daemon/release/,$(SAMPLES))
+	@for product in $(SAMPLES); do \
+	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
+	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix $(DAEMON)/release/,$(SAMPLES))
 	@$(CLANG) $(APP_CFLAGS) -s -o $(PRODUCT)/samples/greenroom-sums Sources/Samples/Sums/sums.c $(APP_FOLDER)/libgreenroom-app.a
 	@install -m 755 Sources/Samples/Reader/reader.py $(PRODUCT)/samples/greenroom-reader
 	@install -m 644 -t $(PRODUCT)/samples Sources/Python/greenroom_app.py
@@ -143,9 +162,9 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
-	@for app in bench-plain-app bench-kit-app; do $(SWIFT) build -c release \
-	    --scratch-path .build/daemon --static-swift-stdlib --product $$app; done
-	@Tests/Benchmarks/sdk.py --programs .build/daemon/release
+	@for app in bench-plain-app bench-kit-app; do \
+	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$app; done
+	@Tests/Benchmarks/sdk.py --programs $(DAEMON)/release
 
 bench-peers: release $(BENCH_PROGRAMS)
 	@Tests/front/setup build peers

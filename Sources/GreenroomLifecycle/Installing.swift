@@ -117,10 +117,12 @@ extension Lifecycle {
     }
 
     mutating func policyChanged(_ policy: Policy) {
-        self.policy = policy
         // Another measure may find the machine in another condition.
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
+        refills.releaseHeld()
+        guard policy != self.policy else { return }
+        self.policy = policy
         for app in directory.keys.sorted() { wantRefill(of: app) }
         work.needsReview = true
         holdBudget()

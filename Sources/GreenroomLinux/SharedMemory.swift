@@ -59,6 +59,8 @@ public final class SharedMemory: Sendable {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.base = UInt(bitPattern: base)
+        // Where it is a file on a disk, 128 KiB would be read around every page that is touched.
+        _ = unsafe madvise(baseAddress, byteCount, MADV_RANDOM)
     }
 
     deinit { unsafe munmap(baseAddress, byteCount) }

@@ -65,8 +65,9 @@ final class AppInstaller {
         if reading != nil { return laterWaiters.append(report) }
         waiters.append(report)
         forgetUnused()
+        let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
         reading = ManifestReading(loader, former: catalog.unsortedApps, reporter: reporter)
-        proceed()
+        if MonotonicClock.nanoseconds < end { proceed() } else { awaitTurn() }
     }
 
     private func proceed() {

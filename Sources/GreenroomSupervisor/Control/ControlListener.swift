@@ -29,10 +29,6 @@ final class ControlListener {
     /// somebody in its backlog stays readable, and the loop would turn for nothing.
     private static let pause = Duration.milliseconds(100)
 
-    /// How many connections are accepted before other events have their turn: each costs about as
-    /// much as a call.
-    private static let batch = 4
-
     private let socket: UnixSocket
     /// Lowered, they end nothing.
     var limits: Limits
@@ -58,23 +54,22 @@ final class ControlListener {
         resumption = try LoopActor.timer { [unowned self] in listen() }
     }
 
+    /// One, before other events have their turn: it costs about as much as a call, and its end as much again.
     private func accept() {
-        for _ in 0..<Self.batch {
-            let client: UnixSocket
-            do throws(SystemError) {
-                guard let next = try socket.accept() else { return }
-                client = next
-            } catch {
-                // Out of descriptors: the client waits in the backlog until one is free.
-                return pause()
-            }
-            guard let peer = try? Peer(client) else { continue }
-            let user = users[peer.user] ?? ControlUser(number: peer.user)
-            if let excess = excess(of: user) {
-                Self.turnAway(client, excess)
-            } else {
-                open(client, peer, user)
-            }
+        let client: UnixSocket
+        do throws(SystemError) {
+            guard let next = try socket.accept() else { return }
+            client = next
+        } catch {
+            // Out of descriptors: the client waits in the backlog until one is free.
+            return pause()
+        }
+        guard let peer = try? Peer(client) else { return }
+        let user = users[peer.user] ?? ControlUser(number: peer.user)
+        if let excess = excess(of: user) {
+            Self.turnAway(client, excess)
+        } else {
+            open(client, peer, user)
         }
     }
 

@@ -32,12 +32,14 @@ extension Parts {
 
     private func wireTriggers() {
         installer.onReload = { [unowned self] in
+            let apps = catalog.apps
             timers.update(
-                catalog.apps.map { ($0.identifier, $0.timer) }, reporter: supervisor.reporter)
-            paths.update(catalog.apps.map { ($0.identifier, $0.path) })
+                apps.compactMap { app in app.timer.map { (app.identifier, $0) } },
+                reporter: supervisor.reporter)
+            paths.update(apps.compactMap { app in app.path.map { (app.identifier, $0) } })
             paths.tryAgain { [unowned self] in supervisor.lifecycle.areTriggersLeftAlone(of: $0) }
             supervisor.handle(.triggersForgiven)
-            supervisor.work.update(catalog.apps)
+            supervisor.work.update(apps)
         }
         paths.launch = { [unowned self] in control.launchForPath($0, $1) }
         timers.launch = { [unowned self] in control.launchForTimer($0) }

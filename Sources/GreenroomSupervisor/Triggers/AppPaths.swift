@@ -31,10 +31,9 @@ final class AppPaths {
     // MARK: Coming and going
 
     /// The apps as they are now. Paths that are the same are watched on.
-    func update(_ apps: [(AppIdentifier, AppManifest.PathTriggers?)]) {
+    func update(_ apps: [(AppIdentifier, AppManifest.PathTriggers)]) {
         var next: [AppIdentifier: Entry] = [:]
         for (app, settings) in apps {
-            guard let settings else { continue }
             if let entry = entries[app], entry.settings == settings {
                 next[app] = entry
             } else if let entry = begin(settings) {

@@ -15,11 +15,10 @@ final class AppTimers {
     init(memory: TimerMemory) { self.memory = memory }
 
     /// The apps as they are now. A timer that is the same goes on.
-    func update(_ apps: [(AppIdentifier, AppManifest.Timer?)], reporter: Reporter) {
+    func update(_ apps: [(AppIdentifier, AppManifest.Timer)], reporter: Reporter) {
         var next: [AppIdentifier: AppTimer] = [:]
         var fresh: [AppTimer] = []
         for (app, schedule) in apps {
-            guard let schedule else { continue }
             if let timer = timers[app], timer.schedule == schedule {
                 next[app] = timer
                 continue
