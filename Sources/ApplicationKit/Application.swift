@@ -64,8 +64,9 @@ internal import GreenroomAppChannel
     private var reportedSteps: UInt32 = 0
     /// Waited at for the first time when the launch sequence is over.
     lazy var loop = EventLoop(channel: channel)
-    /// It has said so, itself or one of its scenes.
-    var hasDrawn = false
+    /// When it said so first, itself or one of its scenes.
+    var drawnAt: UInt64?
+    var hasDrawn: Bool { drawnAt != nil }
 
     init(_ start: PausedStart, delegateClass: any ApplicationDelegate.Type) {
         record = start.record
@@ -153,8 +154,13 @@ internal import GreenroomAppChannel
 
     /// The user sees the app now. Without this call, the first activation counts.
     public func didDrawFirstFrame() {
-        hasDrawn = true
-        note(.didDrawFirstFrame(at: monotonicNanoseconds(), session: nil))
+        note(.didDrawFirstFrame(at: drew(), session: nil))
+    }
+
+    func drew() -> UInt64 {
+        let now = monotonicNanoseconds()
+        drawnAt = drawnAt ?? now
+        return now
     }
 
     /// Runs `work` on the main thread when the launch sequence is over and the app is active, or in the

@@ -38,6 +38,18 @@ public struct LaunchInfo: Sendable {
     /// By step; 0: not yet. (The metadata of an array of these would have to be made at each launch.)
     private var instants = InlineArray<13, UInt64>(repeating: 0)
 
+    /// As the daemon is told it.
+    func told(drawnAt: UInt64?) -> LaunchSteps {
+        var told = LaunchSteps(
+            requestedAt: record.launch.requestInstant, pausedAt: record.pauseInstant,
+            drawnAt: drawnAt)
+        for step in AppReport.LaunchStep.allCases {
+            let instant = instants[Int(step.rawValue)]
+            if instant != 0 { told.steps.append(.init(step, at: instant)) }
+        }
+        return told
+    }
+
     mutating func note(_ step: Int, at instant: UInt64) { instants[step] = instant }
 
     private static func duration(_ nanoseconds: UInt64) -> Duration {
@@ -77,7 +89,10 @@ public struct LaunchInfo: Sendable {
         case afterLaunch = 12
     }
 
-    init(_ record: LaunchRecord) { self.record = record }
+    init(_ record: LaunchRecord) {
+        self.record = record
+        instants[Int(Step.main.rawValue)] = record.resumeInstant
+    }
 }
 
 /// What is known of the launch, once for all that look at it. A class, because a copy of so much, and

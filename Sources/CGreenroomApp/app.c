@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -46,7 +48,23 @@ void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled) {
 }
 
 static void report(struct greenroom_app *app, int step, const char *session) {
-    channel_send(app->channel, MESSAGE_STEP, step, now(), 0, session);
+    uint64_t time = now();
+    if (app->reached_at[step] == 0) app->reached_at[step] = time;
+    channel_send(app->channel, MESSAGE_STEP, step, time, 0, session);
+}
+
+void tell_launch_steps(struct greenroom_app *app) {
+    enum { COUNT = STEP_AFTER_LAUNCH + 3, SIZE = 48 };
+    char texts[COUNT][SIZE];
+    const char *fields[COUNT];
+    size_t count = 0;
+    for (int step = 0; step <= STEP_AFTER_LAUNCH; step++)
+        if (app->reached_at[step]) (void)snprintf(texts[count++], SIZE, "step.%d=%" PRIu64, step, app->reached_at[step]);
+    if (app->info.paused) (void)snprintf(texts[count++], SIZE, "paused=%" PRIu64, app->info.paused);
+    if (app->drawn_at) (void)snprintf(texts[count++], SIZE, "drawn=%" PRIu64, app->drawn_at);
+    for (size_t i = 0; i < count; i++) fields[i] = texts[i];
+    struct gr_header header = {.type = MESSAGE_LAUNCH_STEPS, .cookie = app->info.requested};
+    channel_send_strings(app->channel, header, fields, count, 0);
 }
 
 static void report_first(struct greenroom_app *app, int step, const char *session) {

@@ -96,6 +96,7 @@ struct greenroom_app {
     const char *credentials, *credentials_end; /* NULL: none have come */
     bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
     bool has_reached[STEP_AFTER_LAUNCH + 1];
+    uint64_t reached_at[STEP_AFTER_LAUNCH + 1], drawn_at; /* first; 0: not yet */
     enum greenroom_application_state state; /* of an app that has had no scene */
     struct scene scenes[SCENE_LIMIT];
     size_t scene_count;
@@ -123,6 +124,9 @@ void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
 struct scene *find_scene(const struct greenroom_app *app, const char *session);
 /* The daemon is gone for good: the app goes on by itself. */
 void channel_ended(struct greenroom_app *app);
+
+/* How the launch went, again, to a daemon that is another. */
+void tell_launch_steps(struct greenroom_app *app);
 
 /* Calls the delegate if it has the callback. */
 #define CALL(app, callback, ...) \

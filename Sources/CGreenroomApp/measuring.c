@@ -41,6 +41,8 @@ bool greenroom_app_finish_launch_measurement(struct greenroom_app *app, const ch
 }
 
 void greenroom_app_did_draw_first_frame(struct greenroom_app *app) {
+    uint64_t time = now();
     app->has_drawn = true;
-    channel_send(app->channel, MESSAGE_FIRST_FRAME, 0, now(), 0, NULL);
+    if (app->drawn_at == 0) app->drawn_at = time;
+    channel_send(app->channel, MESSAGE_FIRST_FRAME, 0, time, 0, NULL);
 }

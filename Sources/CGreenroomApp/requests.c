@@ -60,6 +60,7 @@ static void ask_again(struct greenroom_app *app) {
         memcpy(request->packet + offsetof(struct gr_header, cookie), &cookie, sizeof cookie);
         channel_send_packet(app->channel, request->packet, request->size);
     }
+    tell_launch_steps(app);
 }
 
 static bool take_request(struct greenroom_app *app, uint64_t cookie, struct request *request) {

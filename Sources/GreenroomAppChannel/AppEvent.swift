@@ -190,7 +190,8 @@ extension AppEvent {
                 ? .done : .refused(code: frame.status, reason: frame.word(0) ?? "")
             self = .answer(request: frame.cookie, answer)
         case .acknowledged, .launchStep, .callbackOverran, .didDrawFirstFrame, .requestScene,
-            .openURL, .launchTask, .subscribesToMetrics, .saveState, .extendRestoration,
+            .openURL, .launchTask, .subscribesToMetrics, .launchSteps, .saveState,
+            .extendRestoration,
             .completeRestoration, .beginBackgroundTask, .endBackgroundTask, .submitTask,
             .taskRequests, .completedTask:
             throw .unknownType(frame.type.rawValue)

@@ -34,11 +34,12 @@
 /// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
 /// | 88 | to the daemon | ``AppReport/launchTask(_:isFinished:at:)`` | time | 0, or 1: finished | name of the task | |
 /// | 89 | to the daemon | ``AppReport/subscribesToMetrics(_:)`` | | 1, or 0: not any more | | |
+/// | 92 | to the daemon | ``AppReport/launchSteps(_:)`` | time of the request | | | `paused`, `step.N`, `drawn`: times |
 /// | 58–63, 90–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
 ///
 /// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
 /// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
-/// requests count up from 1.
+/// requests count up from 1. It also tells how its launch went, if it remembers (92).
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
 /// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an
@@ -77,6 +78,7 @@ enum AppMessageType: UInt16, CaseIterable {
     case completedTask = 87
     case launchTask = 88
     case subscribesToMetrics = 89
+    case launchSteps = 92
 }
 
 /// A message of the table above before its meaning: the header's fields and the strings.

@@ -20,6 +20,8 @@ public enum AppReport: Equatable, Sendable {
     case background(Background)
     /// Work that is part of the launch, by a name of the app's, has begun or is done.
     case launchTask(String, isFinished: Bool, at: UInt64)
+    /// How the launch went, again, to a daemon that is another (``AppEvent/askAgain``).
+    case launchSteps(LaunchSteps)
     /// Somebody in the app wants metrics and diagnostics, or nobody any more.
     case subscribesToMetrics(Bool)
 
@@ -90,6 +92,7 @@ extension AppReport {
         case .launchTask(let name, let isFinished, let instant):
             return AppFrame(
                 .launchTask, cookie: instant, status: isFinished ? 1 : 0, words: [name])
+        case .launchSteps(let steps): return steps.frame
         case .subscribesToMetrics(let wants):
             return AppFrame(.subscribesToMetrics, status: wants ? 1 : 0)
         }
@@ -119,6 +122,7 @@ extension AppReport {
         case .launchTask:
             guard let name = frame.word(0) else { throw .malformedStrings }
             self = .launchTask(name, isFinished: frame.status != 0, at: frame.cookie)
+        case .launchSteps: self = .launchSteps(LaunchSteps(frame))
         case .subscribesToMetrics: self = .subscribesToMetrics(frame.status != 0)
         case .saveState, .extendRestoration, .completeRestoration:
             self = .state(

@@ -77,6 +77,7 @@ _PAUSED_AT_APPLICATION_MAIN = 2
 _PAUSED, _STARTED, _PONG, _ERROR, _GO, _PING, _QUIT = 1, 2, 3, 4, 16, 17, 18
 _RESTORE, _TIME, _TIME_EXPIRES, _RUN, _PENDING, _EXPIRE = 48, *range(51, 56)
 _SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED, _LAUNCH_TASK = range(80, 89)
+_LAUNCH_STEPS = 92
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
 _NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
@@ -723,7 +724,8 @@ class Application:
         self._is_expiring = False
         self.task_scheduler = TaskScheduler(self)
         self._launch_tasks: set[str] = set()
-        self._has_drawn = False
+        self._drawn_at = None
+        self._reached_at: dict[int, int] = {}
         self._reached: set[int] = set()
         self._is_launched = self._is_processing = self._has_had_scene = False
         self._state = ApplicationState.INACTIVE if launch.flags & _FOREGROUND else ApplicationState.BACKGROUND
@@ -762,7 +764,7 @@ class Application:
         app has drawn or is active: ValueError otherwise, or if it has begun."""
         if not 0 < len(os.fsencode(task)) <= _LAUNCH_TASK_NAME_LIMIT:
             raise ValueError(f"the name of a launch task has 1 to {_LAUNCH_TASK_NAME_LIMIT} bytes")
-        if self._has_drawn or _ACTIVE in self._reached:
+        if self._drawn_at or _ACTIVE in self._reached:
             raise ValueError("the launch is over: extend it before the first draw")
         if task in self._launch_tasks:
             raise ValueError(f"the launch task {task} has begun already")
@@ -780,9 +782,10 @@ class Application:
 
     def did_draw_first_frame(self, session=None):
         """The user sees the app. Once per launch or return to the foreground."""
-        self._has_drawn = True
+        now = time.monotonic_ns()
+        self._drawn_at = self._drawn_at or now
         if self._channel:
-            self._channel.send(_FIRST_FRAME, cookie=time.monotonic_ns(), words=[session] if session else [])
+            self._channel.send(_FIRST_FRAME, cookie=now, words=[session] if session else [])
 
     def request_scene(self, action="activate", session=None, completion=None):
         """Asks for a scene to appear ("activate"; without a session, a new one), to be refreshed or to go
@@ -971,10 +974,17 @@ class Application:
         if message.cookie == 0:  # another greenroomd, which does not know who waits
             for cookie, (_, kept) in self._requests.items():
                 self._channel.send(cookie=cookie | _ASKED_AGAIN, **kept)
+            self._tell_launch_steps()
         answered, _ = self._requests.pop(message.cookie, (None, None))
         if answered:
             refusal = (message.word(0) or os.strerror(message.status)) if message.status else None
             answered(TaskScheduler._requests(message.pairs()), refusal)
+
+    def _tell_launch_steps(self):
+        times = {f"step.{step}": instant for step, instant in sorted(self._reached_at.items())}
+        times |= {"paused": self.launch_info.paused, "drawn": self._drawn_at}
+        fields = [f"{name}={instant}" for name, instant in times.items() if instant]
+        self._channel.send(_LAUNCH_STEPS, cookie=self.launch_info.requested, fields=fields)
 
     def _time_changed(self, message):
         self._background_until = message.cookie
@@ -1235,8 +1245,10 @@ class Application:
             self._channel.send(_ACKNOWLEDGED, cookie=cookie, status=0 if handled else 1)
 
     def _report_step(self, step, session=None):
+        now = time.monotonic_ns()
+        self._reached_at.setdefault(step, now)
         if self._channel:
-            self._channel.send(_STEP, cookie=time.monotonic_ns(), status=step, words=[session] if session else [])
+            self._channel.send(_STEP, cookie=now, status=step, words=[session] if session else [])
 
     def _report_first(self, step, session=None):
         if step is not None and step not in self._reached:

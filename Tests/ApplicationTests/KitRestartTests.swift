@@ -65,6 +65,29 @@ import Testing
         #expect(said.count { $0.hasPrefix("configuration") } == 2)
     }
 
+    @Test(arguments: KitApp.starts, [false, true])
+    func `the steps of a launch are known to the next`(prewarm: Int, inBackground: Bool) throws {
+        let app = inBackground ? KitApp(prewarm: prewarm) : .scenes(prewarm: prewarm)
+        let kit = try KitDaemon(app)
+        try kit.launch(inBackground: inBackground)
+        func steps() throws -> [Control.LaunchStep] {
+            try kit.daemon.await("the steps") { client in
+                let steps = try client.instance(kit.instance).steps ?? []
+                return steps.contains { $0.step == (inBackground ? "background" : "active") }
+                    ? steps : nil
+            }
+        }
+        let before = try steps()
+        #expect(before.count > 7)
+        let watcher = try kit.daemon.watch()
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        let after = try steps()
+        #expect(after.map(\.step) == before.map(\.step))
+        #expect(after.map(\.elapsedUSec) == before.map(\.elapsedUSec))
+        withExtendedLifetime(watcher) {}
+    }
+
     @Test func `a step that was done and not acknowledged is not done again`() throws {
         let (kit, gates) = try kit(waitingAt: "1 didEnterBackground")
         try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))

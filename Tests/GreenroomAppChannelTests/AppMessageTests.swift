@@ -96,6 +96,13 @@ import Testing
             .openURL("https://example.org", cookie: 10),
             .launchTask("first page", isFinished: false, at: 11),
             .launchTask("first page", isFinished: true, at: 12), .subscribesToMetrics(true),
+            .launchSteps(LaunchSteps(requestedAt: .max)),
+            .launchSteps(
+                {
+                    var steps = LaunchSteps(requestedAt: 1, pausedAt: 2, drawnAt: 5)
+                    steps.steps = [.init(.main, at: 3), .init(.afterLaunch, at: .max)]
+                    return steps
+                }()),
             .subscribesToMetrics(false),
             .state(.save(archive), session: nil, cookie: 0),
             .state(.save(AppArchive(content.userActivities[0])), session: "s", cookie: 11),

@@ -73,6 +73,17 @@ import Testing
         #expect(stage.core.instance(first)?.endReason == .prewarmExpired)
     }
 
+    @Test func `is filled again when what was in it has expired, as conditions allow`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.pressureChanged(.warning))
+        stage.wait(.seconds(661))
+        stage.die(first)
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.pressureChanged(.none))
+        #expect(stage.prewarms == [second])
+    }
+
     @Test func `backs off from failing prewarms, doubling up to the cap`() {
         var stage = Stage(.prewarmed())
         var waits: [Duration] = []

@@ -16,6 +16,7 @@ LAUNCH, LIFECYCLE, CONNECT, SCENE, DISCARD, DELIVER, ANSWER, CREDENTIALS = range
 ACKNOWLEDGED, STEP, OVERRAN, FIRST_FRAME, REQUEST_SCENE, OPEN_URL = range(64, 70)
 RESTORE, TIME, TIME_EXPIRES, RUN, PENDING, EXPIRE = 48, 51, 52, 53, 54, 55
 SAVE, EXTEND, COMPLETE, BEGIN, END, SUBMIT, QUERY, COMPLETED, LAUNCH_TASK = range(80, 89)
+LAUNCH_STEPS = 92
 FOREGROUND, SCENES, UNLOCKED, ARCHIVE, FIRST, FIRST_OF_VERSION = 1, 2, 4, 16, 32, 64
 ENTER_FOREGROUND, ACTIVE, RESIGN, BACKGROUND, TERMINATE = range(1, 6)
 LOCKED, AVAILABLE = 8, 9
@@ -94,7 +95,7 @@ class Client:
             if not data:
                 raise Wrong(f"the client ended instead of sending {type}; the log: {self.lines()}")
             message = Message(data)
-            if message.type in (STEP, OVERRAN):
+            if message.type in {STEP, OVERRAN, LAUNCH_STEPS} - {type}:
                 continue
             if message.type != type:
                 raise Wrong(f"{message} instead of a message of type {type}; the log: {self.lines()}")

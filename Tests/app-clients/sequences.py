@@ -345,6 +345,23 @@ def asked_again(start):
         client.expect("open probe:submit", "submitted None")
 
 
+def told_steps(start):
+    """how its launch went is told again to another daemon"""
+    with start() as client:
+        client.launch()
+        client.move(RESIGN, BACKGROUND)
+        client.sync()
+        client.send(ANSWER)
+        told = client.receive(LAUNCH_STEPS)
+        times = {name: int(time) for name, _, time in (field.partition("=") for field in told.fields)}
+        steps = [f"step.{number}" for number in (0, 1, 2, 4, 5, 6, 7, 10, 11, 12)]
+        same((told.cookie, told.status, told.words), (1, 0, []))
+        same([name for name in times if name != "paused"], steps)
+        order = sorted(steps, key=times.get)
+        same((order[:8], order[-1]), (steps[:8], "step.11"))
+        same("paused" in times, client.is_prewarmed)
+
+
 def extended_launch(start):
     """a launch is measured beyond its first draw, until the work that the app names is done"""
     with start(PROBE_MEASURE="1") as client:
@@ -413,5 +430,5 @@ TESTS = [
     saves, saves_nothing_in_the_background, forgets, too_large, saves_at_the_end, restores, declines, cannot_be_had,
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
     expiration, requests, asked_again,
-    extended_launch, credentials, left_alone,
+    told_steps, extended_launch, credentials, left_alone,
 ]

@@ -58,9 +58,9 @@ internal import GreenroomAppChannel
 
     /// The user sees this scene now.
     public func didDrawFirstFrame() {
-        application?.hasDrawn = true
-        application?.note(
-            .didDrawFirstFrame(at: monotonicNanoseconds(), session: session.persistentIdentifier))
+        guard let application else { return }
+        application.note(
+            .didDrawFirstFrame(at: application.drew(), session: session.persistentIdentifier))
     }
 
     public nonisolated static func == (a: Scene, b: Scene) -> Bool { a === b }

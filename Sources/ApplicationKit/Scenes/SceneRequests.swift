@@ -84,6 +84,7 @@ extension Application {
             channel?.send(.report(request.report(cookie | AppReport.againBit)))
         }
         for cookie in listRequests.keys { report(.background(.query(.list, cookie: cookie))) }
+        note(.launchSteps(launchInfo.told(drawnAt: drawnAt)))
     }
 
     func listTaskRequests(

@@ -111,7 +111,7 @@ final class ConformanceClient {
         guard case .report(let report) = message else { return }
         switch report {
         case .launchStep(let step, let instant, _): steps.append((step, instant))
-        case .acknowledged, .callbackOverran, .didDrawFirstFrame: break
+        case .acknowledged, .callbackOverran, .didDrawFirstFrame, .launchSteps: break
         case .requestScene, .openURL, .state, .background, .launchTask, .subscribesToMetrics:
             said.append(report)
         }

@@ -201,6 +201,7 @@ final class ApplicationChannels {
         case .launchTask(let name, let isFinished, let time):
             supervisor.metrics.task(
                 name, isFinished: isFinished, at: traces.latest(time), of: identifier)
+        case .launchSteps(let steps): traces.restore(steps, of: identifier)
         case .subscribesToMetrics(let wants):
             supervisor.metrics.deliveries.subscribe(identifier, wants)
         case .background(.submit(let request, let cookie)):

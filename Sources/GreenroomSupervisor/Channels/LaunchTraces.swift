@@ -31,6 +31,23 @@ final class LaunchTraces {
         complaints[instance] = nil
     }
 
+    /// Of a launch that a former supervisor saw: no news for those who watch.
+    func restore(_ launch: LaunchSteps, of instance: InstanceIdentifier) {
+        guard traces[instance] == nil else { return }
+        var trace = LaunchTrace(requestedAt: latest(launch.requestedAt))
+        // What came of it: an app leaves the foreground some day, or gets there.
+        let outcome = launch.steps.filter { $0.step == .active || $0.step == .background }
+            .min { $0.instant < $1.instant }
+        var steps =
+            launch.steps
+            .filter { ($0.step != .active && $0.step != .background) || $0 == outcome }
+            .map { ("\($0.step)", latest($0.instant)) }
+        if let drawnAt = launch.drawnAt { steps.append(("firstDraw", latest(drawnAt))) }
+        if let pausedAt = launch.pausedAt { steps.append(("prewarmed", latest(pausedAt))) }
+        for (name, instant) in steps.sorted(by: { $0.1 < $1.1 }) { trace.add(name, at: instant) }
+        set(trace, of: instance)
+    }
+
     func note(_ step: String, _ time: UInt64, of instance: Instance) {
         // An app that was launched into the foreground leaves it some day.
         if step == "background", traces[instance.identifier]?.hasBeenActive == true { return }
