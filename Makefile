@@ -72,7 +72,7 @@ build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe
 # (glibc's linker warnings are about name services and dlopen, which neither of them uses.)
 export STATIC_NOISE := /in statically linked applications requires at runtime|use of .mktemp./d
 # Functions that run lie together, in the order of config/link/PROGRAM.order (`make order`): else the
-# kernel, which maps 64 KiB around each, makes four times as much of the program resident. Executables
+# kernel, which maps 64 KiB around each, makes twice as much of the program resident. Executables
 # export nothing, and have the C++ runtime, which Swift uses, within: loading it took a tenth of the start.
 LINK := $(CURDIR)/config/link
 STATIC_CXX := $(CURDIR)/.build/out/c++
