@@ -35,7 +35,7 @@
 /// | 88 | to the daemon | ``AppReport/launchTask(_:isFinished:at:)`` | time | 0, or 1: finished | name of the task | |
 /// | 89 | to the daemon | ``AppReport/subscribesToMetrics(_:)`` | | 1, or 0: not any more | | |
 /// | 92 | to the daemon | ``AppReport/launchSteps(_:)`` | time of the request | | | `paused`, `step.N`, `drawn`: times |
-/// | 58–63, 90–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
+/// | 58–63, 90, 91, 93–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
 ///
 /// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
 /// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
