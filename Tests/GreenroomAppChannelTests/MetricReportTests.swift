@@ -11,7 +11,8 @@ enum MetricSamples {
         report.hangs.add(microseconds: 300_000)
         for exit in MetricExit.allCases {
             report.foregroundExits[exit] = 3
-            report.backgroundExits[exit] = .max
+            // The largest number that is believed.
+            report.backgroundExits[exit] = UInt64(Int64.max / 2)
         }
         (report.foregroundTime, report.backgroundTime) = (7, 8)
         (report.peakMemory, report.suspendedMemory, report.suspensions) = (9, 10, 11)
