@@ -122,7 +122,10 @@ import Testing
         let expected = [before[0] + 1, before[1] + spare]
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         while try Self.descriptorCounts(daemon, extra) != expected, ContinuousClock.now < end {}
-        #expect(try Self.descriptorCounts(daemon, extra) == expected)
+        let counts = try Self.descriptorCounts(daemon, extra)
+        let pids = [try daemon.pid, try daemon.spawnerPid]
+        #expect(
+            counts == expected, "\(before): \(pids.map(KernelObjects.openFiles))")
         _ = try connected.list()
         // Removed when the spawner has nothing else to do.
         while cgroups() != (hasCgroups ? 4 + spare : 0), ContinuousClock.now < end { sched_yield() }
