@@ -48,11 +48,17 @@ import Testing
         #expect(left.sorted() == paused.compactMap(\.processId).sorted())
     }
 
-    /// Both programs' descriptors, when nothing but the pool is there.
+    /// Both programs' descriptors, when nothing but the pool is there, and what runs beside it. The spawner
+    /// hears last that an instance is forgotten: it has a pidfd of each until then.
     private static func descriptorCounts(
-        _ daemon: TestDaemon, _ client: TestClient
+        _ daemon: TestDaemon, _ client: TestClient, running: Int = 0
     ) throws -> [Int] {
         try daemon.awaitPaused(app, count: 4)
+        let spawner = try daemon.spawnerPid
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
+        let known = { KernelObjects.openFiles(of: spawner).count { $0.contains("pidfd") } }
+        while known() != 4 + running, ContinuousClock.now < end { sched_yield() }
+        #expect(known() == 4 + running)
         // Those of connections closed just now are gone once the daemon has served later calls.
         for _ in 0..<3 { _ = try client.list() }
         return [
@@ -83,7 +89,7 @@ import Testing
         let connected = try daemon.client()
         _ = try connected.list()
         let running = try extra.start(Self.app)
-        let during = try Self.descriptorCounts(daemon, extra)
+        let during = try Self.descriptorCounts(daemon, extra, running: 1)
         #expect(during[0] > before[0] && during[1] > before[1])
         #expect(cgroups() == (hasCgroups ? 5 : 0))
         try extra.change(.kill, running.instance)
