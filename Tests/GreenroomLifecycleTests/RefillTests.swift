@@ -4,15 +4,21 @@ import Testing
 @Suite struct `Refilling` {
     let other = AppIdentifier("org.example.other")
     let third = AppIdentifier("org.example.third")
+    let paused = InstanceIdentifier(1)
+    let slow = InstanceIdentifier(2)
 
-    @Test func `lets a burst of launches pass first`() {
+    /// The paused instance has served a launch, while a cold one is under way.
+    private func busy() -> Stage {
         var stage = Stage(.prewarmed(), .plain(other))
-        let paused = InstanceIdentifier(1)
         stage.send(.paused(paused, byteCount: 1))
-        let slow = stage.core.nextInstance
         stage.launch(other)
         stage.launch()
         stage.send(.started(paused))
+        return stage
+    }
+
+    @Test func `lets a burst of launches pass first`() {
+        var stage = busy()
         stage.die(paused)
         #expect(stage.prewarms.isEmpty, "the other launch is under way")
         stage.send(.spawned(slow))
@@ -20,12 +26,7 @@ import Testing
     }
 
     @Test func `goes on beside launches that do not come to an end`() {
-        var stage = Stage(.prewarmed(), .plain(other))
-        let paused = InstanceIdentifier(1)
-        stage.send(.paused(paused, byteCount: 1))
-        stage.launch(other)
-        stage.launch()
-        stage.send(.started(paused))
+        var stage = busy()
         stage.wait(.milliseconds(499))
         #expect(stage.prewarms.isEmpty)
         stage.wait(.milliseconds(1))
@@ -33,14 +34,8 @@ import Testing
     }
 
     @Test func `goes on when the launches that were under way have failed`() {
-        var stage = Stage(.prewarmed(), .plain(other))
-        let paused = InstanceIdentifier(1)
-        stage.send(.paused(paused, byteCount: 1))
-        let failing = stage.core.nextInstance
-        stage.launch(other)
-        stage.launch()
-        stage.send(.started(paused))
-        stage.send(.spawnFailed(failing, SpawnFailure(stage: "executing", errno: 2)))
+        var stage = busy()
+        stage.send(.spawnFailed(slow, SpawnFailure(stage: "executing", errno: 2)))
         #expect(stage.prewarms.count == 1)
     }
 
