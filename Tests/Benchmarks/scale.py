@@ -50,6 +50,8 @@ def name(number):
 
 def own_bytes(daemon):
     """What the supervisor has for itself: its heap, and what it touched of the state's mapping."""
+    # It listens before it has read its manifests, and answers afterwards.
+    daemon.call({"method": "org.varlink.service.GetInfo"})
     status = Path(f"/proc/{daemon.process.pid}/status").read_text()
     return sum(int(text.split()[1]) * 1024 for text in status.splitlines()
                if text.startswith(("RssAnon:", "RssShmem:")))
