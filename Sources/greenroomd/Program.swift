@@ -24,8 +24,7 @@ struct Program {
         LoopActor.assumeIsolated {
             do {
                 let daemon = try Daemon(options: options, environment: environment)
-                // Its lock ends with the process, and not while its socket still answers.
-                withExtendedLifetime(daemon) { exit(daemon.run()) }
+                return daemon.run()
             } catch {
                 complain("greenroomd: \(error)")
                 return EXIT_FAILURE

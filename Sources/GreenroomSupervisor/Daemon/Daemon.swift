@@ -117,6 +117,8 @@ public final class Daemon {
         defer {
             supervisor.metrics.write()
             parts.events.flush()
+            // Before our lock ends: who takes it finds nobody at the socket.
+            listener = nil
         }
         return LoopActor.shared.loop.run()
     }
