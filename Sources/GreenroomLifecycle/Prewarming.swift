@@ -3,8 +3,7 @@
 //   no back-off and no crash loop runs, memory pressure is none, the machine allows (`Warming`),
 //   fewer than `concurrentPrewarms` are on their way,
 //   the instance limit allows, and the byte budget holds what it is assumed to need.
-// Whoever waits for a slot or for bytes stands in the refill queue, in order of arrival; whoever
-// waits for time has a deadline instead.
+// What stands in the way decides what it waits for (`Refilling`, `RefillQueue`).
 
 extension Lifecycle {
     mutating func prewarmRequested(

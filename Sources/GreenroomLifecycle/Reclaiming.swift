@@ -75,6 +75,13 @@ extension Lifecycle {
         end(id, .reclaimed, gently: record.state == .background)
     }
 
+    /// Whether an app is not prewarmed before `time` because its memory was taken back, and not because
+    /// it failed.
+    public func isPausedByReclaim(_ app: AppIdentifier, until time: Instant) -> Bool {
+        guard let record = directory[app]?.record else { return false }
+        return record.prewarmRetryAt == time && record.prewarmFailures == 0
+    }
+
     mutating func memoryMeasured(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, record.state != .notRunning else { return }
         // What is set aside for one on its way stays until it is paused.

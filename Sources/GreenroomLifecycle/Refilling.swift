@@ -17,9 +17,12 @@ extension Lifecycle {
     /// restart is under way none is: what the records say stands ready may not, and to look at all
     /// of them with each app that is installed anew would cost the square of their number.
     mutating func refill(looking effort: RefillEffort) {
-        guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none,
-            !isDelayedByLaunches()
+        guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none
         else { return }
+        if let end = launchesFirst {
+            if hasSomethingToRefill, deadlines[.refill] != end { deadlines.set(.refill, at: end) }
+            return
+        }
         var looks = effort == .little ? Self.refillsAfterLaunch : Int.max
         var due = min(looks, refills.dueCount + policy.concurrentPrewarms)
         while due > 0, hasFreeSlot, let app = refills.popDue() {
@@ -39,6 +42,14 @@ extension Lifecycle {
         return policy.prewarmByteBudget - prewarmedBytes
     }
 
+    /// Until then launches come first; nil: none are under way, or have been for long.
+    private var launchesFirst: Instant? {
+        guard let end = underwaySince?.advanced(by: Self.refillDelay), end > now else { return nil }
+        return end
+    }
+
+    private var hasSomethingToRefill: Bool { !refills.isEmpty || room > refills.barrenRoom }
+
     mutating func launchGotUnderway() {
         if underwayCount == 0 { underwaySince = now }
         underwayCount += 1
@@ -46,15 +57,9 @@ extension Lifecycle {
 
     mutating func launchIsDecided() {
         underwayCount -= 1
-        if underwayCount == 0 { underwaySince = nil }
-    }
-
-    private mutating func isDelayedByLaunches() -> Bool {
-        guard let since = underwaySince else { return false }
-        let end = since.advanced(by: Self.refillDelay)
-        guard end > now else { return false }
-        if !refills.isEmpty, deadlines[.refill] != end { deadlines.set(.refill, at: end) }
-        return true
+        guard underwayCount == 0 else { return }
+        underwaySince = nil
+        deadlines.remove(.refill)
     }
 
     /// Those that did not fit, once there is more room.

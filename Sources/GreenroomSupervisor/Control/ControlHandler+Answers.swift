@@ -84,8 +84,7 @@ extension ControlHandler {
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),
                 isCrashLooping: false,
-                wasReclaimed: supervisor.lifecycle.app(app)?.isPausedByReclaim(until: until)
-                    ?? false)
+                wasReclaimed: supervisor.lifecycle.isPausedByReclaim(app, until: until))
         case .crashLoop(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until), isCrashLooping: true)

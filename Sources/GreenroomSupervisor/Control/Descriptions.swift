@@ -226,10 +226,3 @@ extension Control.ExitRecord {
         }
     }
 }
-
-extension AppRecord {
-    /// It is not prewarmed before then because its memory was taken back, and not because it failed.
-    func isPausedByReclaim(until time: Instant) -> Bool {
-        prewarmRetryAt == time && prewarmFailures == 0
-    }
-}

@@ -62,8 +62,7 @@ struct MetricFiles {
     private func overwrite(_ path: String, with text: String) throws(SystemError) -> Bool {
         var bytes = Array(text.utf8)
         guard bytes.count <= Self.pageByteCount else { return false }
-        let file = try FileDescriptor.open(
-            path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        let file = try FileDescriptor.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
         guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             status.st_size <= Self.pageByteCount
