@@ -146,6 +146,14 @@ import Testing
             ])
     }
 
+    /// A launch that is not answered yet.
+    private func order(_ daemon: TestDaemon) throws -> UInt64 {
+        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
+        return try daemon.await("the launch") { client in
+            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
+        }
+    }
+
     /// What it is launched with whose process comes after the lock has changed.
     private func launchLate(lockedBefore: Bool) throws -> (TestDaemon, Probe, UInt64) {
         let (daemon, probe) = try daemon()
@@ -154,10 +162,7 @@ import Testing
         let spawner = try daemon.spawnerPid
         kill(spawner, SIGSTOP)
         defer { kill(spawner, SIGCONT) }
-        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
-        let instance = try daemon.await("the launch") { client in
-            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
-        }
+        let instance = try order(daemon)
         _ = try client.ask(lockedBefore ? .unlock(user: nil) : .lock(user: nil))
         kill(spawner, SIGCONT)
         try daemon.awaitState(.active, of: instance)
@@ -346,10 +351,7 @@ import Testing
         let spawner = try daemon.spawnerPid
         kill(spawner, SIGSTOP)
         defer { kill(spawner, SIGCONT) }
-        try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
-        let instance = try daemon.await("the launch") { client in
-            try client.instances(of: Self.app).first { $0.state == .launching }?.instance
-        }
+        let instance = try order(daemon)
         try daemon.kill()
         kill(spawner, SIGCONT)
         try daemon.start()

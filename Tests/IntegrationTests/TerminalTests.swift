@@ -40,6 +40,18 @@ import Testing
             let kind = try daemon.client().explain(app).lastLaunch?.kind
             #expect(kind == (app == TerminalTests.warm ? .prewarmed : .cold))
         }
+
+        /// An app of this one's that its stop key has suspended, in a line of the shell's that goes on with
+        /// `rest`.
+        func stopped(_ app: String, beside rest: String = "") throws -> UInt64 {
+            try shell.enter(
+                "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000'\(rest)", until: "up\r\n")
+            let instance = try instance(app).instance
+            shell.type("\u{1A}")
+            #expect(try shell.await("ready> ").contains("Stopped"))
+            #expect(try daemon.client().instance(instance).state == .suspended)
+            return instance
+        }
     }
 
     /// A shell at a terminal, and an app of the program cold and prewarmed. The paused instance has
@@ -211,13 +223,8 @@ import Testing
     @Test(arguments: all)
     func `continued in the background it does not come to the front`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
-        try desk.shell.enter(
-            "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000'", until: "up\r\n")
-        let instance = try desk.instance(app).instance
+        let instance = try desk.stopped(app)
         let client = try desk.daemon.client()
-        desk.shell.type("\u{1A}")
-        #expect(try desk.shell.await("ready> ").contains("Stopped"))
-        #expect(try client.instance(instance).state == .suspended)
         try desk.shell.enter("bg", until: "ready> ")
         try desk.daemon.await("its going on") {
             try $0.instance(instance).state == .background ? true : nil
@@ -231,13 +238,8 @@ import Testing
     @Test(arguments: all)
     func `beside a pipe the stop key freezes it with its client`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
-        try desk.shell.enter(
-            "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000' | cat", until: "up\r\n")
-        let instance = try desk.instance(app).instance
+        let instance = try desk.stopped(app, beside: " | cat")
         let client = try desk.daemon.client()
-        desk.shell.type("\u{1A}")
-        #expect(try desk.shell.await("ready> ").contains("Stopped"))
-        #expect(try client.instance(instance).state == .suspended)
         try desk.shell.enter("fg", until: "| cat\r\n")
         try desk.daemon.await("its going on") {
             try $0.instance(instance).state == .suspended ? nil : true
