@@ -87,6 +87,7 @@ extension Checker {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
+        poolReclaimed.remove(app)
         starts[app] = nil
     }
 

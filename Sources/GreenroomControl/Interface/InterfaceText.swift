@@ -71,7 +71,9 @@ extension Control {
           # Prewarms or launches of it failed lately.
           back_off,
           # A paused instance was tried and did not start.
-          resume_failed
+          resume_failed,
+          # The memory of its paused instances was taken back.
+          reclaimed
         )
 
         # Why an instance ended.
