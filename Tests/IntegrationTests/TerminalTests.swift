@@ -171,7 +171,9 @@ import Testing
         try desk.daemon.await("its going on") {
             try $0.instance(instance).state == .background ? true : nil
         }
+        // The shell says so before it gives the terminal away.
         try desk.shell.enter("fg", until: "1000'\r\n")
+        try desk.awaitFront()
         desk.shell.type("\u{3}")
         #expect(try client.wait(instance).signal == SIGINT)
         try desk.shell.await("ready> ")
