@@ -235,6 +235,23 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
+    /// While nobody has told the client yet how its app ended.
+    @Test(arguments: all)
+    func `what is typed after the app's end is the shell's`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'echo up; read word; exit 3'", until: "up\r\n")
+        try desk.awaitFront()
+        let daemon = try desk.daemon.pid
+        kill(daemon, SIGSTOP)
+        defer { kill(daemon, SIGCONT) }
+        desk.shell.type("word\r")
+        try desk.shell.await("the terminal") { !desk.shell.isRaw }
+        desk.shell.type("echo typed $?\r")
+        kill(daemon, SIGCONT)
+        try desk.shell.await("typed 3\r\n")
+    }
+
     @Test(arguments: [SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGALRM])
     func `whatever ends the client, the terminal is as before`(_ signal: Int32) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
