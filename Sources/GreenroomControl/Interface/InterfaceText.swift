@@ -663,7 +663,7 @@ extension Control {
         error IllegalTransition (instance: int, from: ExecutionState, to: ExecutionState)
 
         # The program cannot be prewarmed; Explain says why.
-        error Ineligible (app: string)
+        error Ineligible (app: string, reason: ?string)
 
         # It was not done, for a reason of this code.
         error Refused (code: string, reason: string)

@@ -121,8 +121,8 @@ extension ControlHandler {
         explanation.prewarmByteCount = record.flatMap {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
-        if let ineligibility = app.ineligibility {
-            explanation.reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            explanation.reasons.append(.init(code: ineligibility.code, text: text))
         } else if !app.isPrewarmingWanted {
             explanation.reasons.append(
                 .init(code: "disabled", text: "the manifest asks for no prewarming"))
