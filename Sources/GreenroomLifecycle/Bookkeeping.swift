@@ -71,6 +71,9 @@ struct Instance: Hashable, Sendable {
     /// Open background tasks by the app's own numbers. Those that a former supervisor counted are in the
     /// record alone.
     var openTasks: Set<UInt64> = []
+    /// The first of its tasks that this supervisor heard of. Apps count them up: what a former one counted
+    /// lies below.
+    var firstTask = UInt64.max
 
     var isUndecided: Bool { record.isUndecided }
 }
