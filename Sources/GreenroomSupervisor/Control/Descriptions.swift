@@ -96,10 +96,17 @@ extension ControlHandler {
         return status
     }
 
-    private static func backOff(failures: UInt32) -> String {
-        failures == 0
-            ? "its memory was taken back; it is not prewarmed again at once"
-            : "\(failures) prewarms failed; the next is tried later"
+    /// Why it is not prewarmed again before its time.
+    private static func pause(_ record: AppRecord) -> Control.Note {
+        if record.isReclaimed {
+            return .init(
+                code: "reclaimed",
+                text: "its memory was taken back; it is not prewarmed again at once")
+        }
+        let failures = record.prewarmFailures
+        return .init(
+            code: "back_off",
+            text: "\(failures) prewarm\(failures == 1 ? "" : "s") failed; the next is tried later")
     }
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
@@ -114,8 +121,8 @@ extension ControlHandler {
         explanation.prewarmByteCount = record.flatMap {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
-        if let ineligibility = app.ineligibility {
-            explanation.reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            explanation.reasons.append(.init(code: ineligibility.code, text: text))
         } else if !app.isPrewarmingWanted {
             explanation.reasons.append(
                 .init(code: "disabled", text: "the manifest asks for no prewarming"))
@@ -127,12 +134,9 @@ extension ControlHandler {
                 .init(
                     code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
         }
-        if let retryAt = record?.prewarmRetryAt, retryAt > supervisor.now {
+        if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
             explanation.retryAfterUSec = supervisor.now.duration(to: retryAt).microseconds
-            explanation.reasons.append(
-                .init(
-                    code: "back_off",
-                    text: Self.backOff(failures: record?.prewarmFailures ?? 0)))
+            explanation.reasons.append(Self.pause(record))
         }
         if let until = record?.crashLoopUntil, until > supervisor.now {
             explanation.retryAfterUSec = supervisor.now.duration(to: until).microseconds
