@@ -26,6 +26,7 @@ import Testing
         #expect(kit.said.contains("run refresh AppRefreshTask active"))
         #expect(try kit.tasks().isEmpty)
         #expect(kit.said.contains("registered again: false"))
+        try kit.tell("register", "registered late: false")
     }
 
     @Test(arguments: KitApp.starts)

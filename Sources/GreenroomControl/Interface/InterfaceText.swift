@@ -288,6 +288,7 @@ extension Control {
           launchIdentifier: ?string,
           launchKind: ?LaunchKind,
           coldReason: ?ColdReason,
+          # launch_step, launch_screen_shown, launch_screen_dropped: since the request
           elapsedUSec: ?int,
           # exited
           exit: ?ExitRecord,
