@@ -1,11 +1,15 @@
 /// Something to read that may take long, of a driver that asks its hardware over a slow bus, and that
-/// changes slowly: what took time to read is believed for a hundred times as long. So no more than a
-/// hundredth of a thread's time is spent on it, and what is read quickly is always read anew.
+/// changes slowly: what was slow twice in a row is believed for a hundred times as long as it took. So a
+/// slow driver has no more than a hundredth of a thread's time, and what is read quickly, or was held up
+/// once by a busy machine, is always read anew.
 public struct SlowReading<Value> {
+    /// From here on a reading is slow, in nanoseconds. Others take a hundredth of it.
+    public static var slowness: UInt64 { 10_000_000 }
     /// However long it took.
     public static var longestBelief: UInt64 { 30_000_000_000 }
 
     private var known: (value: Value, until: UInt64)?
+    private var wasSlow = false
 
     public init() {}
 
@@ -17,6 +21,12 @@ public struct SlowReading<Value> {
         if let known, start < known.until { return known.value }
         let value = read()
         let end = clock()
+        let isSlow = end - start >= Self.slowness
+        defer { wasSlow = isSlow }
+        guard isSlow, wasSlow else {
+            known = nil
+            return value
+        }
         known = (value, end + min(Self.longestBelief, (end - start) * 100))
         return value
     }
