@@ -242,6 +242,11 @@ import Testing
         try desk.shell.enter(
             "greenroomctl run \(app) -- -c 'echo up; read word; exit 3'", until: "up\r\n")
         try desk.awaitFront()
+        let client = try desk.shell.foregroundGroup
+        // The app may show something before the client has heard who it is.
+        try desk.shell.await("the client's eye on it") {
+            KernelObjects.openFiles(of: client).contains { $0.contains("pidfd") }
+        }
         let daemon = try desk.daemon.pid
         kill(daemon, SIGSTOP)
         defer { kill(daemon, SIGCONT) }
