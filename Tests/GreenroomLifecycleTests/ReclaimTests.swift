@@ -107,6 +107,25 @@ import Testing
         #expect(coldReason(&stage, Stage.app) == .reclaimed)
     }
 
+    @Test
+    func `that was reclaimed is not prewarmed again at once because another of the pool starts`() {
+        var stage = Stage(.prewarmed(count: 2))
+        stage.die(InstanceIdentifier(1))
+        stage.wait(.seconds(1))
+        for id in stage.core.instances(of: Stage.app) where id.state == .prewarming {
+            stage.send(.paused(id.instance, byteCount: 1))
+        }
+        let paused = stage.core.instances(of: Stage.app).filter { $0.state == .prewarmed }
+        #expect(paused.count == 2 && stage.core.app(Stage.app)?.prewarmFailures == 1)
+        stage.launch()
+        stage.send(.pressureChanged(.warning))
+        stage.send(.pressureChanged(.none))
+        stage.send(.started(paused[0].instance))
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        let pause = stage.now.advanced(by: .seconds(30))
+        #expect(stage.core.isPausedByReclaim(Stage.app, until: pause))
+    }
+
     @Test func `of the least valuable app is given up first`() {
         let (idle, used) = (AppIdentifier("org.example.idle"), AppIdentifier("org.example.used"))
         var policy = Policy()
