@@ -6,7 +6,7 @@ public struct SlowReading<Value> {
     /// From here on a reading is slow, in nanoseconds. Others take a hundredth of it.
     public static var slowness: UInt64 { 10_000_000 }
     /// However long it took.
-    public static var longestBelief: UInt64 { 30_000_000_000 }
+    public static var longestBelief: UInt64 { 5_000_000_000 }
 
     private var known: (value: Value, until: UInt64)?
     private var wasSlow = false

@@ -18,6 +18,8 @@ struct LaunchMeter {
 
     /// MXMetricManager's, of tasks at once.
     private static let taskLimit = 16
+    /// As long as the SDKs allow a name to be: an app without them could have us keep much.
+    private static let taskNameByteLimit = 128
 
     typealias Count = (_ change: @escaping (inout MetricReport) -> Void) -> Void
 
@@ -49,7 +51,7 @@ struct LaunchMeter {
 
     mutating func begin(_ task: String) {
         guard metric != .resume, finishedAt == nil || !tasks.isEmpty || drawnAt == nil,
-            tasks.count < Self.taskLimit
+            tasks.count < Self.taskLimit, task.utf8.count <= Self.taskNameByteLimit
         else { return }
         tasks.insert(task)
     }

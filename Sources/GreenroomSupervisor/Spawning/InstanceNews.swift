@@ -12,12 +12,12 @@ final class InstanceNews {
 
     /// Behind launches, before watchers.
     private static let priority: Int64 = 2
-    /// Events that go before, at most: a few milliseconds' work.
-    private static let patience: UInt64 = 256
+    /// Events that go before, at most: some tens of milliseconds' work.
+    private static let patience: UInt64 = 1024
     /// Handed out in a turn…
     private static let leastPerTurn = 8
     /// …and of many so large a share: where ends go on coming, at last as many are handed out as come.
-    private static let share = 16
+    private static let share = 4
 
     func activate(_ deliver: @escaping (SpawnerMessage) -> Void) throws(SystemdError) {
         self.deliver = deliver
