@@ -196,6 +196,6 @@ struct AppMaker {
 extension InstalledApp.Ineligibility {
     fileprivate static let onlyDesktopEntry = Self(
         code: "desktop_entry",
-        text: "only a desktop entry makes this app: a manifest of the same name with [Prewarm] "
-            + "asks for prewarming")
+        text: "only a desktop entry makes this app; a manifest of its name, which needs no Exec=, "
+            + "lets it be prewarmed")
 }

@@ -12,7 +12,8 @@ extension ControlHandler {
             .illegalTransition(
                 instance: instance.rawValue, from: .known(.init(from)),
                 to: .known(transition.destination))
-        case .ineligible(let app): .ineligible(app: app.rawValue)
+        case .ineligible(let app):
+            .ineligible(app: app.rawValue, reason: catalog[app]?.whyNeverPrewarmed)
         case .backOff(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),

@@ -96,10 +96,17 @@ extension ControlHandler {
         return status
     }
 
-    private static func backOff(failures: UInt32) -> String {
-        failures == 0
-            ? "its memory was taken back; it is not prewarmed again at once"
-            : "\(failures) prewarms failed; the next is tried later"
+    /// Why it is not prewarmed again before its time.
+    private static func pause(_ record: AppRecord) -> Control.Note {
+        if record.isReclaimed {
+            return .init(
+                code: "reclaimed",
+                text: "its memory was taken back; it is not prewarmed again at once")
+        }
+        let failures = record.prewarmFailures
+        return .init(
+            code: "back_off",
+            text: "\(failures) prewarm\(failures == 1 ? "" : "s") failed; the next is tried later")
     }
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
@@ -130,8 +137,8 @@ extension ControlHandler {
     /// What its program and its manifest say.
     private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let ineligibility = app.ineligibility {
-            reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            reasons.append(.init(code: ineligibility.code, text: text))
         } else if !app.isPrewarmingWanted {
             reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
         }
@@ -147,11 +154,8 @@ extension ControlHandler {
 
     private func failureReasons(_ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let retryAt = record?.prewarmRetryAt, retryAt > supervisor.now {
-            reasons.append(
-                .init(
-                    code: "back_off",
-                    text: Self.backOff(failures: record?.prewarmFailures ?? 0)))
+        if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
+            reasons.append(Self.pause(record))
         }
         if let until = record?.crashLoopUntil, until > supervisor.now {
             reasons.append(
