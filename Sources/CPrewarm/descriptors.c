@@ -54,6 +54,16 @@ static int move_above_targets(struct incoming *message) {
     return 0;
 }
 
+/// A library's constructor may have opened a file of its own before the pause (apt's does), at a place
+/// that the launch wants: the program would lose it. It must be started anew, places filled first.
+static int check_places_are_free(const struct incoming *message) {
+    for (unsigned i = 0; i < message->descriptor_count; i++) {
+        int target = message->header.roles[i];
+        if (target > 2 && sys_fcntl(target, F_GETFD, 0) >= 0) return EEXIST;
+    }
+    return 0;
+}
+
 static int put_in_place(const struct incoming *message) {
     for (unsigned i = 0; i < message->descriptor_count; i++) {
         int target = message->header.roles[i];
@@ -82,6 +92,7 @@ int descriptors_apply(struct incoming *message) {
     int error = 0;
     if (flags & GR_NEW_SESSION) error = enter_new_session();
     if (!error) error = move_above_targets(message);
+    if (!error) error = check_places_are_free(message);
     if (!error) error = put_in_place(message);
     incoming_close_descriptors(message);
     if (!error && (flags & GR_CONTROLLING_TERMINAL)) error = take_terminal();

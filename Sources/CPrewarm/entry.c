@@ -1,9 +1,12 @@
 /// How the dynamic linker and the program reach the shim.
 ///
 /// `__libc_start_main` is called by the start code of every program that is linked to a libc. Being
-/// preloaded, ours is found first; it hands the real one a `main` of ours, which pauses and then
-/// calls the program's. Library constructors, the executable's constructors and everything else
-/// have run by then, with the prewarm's arguments.
+/// preloaded, ours is found first; it pauses, and calls the real one with the launch's arguments.
+/// The constructors of the libraries have run by then, with the prewarm's arguments and
+/// environment. Those of the executable have not: the real `__libc_start_main` runs them just before
+/// main, and they are the program's own code. Rust's standard library remembers the arguments there,
+/// CMake reads PWD, groff its GROFF_ variables. (musl runs all constructors there, so all see the
+/// launch.)
 ///
 /// What stays visible to a program that looks for it: the object itself, in /proc/self/maps and in
 /// dl_iterate_phdr(3); and constructors of libraries that the program opens later with dlopen(3)
@@ -27,7 +30,6 @@ static bool is_waiting; // connected to a daemon and not yet launched
 static bool pauses_by_call;
 static int owner; // the process that was prewarmed; a fork of it has no business here
 static int prewarm_argc;
-static main_function program_main;
 
 static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
     while (*environment) environment++;
@@ -68,12 +70,6 @@ static struct arguments wait_for_launch(enum gr_pause_reason reason) {
     return pause_until_launch(reason, prewarm_argc);
 }
 
-static int paused_main(int argc, char **argv, char **envp) {
-    (void)argc, (void)argv, (void)envp;
-    struct arguments launch = wait_for_launch(GR_PAUSED_AT_MAIN);
-    return program_main(launch.argc, launch.argv, launch.envp);
-}
-
 /// Pauses a program that knows the best moment itself (`GREENROOM_PAUSE=call`), for example after
 /// an interpreter's imports. Returns 1 after a launch, with the new arguments and environment; 0 at
 /// once when nobody prewarms this process. The strings live as long as the process.
@@ -95,8 +91,9 @@ EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*i
     start_function start = (start_function)symbol_find("__libc_start_main");
     if (!start) sys_exit(127);
     if (is_waiting && !pauses_by_call) {
-        program_main = main;
-        main = paused_main;
+        struct arguments launch = wait_for_launch(GR_PAUSED_AT_MAIN);
+        argc = launch.argc;
+        argv = launch.argv;
     }
     return start(main, argc, argv, init, fini, loader_fini, stack_end);
 }

@@ -3,7 +3,7 @@
 /// hundredth of a thread's time is spent on it, and what is read quickly is always read anew.
 public struct SlowReading<Value> {
     /// However long it took.
-    public static var longestBelief: UInt64 { 30_000_000_000 }
+    public static var longestBelief: UInt64 { 5_000_000_000 }
 
     private var known: (value: Value, until: UInt64)?
 

@@ -71,6 +71,30 @@ import Testing
         #expect(try inspect(own).eligibility == .ineligible(.noLibraryStart))
     }
 
+    @Test(arguments: [
+        ("libstd-0123456789abcdef.so", IneligibilityReason?.some(.argumentsReadEarly)),
+        ("libgnustep-base.so.1.28", .argumentsReadEarly), ("libasan.so.8", .preloadRefused),
+        ("libstdc.so", nil),
+    ])
+    func `some libraries keep their programs from being paused`(
+        name: String, reason: IneligibilityReason?
+    ) throws {
+        let library = try compile(
+            source: "\(packageRoot)/Tests/Probes/constructor.c",
+            with: ProbeCompiler(
+                "clang", ["-DLIBRARY", "-shared", "-fPIC", "-Wl,-soname,\(name)"]),
+            output: name)
+        let program = try compileProbe("uses-library.c", with: ProbeCompiler("clang", [library]))
+        let expected = reason.map { Eligibility.ineligible($0) } ?? .eligible
+        #expect(try inspect(program).eligibility == expected)
+    }
+
+    @Test func `the shared address sanitizer's program is not eligible`() throws {
+        let program = try compileProbe(
+            "early.c", with: ProbeCompiler("gcc", ["-fsanitize=address"]))
+        #expect(try inspect(program).eligibility == .ineligible(.preloadRefused))
+    }
+
     @Test func `Go programs are eligible only with cgo`() throws {
         let go = findProgram("go")
         try requireOrSkip(go != nil, "no Go compiler")

@@ -77,10 +77,13 @@ import Testing
         let source = try folder.write(
             """
             #include <unistd.h>
+            #ifdef LIBRARY
             __attribute__((constructor)) static void wait(void) { for (;;) pause(); }
+            #else
             int main(void) { return 0; }
+            #endif
             """, to: "waits.c")
-        try folder.copy(try compile(source: source), to: "program")
+        try folder.copy(try compileWithLibrary(source: source), to: "program")
         #expect(try client.wait(paused.instance).reason == .stale)
         let launched = try client.launch(Self.app)
         #expect(launched.kind == .cold && launched.coldReason == .stale)
@@ -88,7 +91,7 @@ import Testing
     }
 
     @Test func `after a prewarm failed there is a back-off`() throws {
-        let program = try compileProbe("behave.c")
+        let program = try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/behave.c")
         var options = TestDaemon.Options()
         options.configuration = ["BackOffFirstSec=60"]
         let daemon = try TestDaemon(

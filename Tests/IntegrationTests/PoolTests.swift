@@ -65,6 +65,7 @@ import Testing
             #include <stdlib.h>
             #include <sys/mman.h>
             #include <unistd.h>
+            #ifdef LIBRARY
             __attribute__((constructor)) static void begin(void) {
                 char name[] = "/tmp/greenroom-test-XXXXXX";
                 int file = mkstemp(name);
@@ -73,9 +74,11 @@ import Testing
                 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
                 close(file);
             }
+            #else
             int main(void) { puts("ran"); return 0; }
+            #endif
             """, to: "own.c")
-        let program = try folder.copy(try compile(source: source, output: "own"), to: "own")
+        let program = try folder.copy(try compileWithLibrary(source: source), to: "own")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
         let (launched, text, _) = try daemon.client().run(Self.app)

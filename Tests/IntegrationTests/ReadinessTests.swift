@@ -48,8 +48,10 @@ import Testing
     @Test func `output before the pause does not count as the first`() throws {
         let daemon = try TestDaemon(
             TestApp(
-                Self.app, exec: try compileProbe("talks-early.c"), prewarm: 1,
-                "ReadyOn=first-output"))
+                Self.app,
+                exec: try compileWithLibrary(
+                    source: "\(packageRoot)/Tests/Probes/talks-early.c"),
+                prewarm: 1, "ReadyOn=first-output"))
         try daemon.awaitPaused(Self.app)
         let watcher = try daemon.watch()
         let launched = try daemon.client().launch(Self.app)

@@ -54,6 +54,29 @@ import Testing
         try expectNoDifference(compiler: ProbeCompiler("musl-gcc"))
     }
 
+    @Test(arguments: [
+        ProbeCompiler("clang"), ProbeCompiler("clang", ["-no-pie", "-fno-pie"]),
+        ProbeCompiler("musl-gcc"),
+    ])
+    func `an executable's own constructors see the launch`(compiler: ProbeCompiler) throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let input = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+        defer { close(input) }
+        var request = ChildRequest(
+            try compileProbe("early.c", with: compiler), arguments: ["another name", "first", ""],
+            environment: ["A=1", "PATH=/usr/bin:/bin"])
+        request.descriptors = [0: input]
+        request.directory = directory.path
+        request.umask = 0o027
+        let cold = try run(request, mergingErrors: true)
+        let warm = try runPrewarmed(request, mergingErrors: true)
+        #expect(cold.exit == .status(3))
+        #expect(warm.exit == cold.exit)
+        #expect(lines(cold.output).last == "\(directory.path) 1 027 10 1 1")
+        #expect(lines(warm.output) == lines(cold.output))
+    }
+
     @Test func `the process's own files show the launch, unless that was not asked for`() throws {
         let probe = try compileProbe("probe.c")
         let request = ChildRequest(probe, arguments: [probe, "shown"], environment: ["A=1"])

@@ -36,6 +36,35 @@ import Testing
         }
     }
 
+    @Test func `a descriptor never takes the place of one that a library opened`() throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let source = try directory.write(
+            """
+            #include <fcntl.h>
+            int probe_library(void) { return 0; }
+            __attribute__((constructor)) static void keep_one(void) { open("/dev/null", O_RDWR); }
+            """, to: "keeps.c")
+        let library = try compile(
+            source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC"]),
+            output: "libkeeps.so")
+        let program = try compileProbe(
+            "uses-library.c", with: ProbeCompiler("clang", [library]))
+        let file = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        for (place, isFree) in [(Int32(3), false), (4, true)] {
+            let process = try PrewarmedProcess(ChildRequest(program))
+            try process.awaitPause()
+            var request = ChildRequest(program)
+            request.descriptors[place] = file
+            try process.sendLaunch(as: request)
+            #expect(
+                try process.receive()
+                    == (isFree ? .started(cookie: 1) : .error(errno: EEXIST, cookie: 1)))
+            #expect(try process.child.waitForExit() == .status(0))
+        }
+    }
+
     @Test(arguments: [65_000, 65_536, 65_537, 200_000, 5_000_000])
     func `strings of any size arrive`(byteCount: Int) throws {
         let probe = try compileProbe("probe.c")

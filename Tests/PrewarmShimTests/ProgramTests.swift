@@ -18,34 +18,57 @@ import Testing
         #expect(lines(warm.output) == lines(cold.output), sourceLocation: sourceLocation)
     }
 
-    @Test(arguments: [
-        ["/usr/bin/ffmpeg", "-version"], ["/usr/bin/inkscape", "--version"],
-        ["/usr/bin/git", "--version"],
-        [
-            "/usr/bin/python3", "-c", "import sys, os; print(sys.argv, os.environ, os.getcwd())",
-            "x",
-        ],
-        ["/bin/sh", "-c", "echo $0 $A; exit 3"], ["/usr/bin/env"],
-    ])
-    func `installed programs say the same`(arguments: [String]) throws {
-        try requireOrSkip(access(arguments[0], X_OK) == 0, "\(arguments[0]) is not installed")
-        let directory = try TemporaryDirectory()
-        defer { withExtendedLifetime(directory) {} }
-        var request = ChildRequest(
-            arguments[0], arguments: arguments,
-            environment: ["PATH=/usr/bin:/bin", "A=1", "HOME=\(directory.path)", "LC_ALL=C.UTF-8"])
-        request.directory = directory.path
-        try expectSameOutput(request)
+    /// Output, errors, status, and every file that the job leaves behind.
+    private struct Result: Equatable {
+        var exit: ChildProcess.Exit
+        var output: [String]
+        var files: [String]
     }
 
-    @Test func `ffmpeg encodes the same bytes`() throws {
-        try requireOrSkip(access("/usr/bin/ffmpeg", X_OK) == 0, "ffmpeg is not installed")
-        let arguments =
-            "ffmpeg -v error -nostdin -f lavfi -i testsrc=duration=0.2:size=64x64:rate=10 "
-            + "-fflags +bitexact -flags +bitexact -f avi -"
-        try expectSameOutput(
-            ChildRequest(
-                "/usr/bin/ffmpeg", arguments: arguments.split(separator: " ").map(String.init)))
+    /// Does the job in `folder`, whose path it may say, and empties that.
+    private func result(
+        of job: ProgramJob, _ program: String, in folder: TemporaryDirectory, isPrewarmed: Bool
+    ) throws -> Result {
+        func shell(_ command: String) throws -> [String] {
+            var request = ChildRequest(
+                "/bin/sh", arguments: ["sh", "-c", command],
+                environment: ["PATH=/usr/bin:/bin", "LC_ALL=C"])
+            request.directory = folder.path
+            return lines(try run(request, mergingErrors: true).output)
+        }
+        for (name, text) in job.files { try folder.write(text, to: name) }
+        let input = open(try folder.write(job.input, to: ".input"), O_RDONLY | O_CLOEXEC)
+        let errors = open(
+            "\(folder.path)/.errors", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        defer {
+            close(input)
+            close(errors)
+        }
+        var request = ChildRequest(
+            program, arguments: [program] + job.arguments,
+            environment: ["PATH=/usr/bin:/bin", "A=1", "HOME=\(folder.path)", "LC_ALL=C.UTF-8"]
+                + job.environment)
+        request.descriptors = [0: input, 2: errors]
+        request.directory = folder.path
+        let (exit, output) = isPrewarmed ? try runPrewarmed(request) : try run(request)
+        let files = try shell(
+            "find . -printf '%P %y %m %l\\n' | sort; find . -type f -exec cksum {} + | sort; cat .errors"
+        )
+        _ = try shell("find . -mindepth 1 -delete")
+        return Result(exit: exit, output: lines(output), files: files)
+    }
+
+    @Test(arguments: ProgramJob.all)
+    func `installed programs do the same`(job: ProgramJob) throws {
+        // As Debian has it, not a wrapper of the same name.
+        let program = ["/usr/bin/", "/bin/"].map { $0 + job.program }
+            .first { access($0, X_OK) == 0 }
+        try requireOrSkip(program != nil, "\(job.program) is not installed")
+        let folder = try TemporaryDirectory()
+        defer { withExtendedLifetime(folder) {} }
+        let cold = try result(of: job, program!, in: folder, isPrewarmed: false)
+        let warm = try result(of: job, program!, in: folder, isPrewarmed: true)
+        #expect(warm == cold)
     }
 
     @Test(arguments: [

@@ -91,7 +91,8 @@ import Testing
     func `a constructor that misbehaves does not get main to run`(word: String) throws {
         let pipe = try Pipe()
         var request = ChildRequest(
-            try compileProbe("behave.c"), arguments: ["b", "print", "main ran"],
+            try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/behave.c"),
+            arguments: ["b", "print", "main ran"],
             environment: ["BEHAVE_CONSTRUCTOR=\(word)"])
         request.descriptors[1] = pipe.writeEnd
         let process = try PrewarmedProcess(request)
@@ -106,7 +107,8 @@ import Testing
         throws
     {
         var request = ChildRequest(
-            try compileProbe("behave.c"), environment: ["BEHAVE_CONSTRUCTOR=child"])
+            try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/behave.c"),
+            environment: ["BEHAVE_CONSTRUCTOR=child"])
         request.newSession = true
         let process = try PrewarmedProcess(request)
         try process.awaitPause()

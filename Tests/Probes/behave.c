@@ -12,7 +12,7 @@
 ///   hold MEGABYTES  fills so much memory and keeps it
 ///   notify          says READY=1 to $NOTIFY_SOCKET (sd_notify(3))
 ///   signals         prints the number of each signal it then gets, until it is killed
-/// With BEHAVE_CONSTRUCTOR=word in the environment it does that word before main.
+/// With -DLIBRARY its library, which does BEHAVE_CONSTRUCTOR=word of the environment when loaded.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -86,12 +86,14 @@ static int perform(const char *word, const char *next) {
     return 1;
 }
 
+#ifdef LIBRARY
 __attribute__((constructor)) static void before_main(void) {
     const char *word = getenv("BEHAVE_CONSTRUCTOR");
     if (word) perform(word, "constructor");
 }
-
+#else
 int main(int argc, char **argv) {
     for (int i = 1; i < argc;) i += perform(argv[i], argv[i + 1]);
     return 0;
 }
+#endif

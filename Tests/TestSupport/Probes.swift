@@ -33,6 +33,22 @@ public func compileProbe(
     try compile(source: "\(packageRoot)/Tests/Probes/\(name)", with: compiler, output: output)
 }
 
+/// A program and a library of the same source, the latter with `-DLIBRARY`: what a library's
+/// constructor does is done before a prewarmed instance pauses, what the executable's does is not.
+public func compileWithLibrary(
+    source: String, with compiler: ProbeCompiler = .standard
+) throws -> String {
+    let library = try compile(
+        source: source,
+        with: ProbeCompiler(
+            compiler.compiler, compiler.flags + ["-DLIBRARY", "-shared", "-fPIC"]),
+        output: "libearly.so")
+    return try compile(
+        source: source,
+        with: ProbeCompiler(
+            compiler.compiler, compiler.flags + ["-Wl,--no-as-needed", library]))
+}
+
 /// Compiles any source once per process; skips the test when there is no such compiler.
 public func compile(
     source: String, with compiler: ProbeCompiler = .standard, output: String? = nil

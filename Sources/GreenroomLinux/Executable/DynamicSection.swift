@@ -31,21 +31,19 @@ struct DynamicSection {
         throw .damaged
     }
 
-    /// Whether a C library is among the libraries the program names: `libc.so.6` of glibc,
-    /// `libc.so` of musl, or Alpine's `libc.musl-x86_64.so.1`.
-    func needsCLibrary(
+    /// The libraries that the program names itself.
+    func libraries(
         _ file: borrowing ExecutableFile, _ segments: borrowing Segments
-    ) throws(ElfProgram.Failure) -> Bool {
-        guard let base = try stringTable(segments) else { return false }
+    ) throws(ElfProgram.Failure) -> NeededLibraries {
+        var libraries = NeededLibraries()
+        guard let base = try stringTable(segments) else { return libraries }
         for name in needed {
             guard name < stringByteCount, let text = file.string(at: base + name, limit: 256) else {
                 throw .damaged
             }
-            if text == "libc.so" || text.hasPrefix("libc.so.") || text.hasPrefix("libc.musl-") {
-                return true
-            }
+            libraries.insert(text)
         }
-        return false
+        return libraries
     }
 
     /// Whether the dynamic symbol table has that name as undefined: the program wants it from a

@@ -7,7 +7,7 @@ struct ElfProgram: Equatable {
     enum Linkage: Equatable {
         case staticExecutable
         case staticPositionIndependent
-        case dynamic(loader: String, usesCLibrary: Bool, startsThroughCLibrary: Bool)
+        case dynamic(loader: String, libraries: NeededLibraries, startsThroughCLibrary: Bool)
     }
 
     enum Failure: Error, Equatable {
@@ -59,7 +59,7 @@ struct ElfProgram: Equatable {
         guard let dynamic = segments.dynamic else { throw .damaged }
         let section = try DynamicSection(file, dynamic)
         linkage = .dynamic(
-            loader: path, usesCLibrary: try section.needsCLibrary(file, segments),
+            loader: path, libraries: try section.libraries(file, segments),
             startsThroughCLibrary: try section.imports("__libc_start_main", file, segments))
     }
 }

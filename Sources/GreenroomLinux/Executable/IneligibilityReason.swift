@@ -13,6 +13,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case damagedFile = "damaged_file"
     case loaderMissing = "loader_missing"
     case wrapperNotUnderstood = "wrapper_not_understood"
+    case argumentsReadEarly = "arguments_read_early"
+    case preloadRefused = "preload_refused"
 
     /// The code that clients and logs use.
     public var code: String { rawValue }
@@ -56,6 +58,13 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .wrapperNotUnderstood:
             "The script's first line gives env options or variables that Greenroom does not "
                 + "follow, so it cannot know which program will run."
+        case .argumentsReadEarly:
+            "A library of the program (Rust's shared standard library, or GNUstep Base) reads the "
+                + "arguments when it is loaded, so a paused program would have those of its "
+                + "preparation."
+        case .preloadRefused:
+            "The program is built with the shared address sanitizer (libasan), which does not run "
+                + "behind a preload library."
         }
     }
 }

@@ -115,11 +115,12 @@ struct InterpreterWalk {
         switch program.linkage {
         case .staticExecutable: return .staticallyLinked
         case .staticPositionIndependent: return .staticPositionIndependent
-        case .dynamic(let loader, let usesCLibrary, let startsThroughCLibrary):
+        case .dynamic(let loader, let libraries, let startsThroughCLibrary):
             guard let identity = FileIdentity(path: loader) else { return .loaderMissing }
             facts.files.append(InspectedFile(role: .loader, path: loader, identity: identity))
-            if !usesCLibrary { return .noCLibrary }
-            return startsThroughCLibrary ? nil : .noLibraryStart
+            if !libraries.hasCLibrary { return .noCLibrary }
+            if !startsThroughCLibrary { return .noLibraryStart }
+            return libraries.objection
         }
     }
 }

@@ -10,14 +10,33 @@ struct PoolEnvironment: Hashable, Sendable {
     let key: EnvironmentKey
 
     /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
-    /// mallopt(3)); toolkits read the XDG ones in constructors.
-    private static let names: Set<String> = [
+    /// mallopt(3)); the others were seen read by constructors of Debian's libraries.
+    private static let names: Set<Substring> = [
         "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
         // GTK and GLib remember these in library constructors, before main.
         "DESKTOP_STARTUP_ID", "DESKTOP_AUTOSTART_ID", "GOBJECT_DEBUG", "G_DEBUG",
         "G_MESSAGES_PREFIXED", "G_SLICE", "PIXMAN_DISABLE", "QT_NO_CPU_FEATURE",
+        "QTEST_DISABLE_CORE_DUMP", "OPENSSL_ia32cap", "ICU_DATA", "VK_LOADER_DEBUG",
+        "LIBGCRYPT_FORCE_FIPS_MODE", "AS_SECURE_LOG_FILE", "LLVM_OVERRIDE_PRODUCER",
+        "NLCB", "NLDBG", "NLSYSCONFDIR", "CPUPROFILE", "HEAPPROFILE", "HEAPCHECK",
+        "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
     ]
-    private static let prefixes = ["LD_", "LC_", "MALLOC_", "XDG_", "__GL"]
+    /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
+    /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
+    /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape.
+    private static let families: Set<Substring> = [
+        "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
+        "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
+        "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_",
+    ]
+
+    /// One look-up a variable, and one more where it has an underscore: this is asked at each launch.
+    private static func isReadEarly(_ name: Substring) -> Bool {
+        // libGL and OpenAL begin theirs so.
+        if name.hasPrefix("__") || names.contains(name) { return true }
+        guard let end = name.utf8.firstIndex(of: UInt8(ascii: "_")) else { return false }
+        return families.contains(name[...end])
+    }
 
     /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest.
     /// Of a name given twice the first counts, as for getenv(3).
@@ -28,8 +47,8 @@ struct PoolEnvironment: Hashable, Sendable {
             guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = entry[..<equals]
             let isRelevant =
-                Self.names.contains(String(name)) || extraNames.contains(String(name))
-                || Self.prefixes.contains { name.hasPrefix($0) }
+                Self.isReadEarly(name)
+                || !extraNames.isEmpty && extraNames.contains(String(name))
             if isRelevant, names.insert(name).inserted { chosen.append((name, entry)) }
         }
         chosen.sort { $0.name < $1.name }
