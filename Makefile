@@ -145,7 +145,7 @@ simulate: setup
 DOCC ?= $(dir $(realpath $(shell command -v $(SWIFT))))docc
 docs: setup
 	@[ -x $(DOCC) ] || { echo "docs: no docc beside $(SWIFT); set DOCC=" >&2; exit 1; }
-	@rm -rf .build/symbols .build/Greenroom.doccarchive && mkdir -p .build/symbols
+	@rm -rf .build/symbols .build/Greenroom.doccarchive .build/ApplicationKit.doccarchive && mkdir -p .build/symbols
 	@$(SWIFT) package dump-symbol-graph --minimum-access-level public \
 	    --skip-synthesized-members >.build/symbols/log
 	@for target in Sources/*/; do cp .build/*/symbolgraph/$$(basename $$target)[.@]*json .build/symbols/ \
@@ -154,7 +154,13 @@ docs: setup
 	    --additional-symbol-graph-dir .build/symbols --fallback-display-name Greenroom \
 	    --fallback-bundle-identifier io.greenroom --transform-for-static-hosting \
 	    >.build/symbols/docc.log 2>&1 || { cat .build/symbols/docc.log >&2; exit 1; }
-	@echo "docs: any web server over .build/Greenroom.doccarchive, for one python3 -m http.server"
+	@mkdir -p .build/symbols/kit && cp .build/symbols/ApplicationKit*.json .build/symbols/kit/
+	@$(DOCC) convert Sources/ApplicationKit/ApplicationKit.docc --output-path .build/ApplicationKit.doccarchive \
+	    --additional-symbol-graph-dir .build/symbols/kit --fallback-display-name ApplicationKit \
+	    --fallback-bundle-identifier io.greenroom.ApplicationKit --transform-for-static-hosting \
+	    >.build/symbols/kit.log 2>&1 || { cat .build/symbols/kit.log >&2; exit 1; }
+	@echo "docs: any web server over .build/Greenroom.doccarchive (for apps: ApplicationKit.doccarchive)," \
+	    "for one python3 -m http.server"
 fuzz: setup
 	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 

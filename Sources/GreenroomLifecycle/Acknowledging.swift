@@ -280,7 +280,7 @@ extension Lifecycle {
 
 extension Policy {
     /// How long an app has for a step. Sources: Apple's documents, and what was observed of them.
-    func limit(of step: LifecycleStep) -> Duration {
+    public func limit(of step: LifecycleStep) -> Duration {
         switch step {
         case .connect, .connectInBackground: connectDeadline
         case .willEnterForeground, .didBecomeActive, .willResignActive, .didEnterBackground,

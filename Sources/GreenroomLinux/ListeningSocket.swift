@@ -82,7 +82,7 @@ public struct ListeningSocket: Sendable {
     public let descriptor: FileDescriptor
 
     /// - Parameters:
-    ///   - mode, user, group: of the socket file; -1 leaves the owner.
+    ///   - mode: of the socket file; so are `user` and `group`, of which -1 leaves the owner.
     ///   - backlog: connections that may wait; the kernel bounds it.
     public static func open(
         _ kind: Kind, at address: SocketAddress, mode: mode_t, user: uid_t = .max,

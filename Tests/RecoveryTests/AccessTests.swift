@@ -205,6 +205,13 @@ import Testing
                     == mayControl, "\(setting)")
             #expect(
                 (try needed { _ = try member.reload() } == nil) == mayAdminister, "\(setting)")
+            let another: UInt32 = 4242
+            for call in [Control.ApplicationCall.lock(user: another), .unlock(user: another)] {
+                #expect(
+                    (try needed { _ = try member.call(.application(call)) } == nil)
+                        == mayAdminister,
+                    "\(setting)")
+            }
             #expect(try client(daemon).list().count == 1)
         }
     }

@@ -14,14 +14,15 @@ final class Metrics {
     /// Between two payloads of one app, in microseconds.
     private(set) var interval: Int64
     private let books: MetricBooks
-    private var presences: [InstanceIdentifier: Presence] = [:]
-    private var meters: [InstanceIdentifier: LaunchMeter] = [:]
+    private(set) var presences: [InstanceIdentifier: Presence] = [:]
+    /// Of what is under way.
+    var meters: [InstanceIdentifier: LaunchMeter] = [:]
     /// When the foreground was asked for, by requests without a launch.
-    private var wishes: [RequestIdentifier: Instant] = [:]
+    var wishes: [RequestIdentifier: Instant] = [:]
     let deliveries: MetricDeliveries
 
     /// Where an instance is, and since when that is not counted.
-    private struct Presence {
+    struct Presence {
         var key: MetricKey
         var state: ExecutionState
         var inBackground: Bool
@@ -90,7 +91,7 @@ final class Metrics {
         }
     }
 
-    private func count(
+    func count(
         _ instance: InstanceIdentifier, _ count: @escaping (inout MetricReport) -> Void
     ) {
         if let key = presences[instance]?.key { self.count(key, count) }
@@ -130,7 +131,7 @@ final class Metrics {
                 DiagnosticReport(
                     .hang, time: WallClock.nowMicroseconds, wasInForeground: isInFront(instance),
                     reason: step.name,
-                    duration: supervisor.lifecycle.policy.stepDeadline.microseconds))
+                    duration: supervisor.lifecycle.policy.limit(of: step).microseconds))
         }
     }
 
@@ -158,11 +159,11 @@ final class Metrics {
         if presence.state == .suspended { deliveries.review(presence.key) }
     }
 
-    private func isInBackground(_ instance: InstanceIdentifier) -> Bool {
+    func isInBackground(_ instance: InstanceIdentifier) -> Bool {
         supervisor.lifecycle.instance(instance)?.inBackground ?? false
     }
 
-    private func isInFront(_ instance: InstanceIdentifier) -> Bool {
+    func isInFront(_ instance: InstanceIdentifier) -> Bool {
         presences[instance].map { $0.isInFront } ?? false
     }
 
@@ -220,87 +221,6 @@ final class Metrics {
             DiagnosticReport(
                 .crash, time: WallClock.nowMicroseconds, wasInForeground: wasInFront,
                 reason: reason.name, signal: signal))
-    }
-
-    // MARK: Launches
-
-    /// A client's launch is answered.
-    func launched(_ outcome: LaunchOutcome, requestedAt: Instant) {
-        let instance = outcome.instance
-        guard !outcome.isRepeated, !isInBackground(instance) else { return }
-        switch outcome.kind {
-        case .cold: begin(instance, .firstDraw, requestedAt)
-        case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
-        case .resume: begin(instance, .resume, requestedAt)
-        case .foreground:
-            guard let state = presences[instance]?.state, state == .background else { return }
-            begin(instance, .resume, requestedAt)
-        }
-    }
-
-    private func begin(
-        _ instance: InstanceIdentifier, _ metric: LaunchMetric, _ requestedAt: Instant
-    ) { meters[instance] = LaunchMeter(metric, requestedAt: requestedAt) }
-
-    /// It was asked for the foreground, by its shell perhaps.
-    func foregroundRequested(_ request: RequestIdentifier) { wishes[request] = supervisor.now }
-
-    func answered(_ request: RequestIdentifier, _ answer: Answer) {
-        guard let requestedAt = wishes.removeValue(forKey: request),
-            case .done(let instance, .active) = answer,
-            // It came to the front because of this, and did not stand there before.
-            let presence = presences[instance], presence.state == .active,
-            presence.since >= requestedAt
-        else { return }
-        begin(instance, .resume, requestedAt)
-        drew(instance, at: presence.since, isSaid: false)
-    }
-
-    func forget(_ request: RequestIdentifier) { wishes[request] = nil }
-
-    func drew(_ instance: InstanceIdentifier, at instant: Instant, isSaid: Bool) {
-        guard var meter = meters[instance] else { return }
-        let length = meter.drew(at: instant, isSaid: isSaid) { count(instance, $0) }
-        meters[instance] = meter
-        guard let length, length >= meter.metric.slowLimit else { return }
-        diagnose(
-            instance,
-            DiagnosticReport(
-                .launch, time: WallClock.nowMicroseconds, wasInForeground: true,
-                reason: meter.metric.rawValue, duration: length.microseconds))
-    }
-
-    func task(
-        _ name: String, isFinished: Bool, at instant: Instant, of instance: InstanceIdentifier
-    ) {
-        guard var meter = meters[instance] else { return }
-        if isFinished {
-            meter.finish(name, at: instant) { count(instance, $0) }
-        } else {
-            meter.begin(name)
-        }
-        meters[instance] = meter
-    }
-
-    // MARK: Hangs
-
-    /// Whether it was awake all the time: what was frozen in a callback has not kept anything.
-    func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
-        guard let presence = presences[instance] else { return false }
-        return presence.awakeSince.advanced(by: duration) <= supervisor.now
-    }
-
-    /// - Parameter isNews: worth a diagnostic, which an app that hangs all the time is not.
-    func hung(
-        _ instance: InstanceIdentifier, in callback: String, for duration: Duration, isNews: Bool
-    ) {
-        count(instance) { $0.hangs.add(microseconds: duration.microseconds) }
-        guard isNews else { return }
-        diagnose(
-            instance,
-            DiagnosticReport(
-                .hang, time: WallClock.nowMicroseconds, wasInForeground: isInFront(instance),
-                reason: callback, duration: duration.microseconds))
     }
 
     // MARK: For deliveries

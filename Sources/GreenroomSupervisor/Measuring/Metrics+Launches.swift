@@ -1,0 +1,85 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// How long launches, returns to the foreground and callbacks take.
+extension Metrics {
+    /// A client's launch is answered.
+    func launched(_ outcome: LaunchOutcome, requestedAt: Instant) {
+        let instance = outcome.instance
+        guard !outcome.isRepeated, !isInBackground(instance) else { return }
+        switch outcome.kind {
+        case .cold: begin(instance, .firstDraw, requestedAt)
+        case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
+        case .resume: begin(instance, .resume, requestedAt)
+        case .foreground:
+            guard let state = presences[instance]?.state, state == .background else { return }
+            begin(instance, .resume, requestedAt)
+        }
+    }
+
+    private func begin(
+        _ instance: InstanceIdentifier, _ metric: LaunchMetric, _ requestedAt: Instant
+    ) { meters[instance] = LaunchMeter(metric, requestedAt: requestedAt) }
+
+    /// It was asked for the foreground, by its shell perhaps.
+    func foregroundRequested(_ request: RequestIdentifier) { wishes[request] = supervisor.now }
+
+    func answered(_ request: RequestIdentifier, _ answer: Answer) {
+        guard let requestedAt = wishes.removeValue(forKey: request),
+            case .done(let instance, .active) = answer,
+            // It came to the front because of this, and did not stand there before.
+            let presence = presences[instance], presence.state == .active,
+            presence.since >= requestedAt
+        else { return }
+        begin(instance, .resume, requestedAt)
+        drew(instance, at: presence.since, isSaid: false)
+    }
+
+    func forget(_ request: RequestIdentifier) { wishes[request] = nil }
+
+    func drew(_ instance: InstanceIdentifier, at instant: Instant, isSaid: Bool) {
+        guard var meter = meters[instance] else { return }
+        let length = meter.drew(at: instant, isSaid: isSaid) { count(instance, $0) }
+        meters[instance] = meter
+        guard let length, length >= meter.metric.slowLimit else { return }
+        diagnose(
+            instance,
+            DiagnosticReport(
+                .launch, time: WallClock.nowMicroseconds, wasInForeground: true,
+                reason: meter.metric.rawValue, duration: length.microseconds))
+    }
+
+    func task(
+        _ name: String, isFinished: Bool, at instant: Instant, of instance: InstanceIdentifier
+    ) {
+        guard var meter = meters[instance] else { return }
+        if isFinished {
+            meter.finish(name, at: instant) { count(instance, $0) }
+        } else {
+            meter.begin(name)
+        }
+        meters[instance] = meter
+    }
+
+    // MARK: Hangs
+
+    /// Whether it was awake all the time: what was frozen in a callback has not kept anything.
+    func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
+        guard let presence = presences[instance] else { return false }
+        return presence.awakeSince.advanced(by: duration) <= supervisor.now
+    }
+
+    /// - Parameter isNews: worth a diagnostic, which an app that hangs all the time is not.
+    func hung(
+        _ instance: InstanceIdentifier, in callback: String, for duration: Duration, isNews: Bool
+    ) {
+        count(instance) { $0.hangs.add(microseconds: duration.microseconds) }
+        guard isNews else { return }
+        diagnose(
+            instance,
+            DiagnosticReport(
+                .hang, time: WallClock.nowMicroseconds, wasInForeground: isInFront(instance),
+                reason: callback, duration: duration.microseconds))
+    }
+}
