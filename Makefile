@@ -18,6 +18,7 @@
 #   make install-dev                 what apps in C and Python are built with
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 #   make test-aarch64                what runs in every app, on an emulated arm64 machine
+#   make test-vm                     limits and memory on stock kernels 6.1 and 6.12, booted
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

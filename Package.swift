@@ -151,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "ApplicationKitTests",
             dependencies: [
-                "GreenroomAppChannel", "TestSupport", "CTestSupport", "application-kit-probe",
-                "greenroom-notes", "greenroom-echo", "greenroom-fetch",
+                "ApplicationKit", "GreenroomAppChannel", "TestSupport", "CTestSupport",
+                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
             ], swiftSettings: relaxed),
         .testTarget(
             name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),

@@ -48,11 +48,6 @@ public struct AppFolders: Sendable {
     /// Every file's name, templates included. Sorted.
     public var files: [ManifestName] { places.keys.sorted().map { ManifestName(file: $0) } }
 
-    /// Folders of drop-ins, whether there is an app of the name or not.
-    public var extendedNames: [ManifestName] {
-        dropInPlaces.keys.sorted().map { ManifestName(file: String($0.dropLast(2))) }
-    }
-
     /// The manifest of an app, that of its template if it has none itself; nil if there is neither.
     public func file(of name: ManifestName) -> AppFile? {
         for candidate in [name.file, name.templateFile].compactMap(\.self) {

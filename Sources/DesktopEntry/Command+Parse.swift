@@ -10,62 +10,8 @@ extension DesktopEntry.Command {
     /// The specification allows double quotes alone; single ones and a backslash outside of quotes
     /// are understood as a shell does, because many entries have them.
     init(parsing value: String) throws(Fault) {
-        words = []
-        var word: [Piece] = []
-        var text = ""
-        var isOpen = false
-        var quote: Character?
-        var characters = value.makeIterator()
-
-        func endText() {
-            if !text.isEmpty { word.append(.text(text)) }
-            text = ""
-        }
-        while let character = characters.next() {
-            switch character {
-            case "\\" where quote != "'":
-                guard let next = characters.next() else {
-                    throw Fault(message: "nothing follows the last \\")
-                }
-                isOpen = true
-                if quote == "\"", !"\"`$\\".contains(next) { text.append("\\") }
-                text.append(next)
-            case "\"", "'":
-                if quote == nil {
-                    quote = character
-                    isOpen = true
-                } else if quote == character {
-                    quote = nil
-                } else {
-                    text.append(character)
-                }
-            case " " where quote == nil, "\t" where quote == nil, "\n" where quote == nil:
-                endText()
-                if isOpen { words.append(word) }
-                (word, isOpen) = ([], false)
-            case "%":
-                guard let letter = characters.next() else {
-                    throw Fault(message: "nothing follows the last %; a percent sign is %%")
-                }
-                if letter == "%" {
-                    text.append("%")
-                    isOpen = true
-                } else if let code = Code(rawValue: letter) {
-                    endText()
-                    word.append(.code(code))
-                    isOpen = true
-                } else if !"dDnNvm".contains(letter) {
-                    // Those are deprecated and stand for nothing.
-                    throw Fault(message: "%\(letter) is no field code")
-                }
-            case _:
-                text.append(character)
-                isOpen = true
-            }
-        }
-        if let quote { throw Fault(message: "a \(quote) is never closed") }
-        endText()
-        if isOpen { words.append(word) }
+        var splitter = Splitter(value)
+        words = try splitter.split()
         try check()
     }
 
@@ -92,5 +38,86 @@ extension DesktopEntry.Command {
     /// The program, as it is written.
     public var program: String {
         if case .text(let program)? = words.first?.first { program } else { "" }
+    }
+}
+
+/// Cuts a command into words, and those into texts and field codes.
+private struct Splitter {
+    typealias Fault = DesktopEntry.Command.Fault
+
+    private var characters: String.Iterator
+    private var words: [[DesktopEntry.Command.Piece]] = []
+    private var word: [DesktopEntry.Command.Piece] = []
+    private var text = ""
+    /// There is a word, empty perhaps: `""` is one.
+    private var isOpen = false
+    private var quote: Character?
+
+    init(_ value: String) { characters = value.makeIterator() }
+
+    mutating func split() throws(Fault) -> [[DesktopEntry.Command.Piece]] {
+        while let character = characters.next() {
+            switch character {
+            case "\\" where quote != "'": try takeEscaped()
+            case "\"", "'": takeQuote(character)
+            case " " where quote == nil, "\t" where quote == nil, "\n" where quote == nil: endWord()
+            case "%": try takeCode()
+            case _: take(character)
+            }
+        }
+        if let quote { throw Fault(message: "a \(quote) is never closed") }
+        endWord()
+        return words
+    }
+
+    private mutating func take(_ character: Character) {
+        text.append(character)
+        isOpen = true
+    }
+
+    private mutating func takeEscaped() throws(Fault) {
+        guard let next = characters.next() else {
+            throw Fault(message: "nothing follows the last \\")
+        }
+        if quote == "\"", !"\"`$\\".contains(next) { text.append("\\") }
+        take(next)
+    }
+
+    private mutating func takeQuote(_ mark: Character) {
+        if quote == nil {
+            quote = mark
+            isOpen = true
+        } else if quote == mark {
+            quote = nil
+        } else {
+            text.append(mark)
+        }
+    }
+
+    private mutating func takeCode() throws(Fault) {
+        guard let letter = characters.next() else {
+            throw Fault(message: "nothing follows the last %; a percent sign is %%")
+        }
+        if letter == "%" {
+            take("%")
+        } else if let code = DesktopEntry.Command.Code(rawValue: letter) {
+            endText()
+            word.append(.code(code))
+            isOpen = true
+        } else if !"dDnNvm".contains(letter) {
+            // Those are deprecated and stand for nothing.
+            throw Fault(message: "%\(letter) is no field code")
+        }
+    }
+
+    private mutating func endText() {
+        if !text.isEmpty { word.append(.text(text)) }
+        text = ""
+    }
+
+    private mutating func endWord() {
+        endText()
+        if isOpen { words.append(word) }
+        (word, isOpen) = ([], false)
     }
 }

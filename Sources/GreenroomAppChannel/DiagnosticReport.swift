@@ -32,9 +32,6 @@ public struct DiagnosticReport: Hashable, Sendable {
         self.signal = signal
         self.duration = duration
     }
-
-    /// Longer names of callbacks are cut.
-    public static let reasonLimit = 128
 }
 
 extension DiagnosticReport {

@@ -279,7 +279,7 @@ extension Lifecycle {
 }
 
 extension Policy {
-    /// How long an app has for a step. Sources: UIKIT.md's table of time limits.
+    /// How long an app has for a step. Sources: Apple's documents, and what was observed of them.
     func limit(of step: LifecycleStep) -> Duration {
         switch step {
         case .connect, .connectInBackground: connectDeadline

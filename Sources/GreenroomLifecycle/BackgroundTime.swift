@@ -9,8 +9,10 @@
 //   a run of scheduled work is open  → tasks have no limit of their own (`Running`)
 //
 // The time is kept in the record, so that it goes on while the supervisor is away. Tasks are counted
-// there; their numbers are not: an end that fits no task which is open here may be that of one which a
-// former supervisor counted, and is nobody's otherwise.
+// there; their numbers are not, but apps count them up: an end that fits no task which is open here may be
+// that of one which a former supervisor counted if its number lies below all that began since, and is
+// nobody's otherwise. What is left: one that the former supervisor refused, because the time was about to
+// end, may count for another of its time, which is to end as well.
 
 /// What keeps an instance from being suspended.
 public struct BackgroundTime: Hashable, Sendable {
@@ -55,6 +57,7 @@ extension Lifecycle {
             directory[record.app]?.description?.acknowledges == true,
             record.conversation != nil || record.state == .launching
         else { return }
+        table[id]!.firstTask = min(table[id]!.firstTask, task)
         let time = record.background.value ?? BackgroundTime()
         guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit,
             table[id]!.openTasks.insert(task).inserted
@@ -71,7 +74,9 @@ extension Lifecycle {
             let time = instance.record.background.value, time.taskCount > 0
         else { return }
         let isKnown = table[id]!.openTasks.remove(task) != nil
-        guard isKnown || Int(time.taskCount) > instance.openTasks.count else { return }
+        let mayBeFormer =
+            task < instance.firstTask && Int(time.taskCount) > instance.openTasks.count
+        guard isKnown || mayBeFormer else { return }
         updateBackground(id) {
             $0.taskCount -= 1
             if $0.taskCount == 0 { $0.end = nil }

@@ -60,6 +60,8 @@ struct Instance: Hashable, Sendable {
     var stalledAt: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
+    /// It had reached a limit of its own.
+    var wasOverOwnLimit = false
     /// What is kept for it, and how far it is with that.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// What it has saved since it was told its step.
@@ -69,6 +71,9 @@ struct Instance: Hashable, Sendable {
     /// Open background tasks by the app's own numbers. Those that a former supervisor counted are in the
     /// record alone.
     var openTasks: Set<UInt64> = []
+    /// The first of its tasks that this supervisor heard of. Apps count them up: what a former one counted
+    /// lies below.
+    var firstTask = UInt64.max
 
     var isUndecided: Bool { record.isUndecided }
 }

@@ -112,15 +112,25 @@ extension Lifecycle {
         return .outOfMemory
     }
 
-    mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool) {
+    mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool) {
         table[id]?.memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
+        table[id]?.wasOverOwnLimit = isOwnLimit
     }
 
     /// What an end that nobody ordered says about its app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
         if record.state.isPrewarm { return prewarmFailed(record.app, reason) }
-        if [.crashed, .outOfMemory, .probablyOutOfMemory].contains(reason) { crashed(record.app) }
+        if isCrash(record, reason) { crashed(record.app) }
         if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
+    }
+
+    /// Whom the kernel takes from the background for others' sake has done nothing wrong: we would have
+    /// reclaimed it. In front, or over a limit of its own, it is what keeps it from working.
+    private func isCrash(_ record: InstanceRecord, _ reason: ExitReason) -> Bool {
+        if reason == .crashed { return true }
+        guard reason == .outOfMemory || reason == .probablyOutOfMemory else { return false }
+        let isAway = record.state == .background || record.state == .suspended
+        return !isAway || table[record.instance]!.wasOverOwnLimit
     }
 
     mutating func emptied(_ id: InstanceIdentifier) {

@@ -133,7 +133,7 @@ public enum Event: Hashable, Sendable {
     /// Answers `Effect.inspectLocks`.
     case locksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
-    case outOfMemory(InstanceIdentifier, isCertain: Bool)
+    case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
     // State preservation
     /// What is kept for an app; comes after `appInstalled`.
     case stateFound(AppIdentifier, KeptState)

@@ -38,7 +38,7 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case prewarmingDisabled = 0
     /// The program cannot be paused (`explain` has the details).
     case ineligible = 1
-    /// None is ready: never prewarmed, just used, or reclaimed.
+    /// None is ready: never prewarmed, or just used.
     case noneReady = 2
     /// What programs read before main differs from the paused instance's.
     case environmentMismatch = 3
@@ -48,6 +48,8 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case backOff = 5
     /// A paused instance was tried and did not start.
     case resumeFailed = 6
+    /// The memory of its paused instances was taken back.
+    case reclaimed = 7
 }
 
 /// Why an instance ended. Raw values are kept in the runtime state.

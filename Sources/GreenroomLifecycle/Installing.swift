@@ -34,6 +34,7 @@ extension Lifecycle {
         updateApp(app) {
             $0.prewarmFailures = 0
             $0.prewarmRetryAt = nil
+            $0.isReclaimed = false
             $0.launchFailures = 0
             $0.launchRetryAt = nil
             $0.crashes = []

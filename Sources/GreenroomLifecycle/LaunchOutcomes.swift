@@ -142,6 +142,7 @@ extension Lifecycle {
         if isDisabled && app.pool.isEmpty && app.filling.isEmpty { return .prewarmingDisabled }
         let others = (app.pool + app.filling).map { table[$0]!.record }
         if others.contains(where: { $0.environmentKey != key }) { return .environmentMismatch }
+        if app.record.isReclaimed { return .reclaimed }
         if app.poolIsStale { return .stale }
         if let until = app.record.prewarmRetryAt, until > now { return .backOff }
         if let until = app.record.crashLoopUntil, until > now { return .backOff }

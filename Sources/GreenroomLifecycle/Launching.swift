@@ -135,7 +135,7 @@ extension Lifecycle {
         if let app = directory[instance.record.app], app.record.prewarmFailures > 0 {
             updateApp(app.record.app) {
                 $0.prewarmFailures = 0
-                $0.prewarmRetryAt = nil
+                if !$0.isReclaimed { $0.prewarmRetryAt = nil }
             }
         }
         beganRunning(id)

@@ -153,7 +153,8 @@ public struct Lifecycle: Hashable, Sendable {
         case .conditionsInspected(let hold): conditionsInspected(hold)
         case .prepareRequested(let request, let app): prepareRequested(request, app)
         case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
-        case .outOfMemory(let id, let isCertain): outOfMemory(id, isCertain: isCertain)
+        case .outOfMemory(let id, let isCertain, let isOwnLimit):
+            outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit)
         case .stateFound(let app, let kept): stateFound(app, kept)
         case .stateLost(let app, let scene): stateLost(app, scene)
         case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)

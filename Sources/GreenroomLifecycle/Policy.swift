@@ -119,7 +119,7 @@ private struct OwnDeadlines: Hashable, Sendable {
     var prewarm: Duration?
 }
 
-/// The daemon-wide defaults and limits. Sources: UIKIT.md's table of what peers publish.
+/// The daemon-wide defaults and limits. Sources: what peers publish, named with each.
 public struct Policy: Hashable, Sendable {
     /// From the launch to its ready condition (Apple, observed).
     public var launchDeadline: Duration = .seconds(20)

@@ -72,6 +72,7 @@ extension Lifecycle {
         updateApp(app) {
             $0.prewarmFailures = failures
             $0.prewarmRetryAt = retryAt
+            $0.isReclaimed = false
         }
         return retryAt
     }

@@ -45,7 +45,10 @@ extension Lifecycle {
         let app = instance.record.app
         resize(id, to: byteCount)
         let measured = table[id]!.record.byteCount
-        updateApp(app) { $0.measuredByteCount = measured }
+        updateApp(app) {
+            $0.measuredByteCount = measured
+            $0.isReclaimed = false
+        }
         let timeToLive =
             directory[app]!.description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
         // Not below a second: a pool must not churn because of a manifest.

@@ -69,7 +69,10 @@ extension Lifecycle {
         if record.state.isPrewarm {
             // Not prewarmed again at once when the pressure falls: it would rise again.
             let pause = now.advanced(by: policy.reclaimPause)
-            updateApp(record.app) { $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause) }
+            updateApp(record.app) {
+                $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause)
+                $0.isReclaimed = true
+            }
         }
         // A suspended app is killed without a callback (UIKit); a running one is asked.
         end(id, .reclaimed, gently: record.state == .background)
@@ -79,7 +82,7 @@ extension Lifecycle {
     /// it failed.
     public func isPausedByReclaim(_ app: AppIdentifier, until time: Instant) -> Bool {
         guard let record = directory[app]?.record else { return false }
-        return record.prewarmRetryAt == time && record.prewarmFailures == 0
+        return record.isReclaimed && record.prewarmRetryAt == time
     }
 
     mutating func memoryMeasured(_ id: InstanceIdentifier, byteCount: UInt64) {

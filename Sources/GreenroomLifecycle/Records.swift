@@ -76,6 +76,8 @@ public struct AppRecord: Hashable, Sendable {
     /// Consecutive failures of prewarms and of launches; reset by a success.
     public var prewarmFailures: UInt32
     public var prewarmRetryAt: Instant?
+    /// The memory of its paused instances was taken back; since then none was paused and none failed.
+    public var isReclaimed: Bool
     public var launchFailures: UInt32
     public var launchRetryAt: Instant?
     /// Times of the latest crashes, oldest first, at most `Policy.crashLoopCount`.
@@ -111,6 +113,7 @@ public struct AppRecord: Hashable, Sendable {
     public init(app: AppIdentifier) {
         self.app = app
         self.prewarmFailures = 0
+        self.isReclaimed = false
         self.launchFailures = 0
         self.crashes = []
         self.measuredByteCount = 0

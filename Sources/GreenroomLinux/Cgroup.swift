@@ -114,11 +114,6 @@ public struct Cgroup: Sendable {
     /// There is a process in it or below that has not ended (a zombie does not count).
     public func isPopulated() throws(SystemError) -> Bool { try events().populated }
 
-    /// Opens the file whose change tells of `populated` and `frozen`: POLLPRI, or inotify IN_MODIFY.
-    public func openEvents() throws(SystemError) -> FileDescriptor {
-        try directory.open("cgroup.events", O_RDONLY)
-    }
-
     /// Processes directly in it. Those of another pid namespace are left out.
     public func processes() throws(SystemError) -> [pid_t] {
         try read("cgroup.procs").split(separator: "\n").compactMap { pid_t($0) }.filter { $0 > 0 }

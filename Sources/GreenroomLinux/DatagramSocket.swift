@@ -1,5 +1,5 @@
 internal import CGreenroomLinux
-public import Glibc
+internal import Glibc
 
 /// A Unix datagram socket with a name, whose messages come with their senders' credentials: what
 /// sd_notify(3) writes to. Nonblocking.
@@ -7,7 +7,7 @@ public struct DatagramSocket: Sendable {
     public let descriptor: FileDescriptor
 
     /// Takes the name, replacing a file left by a dead owner (unlink, bind, chmod).
-    public init(boundAt path: String, mode: mode_t) throws(SystemError) {
+    public init(boundAt path: String, mode: UInt32) throws(SystemError) {
         let number = try systemCall("socket") { gr_socket(CInt(SOCK_DGRAM.rawValue), true) }
         descriptor = FileDescriptor(owning: number)
         _ = unsafe unlink(path)

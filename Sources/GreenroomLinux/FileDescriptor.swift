@@ -1,5 +1,5 @@
 internal import CGreenroomLinux
-public import Glibc
+internal import Glibc
 internal import Synchronization
 
 /// A descriptor with one owner, closed when the owner goes. Close-on-exec from birth: only a
@@ -53,7 +53,7 @@ public final class FileDescriptor: Sendable {
 
     /// Opens a file (open); `mode` matters with `O_CREAT`.
     public static func open(
-        _ path: String, _ flags: CInt, mode: mode_t = 0
+        _ path: String, _ flags: CInt, mode: UInt32 = 0
     ) throws(SystemError) -> FileDescriptor {
         FileDescriptor(
             owning: try systemCall("open", on: path) { unsafe gr_open(path, flags, mode) })
@@ -61,7 +61,7 @@ public final class FileDescriptor: Sendable {
 
     /// Opens a file in this directory (openat).
     public func open(
-        _ path: String, _ flags: CInt, mode: mode_t = 0
+        _ path: String, _ flags: CInt, mode: UInt32 = 0
     ) throws(SystemError) -> FileDescriptor {
         FileDescriptor(
             owning: try systemCall("open", on: path) {

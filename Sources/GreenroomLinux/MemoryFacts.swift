@@ -46,10 +46,22 @@ public enum ProcessMemory {
 }
 
 /// Processes that the kernel ended for want of memory.
-public enum OutOfMemoryKills {
-    /// Of a cgroup and those below, `oom_kill` of memory.events; nil without the controller.
-    public static func count(in cgroup: Cgroup) -> UInt64? {
-        (try? cgroup.read("memory.events")).flatMap { field("oom_kill", in: $0) }
+public struct OutOfMemoryKills: Hashable, Sendable {
+    /// Of a cgroup and those below: `oom_kill` of memory.events.
+    public let count: UInt64
+    /// One of these has reached its own memory.max (`oom`); else they were chosen for what others took.
+    public let isOwnLimit: Bool
+
+    /// Nil without the controller.
+    public init?(in cgroup: Cgroup) {
+        guard let text = try? cgroup.read("memory.events") else { return nil }
+        self.init(memoryEvents: text)
+    }
+
+    public init?(memoryEvents text: String) {
+        guard let count = Self.field("oom_kill", in: text) else { return nil }
+        self.count = count
+        isOwnLimit = Self.field("oom", in: text) ?? 0 > 0
     }
 
     /// Of the machine since its boot: `oom_kill` of /proc/vmstat, as text.

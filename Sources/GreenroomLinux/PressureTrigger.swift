@@ -12,6 +12,10 @@ public struct PressureTrigger: Sendable {
 
     public let descriptor: FileDescriptor
     public let window: Duration
+    private let stall: Stall
+    private let threshold: Duration
+    /// When it was made.
+    private let totalBefore: Duration
 
     /// - Parameters:
     ///   - path: `/proc/pressure/memory`, or `memory.pressure` of a cgroup.
@@ -48,10 +52,34 @@ public struct PressureTrigger: Sendable {
         _ stall: Stall, _ file: FileDescriptor, _ threshold: Duration, window: Duration
     ) throws(SystemError) {
         descriptor = file
+        self.stall = stall
         self.window = window
-        let threshold = min(max(threshold, .milliseconds(1)), window)
-        let text = "\(stall.rawValue) \(threshold.wholeMicroseconds) \(window.wholeMicroseconds)\0"
-        try descriptor.writeText(text)
+        self.threshold = min(max(threshold, .milliseconds(1)), window)
+        totalBefore = try Self.total(of: stall, file)
+        let (stalled, inAll) = (self.threshold.wholeMicroseconds, window.wholeMicroseconds)
+        try descriptor.writeText("\(stall.rawValue) \(stalled) \(inAll)\0")
+    }
+
+    /// Whether what it reports can be so. Without CAP_SYS_RESOURCE its first windows begin with all that
+    /// stalled since the machine was started, as far as nobody had a trigger (Linux 6.5 to 6.18:
+    /// psi_trigger_create takes the total of another count than update_triggers).
+    public var isTrue: Bool {
+        guard let total = try? Self.total(of: stall, descriptor) else { return true }
+        return total - totalBefore >= threshold
+    }
+
+    /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=2143124`, in microseconds.
+    private static func total(
+        of stall: Stall, _ file: FileDescriptor
+    ) throws(SystemError) -> Duration {
+        for line in try file.readText().split(separator: "\n")
+        where line.hasPrefix(stall.rawValue + " ") {
+            guard let word = line.split(separator: " ").last, word.hasPrefix("total="),
+                let microseconds = Int64(word.dropFirst(6))
+            else { continue }
+            return .microseconds(microseconds)
+        }
+        throw SystemError(code: EINVAL, call: "read", subject: "pressure stall information")
     }
 }
 

@@ -1,4 +1,4 @@
-public import Glibc
+internal import Glibc
 
 /// Files of a few kilobytes that the kernel makes up: /proc and cgroup.
 extension FileDescriptor {
@@ -54,13 +54,13 @@ public enum SmallFile {
 
     /// Puts a file with this text in the place of another, whole or not at all (rename(2)).
     public static func replace(
-        _ path: String, with text: String, mode: mode_t = 0o644
+        _ path: String, with text: String, mode: UInt32 = 0o644
     ) throws(SystemError) {
         try replace(path, with: Array(text.utf8), mode: mode)
     }
 
     public static func replace(
-        _ path: String, with bytes: [UInt8], mode: mode_t = 0o644
+        _ path: String, with bytes: [UInt8], mode: UInt32 = 0o644
     ) throws(SystemError) {
         // Hidden, so that it cannot be a neighbour's: an app may well be called X.new.
         let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex

@@ -26,7 +26,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var crashLoopWindow: Duration = .seconds(120)
     /// `ConcurrentPrewarms=`: at most this many run towards their pause at once.
     public var concurrentPrewarms: Int = 2
-    /// `InstanceLimit=`: instances alive at once.
+    /// `InstanceLimit=`: instances alive at once; never more than the spawner keeps.
     public var instanceLimit: Int = 2048
     /// `ConnectionsPerUser=`, `ConnectionsMax=`: clients of the control socket (sd-varlink).
     public var connectionsPerUser: Int = 1024
@@ -119,7 +119,7 @@ extension DaemonConfiguration {
         set(\.crashLoopCount, "CrashLoopCount", &reader, integer(1...100))
         set(\.crashLoopWindow, "CrashLoopWindowSec", &reader, positiveDuration)
         set(\.concurrentPrewarms, "ConcurrentPrewarms", &reader, integer(1...64))
-        set(\.instanceLimit, "InstanceLimit", &reader, integer(1...65536))
+        set(\.instanceLimit, "InstanceLimit", &reader, integer(1...4096))
         set(\.connectionsPerUser, "ConnectionsPerUser", &reader, integer(1...65536))
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
         readConditions(&reader)

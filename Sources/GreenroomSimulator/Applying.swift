@@ -88,9 +88,9 @@ extension Simulation {
         case .crash(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .signaled(11, coreDumped: true)))
-        case .runOutOfMemory(let pick, let isCertain):
+        case .runOutOfMemory(let pick, let isCertain, let isOwnLimit):
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
-            try feed(.outOfMemory(id, isCertain: isCertain))
+            try feed(.outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit))
             try happen(.exited(id, .signaled(9, coreDumped: false)))
         case .stallInstance(let pick, let level):
             if let id = live(pick) { try feed(.instanceStalled(id, level)) }

@@ -40,6 +40,8 @@ struct Checker: Sendable {
     var endedCount = 0
     /// Every reclaim of which there is a record.
     var reclaimed: Set<InstanceIdentifier> = []
+    /// Apps of which a paused instance was reclaimed and none was paused since.
+    var poolReclaimed: Set<AppIdentifier> = []
     /// By the event being handled.
     var touched: Set<InstanceIdentifier> = []
     var frontsMayDiffer = false
@@ -143,6 +145,7 @@ struct Checker: Sendable {
         }
         // A failure whose record was noted but not saved is forgotten.
         retryAt = savedApps.compactMapValues(\.prewarmRetryAt)
+        poolReclaimed = Set(savedApps.values.filter(\.isReclaimed).map(\.app))
         crashLoopUntil = savedApps.compactMapValues(\.crashLoopUntil)
         crashes = savedApps.mapValues(\.crashes)
         starts = savedApps.mapValues(\.starts)

@@ -107,6 +107,7 @@ extension Checker {
             {
                 try require(until <= now, "background launch of \(app) in a crash loop")
             }
+            try checkColdReason(saved[id]!, now)
             return try checkBeginning(id, now)
         }
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
@@ -123,6 +124,18 @@ extension Checker {
             Int64(installed[app]!.prewarmCount + 2)
             * (4 + since.duration(to: now).components.seconds)
         try require(Int64(count) <= allowed, "\(app) is prewarmed in a loop")
+    }
+
+    /// What is said to have failed did, and what is said to have been reclaimed was.
+    private func checkColdReason(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
+        let app = record.app
+        if record.coldReason == .reclaimed {
+            try require(poolReclaimed.contains(app), "\(app) was cold for no reclaim")
+        } else if record.coldReason == .backOff {
+            let isLooping = savedApps[app]?.crashLoopUntil.map { $0 > now } ?? false
+            let hasFailed = savedApps[app].map { $0.prewarmFailures > 0 } ?? false
+            try require(hasFailed || isLooping, "\(app) was cold for no failure")
+        }
     }
 
     private mutating func checkAnswer(
@@ -175,8 +188,9 @@ extension Checker {
         switch record {
         case .stateChanged(let id, _, let from, let to):
             try checkMove(id, from, to, event, now)
-        case .reclaimed(let id, _, _, let level, let state):
+        case .reclaimed(let id, let app, _, let level, let state):
             try require(states[id] == state, "reclaimed \(id) from \(state)")
+            if state == .prewarming || state == .prewarmed { poolReclaimed.insert(app) }
             if case .instanceStalled(id, level) = event {
                 reclaimed.insert(id)
                 return try checkStalledEnd(id, now)
@@ -228,6 +242,7 @@ extension Checker {
             let isFirst = from == .notRunning && (to == .prewarming || to == .launching)
             try require(isFirst, "\(id) began as \(to)")
         }
+        if to == .prewarmed, let app = saved[id]?.app { poolReclaimed.remove(app) }
         if to == .suspended {
             try checkSuspension(id, event, now)
             try checkNothingOpen(id)

@@ -87,6 +87,7 @@ extension Checker {
         retryAt[app] = nil
         crashes[app] = nil
         crashLoopUntil[app] = nil
+        poolReclaimed.remove(app)
         starts[app] = nil
     }
 
@@ -105,12 +106,20 @@ extension Checker {
             record.exitStatus == nil, record.state != .prewarming, record.state != .prewarmed,
             record.state != .notRunning, !(record.isResuming)
         else { return }
-        guard installed[record.app] != nil else { return }
+        guard installed[record.app] != nil, !wasChosenForOthers(record, status) else { return }
         crashes[record.app, default: []].append(now)
         let recent = crashes[record.app]!.filter { $0.duration(to: now) <= policy.crashLoopWindow }
         if recent.count >= policy.crashLoopCount {
             crashLoopUntil[record.app] = now.advanced(by: policy.crashLoopWindow)
         }
+    }
+
+    /// The kernel took it from the background, and not for a limit of its own.
+    private func wasChosenForOthers(_ record: InstanceRecord, _ status: ExitStatus) -> Bool {
+        guard case .signaled(9, _) = status else { return false }
+        return (record.state == .background || record.state == .suspended)
+            && machine.outOfMemory.contains(record.instance)
+            && !machine.overOwnLimit.contains(record.instance)
     }
 
     /// After every effect of an event was performed.

@@ -13,6 +13,7 @@ struct MachineBooks: Sendable {
     var lockedSince: [InstanceIdentifier: Instant] = [:]
     /// Whom the kernel is said to have taken.
     var outOfMemory: Set<InstanceIdentifier> = []
+    var overOwnLimit: Set<InstanceIdentifier> = []
     /// When each was last warned of its own stall.
     var stalledAt: [InstanceIdentifier: Instant] = [:]
     /// Launches that triggers caused.
@@ -40,7 +41,13 @@ extension Checker {
         case .locksInspected(let id, true):
             if machine.lockedSince[id] == nil { machine.lockedSince[id] = now }
         case .locksInspected(let id, false): machine.lockedSince[id] = nil
-        case .outOfMemory(let id, _): machine.outOfMemory.insert(id)
+        case .outOfMemory(let id, _, let isOwnLimit):
+            machine.outOfMemory.insert(id)
+            if isOwnLimit {
+                machine.overOwnLimit.insert(id)
+            } else {
+                machine.overOwnLimit.remove(id)
+            }
         case .triggersForgiven: machine.triggered = [:]
         case .appInstalled(let description): machine.triggered[description.identifier] = nil
         case .resetFailedRequested(_, let app), .appRemoved(let app): machine.triggered[app] = nil

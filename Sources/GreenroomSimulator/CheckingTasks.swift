@@ -20,13 +20,16 @@ struct TaskBooks: Sendable {
 /// The open background tasks of one instance.
 struct OpenTasks: Sendable {
     var numbers: Set<UInt64> = []
-    /// Counted by a former supervisor: any end may be theirs.
+    /// Counted by a former supervisor: any end may be theirs whose number lies below all that began since.
     var unknown = 0
+    var first = UInt64.max
 
     var count: Int { numbers.count + unknown }
 
+    mutating func noteBegin(_ number: UInt64) { first = min(first, number) }
+
     mutating func end(_ number: UInt64) {
-        if numbers.remove(number) == nil, unknown > 0 { unknown -= 1 }
+        if numbers.remove(number) == nil, unknown > 0, number < first { unknown -= 1 }
     }
 }
 
@@ -46,8 +49,10 @@ extension Checker {
         case .backgroundTaskBegan(let id, let task):
             guard let record = saved[id], record.state.isRunning,
                 installed[record.app]?.acknowledges == true,
-                record.conversation != nil || record.state == .launching,
-                record.background.value?.isExpiring != true, tasks.open[id]?.count ?? 0 < 64
+                record.conversation != nil || record.state == .launching
+            else { return }
+            tasks.open[id, default: OpenTasks()].noteBegin(task)
+            guard record.background.value?.isExpiring != true, tasks.open[id]!.count < 64
             else { return }
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
         case .becameReady(let id), .started(let id), .spawned(let id):

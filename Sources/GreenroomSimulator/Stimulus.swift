@@ -23,7 +23,7 @@ enum Stimulus: Sendable {
     case trigger(app: Int)
     case forgiveTriggers
     /// The kernel takes it for want of memory, surely or probably.
-    case runOutOfMemory(instance: Int, isCertain: Bool)
+    case runOutOfMemory(instance: Int, isCertain: Bool, isOwnLimit: Bool)
     case crash(instance: Int)
     case exit(instance: Int)
     case loseChannel(instance: Int)
@@ -80,7 +80,8 @@ extension Stimulus {
             return .press(level[dice.below(4)])
         case 60..<63:
             if dice.percent(30) {
-                return .runOutOfMemory(instance: pick, isCertain: dice.percent(50))
+                return .runOutOfMemory(
+                    instance: pick, isCertain: dice.percent(50), isOwnLimit: dice.percent(50))
             }
             return .crash(instance: pick)
         case 63..<67: return .exit(instance: pick)

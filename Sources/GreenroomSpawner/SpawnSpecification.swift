@@ -1,4 +1,4 @@
-public import Glibc
+internal import Glibc
 public import GreenroomLinux
 
 /// One instance to be started, in the words of the supervisor.
@@ -25,7 +25,7 @@ public struct SpawnSpecification: Sendable {
     public var workingDirectory: String?
     /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
-    public var fileModeMask: mode_t?
+    public var fileModeMask: UInt32?
     /// Nil: the spawner's own.
     public var identity: SpawnRequest.Identity?
     public var noNewPrivileges = false
@@ -125,7 +125,7 @@ extension SpawnSpecification {
         arguments = try reader.takeStrings()
         environment = try reader.takeStrings()
         workingDirectory = try reader.takeOptionalString()
-        let mask: mode_t = try reader.take()
+        let mask: UInt32 = try reader.take()
         fileModeMask = mask == Self.inherited ? nil : mask
         if let mask = fileModeMask, mask > 0o777 { throw .badValue }
         identity = try Self.takeIdentity(&reader)
@@ -175,5 +175,5 @@ extension SpawnSpecification {
     }
 
     /// On the wire: leave the file mode mask as it is.
-    private static let inherited = mode_t.max
+    private static let inherited = UInt32.max
 }

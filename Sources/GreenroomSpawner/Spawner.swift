@@ -30,6 +30,7 @@ public final class Spawner {
     var isDeaf = false
     /// The cgroups that are to be removed.
     var litter: [Litter] = []
+    var hasBegunTidying = false
     /// Those that are to be used.
     var reserve = CgroupReserve()
     /// The limit of open files when it was last asked for.

@@ -114,18 +114,24 @@ extension Spawner {
 
     func discard(cgroup name: String) {
         litter.append(Litter(cgroup: name))
-        if litter.count >= SpawnerLimits.litterCount { removeLitter() }
+        if litter.count >= SpawnerLimits.litterCount {
+            removeLitter(atMost: SpawnerLimits.litterAtOnce)
+        }
     }
 
-    /// What is still there is tried again, but not for ever: an app can make what we cannot remove.
-    func removeLitter() {
-        var remaining: [Litter] = []
-        for var item in litter {
+    /// There is more that nobody has tried to remove, and nobody waited for anything else just now.
+    var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
+
+    /// The oldest first. What is still there is tried again, but not for ever: an app can make what we cannot
+    /// remove.
+    func removeLitter(atMost limit: Int = .max) {
+        let some = litter.prefix(limit)
+        litter.removeFirst(some.count)
+        for var item in some {
             if (try? subtree.cgroup?.removeTree(item.cgroup)) != false { continue }
             item.tries += 1
-            if item.tries < SpawnerLimits.litterTries { remaining.append(item) }
+            if item.tries < SpawnerLimits.litterTries { litter.append(item) }
         }
-        litter = remaining
     }
 
     /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it. Asked again, it

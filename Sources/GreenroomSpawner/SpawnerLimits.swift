@@ -35,8 +35,10 @@ public enum SpawnerLimits {
     /// Cgroups of ended instances wait so long for a quiet moment to be removed in, so that no spawn
     /// stands behind it…
     static let litterMilliseconds: CInt = 5
-    /// …and no more than so many of them.
-    static let litterCount = 64
+    /// …and are removed in groups of so many, between which we look who waits…
+    static let litterAtOnce = 16
+    /// …and sooner where there are so many of them.
+    static let litterCount = 1024
     /// One that is not empty yet is tried so often: those that keep a failed spawn's terminal end a
     /// moment after it.
     static let litterTries = 20

@@ -21,10 +21,12 @@ extension Spawner {
             }
             if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
                 hasWorked = true
+                hasBegunTidying = false
             } else if litter.isEmpty {
                 rest()
             } else {
-                removeLitter()
+                hasBegunTidying = true
+                removeLitter(atMost: SpawnerLimits.litterAtOnce)
             }
             isDeaf = false
             // Ends before requests: a number that was freed can be used again by the same packet.
@@ -83,7 +85,7 @@ extension Spawner {
         case .killed: deadline = nil
         }
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
-        if !litter.isEmpty { longest = SpawnerLimits.litterMilliseconds }
+        if !litter.isEmpty { longest = isTidying ? 0 : SpawnerLimits.litterMilliseconds }
         if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
         if !unreaped.isEmpty || !lingering.isEmpty {
             longest = min(longest, SpawnerLimits.unreapedMilliseconds)

@@ -32,6 +32,7 @@ final class Supervisor {
 
     private var queue: [Event] = []
     private var isHandling = false
+    private var eventTime = Instant(nanoseconds: 0)
     private var timer: EventSource?
     private var armedDeadline: Instant?
     /// Called once every instance has ended after `Event.shutdownRequested`.
@@ -52,7 +53,10 @@ final class Supervisor {
         }
     }
 
-    var now: Instant { Instant(nanoseconds: MonotonicClock.nanoseconds) }
+    /// All that one event leads to happens at one time.
+    var now: Instant {
+        isHandling ? eventTime : Instant(nanoseconds: MonotonicClock.nanoseconds)
+    }
 
     /// Takes one event to its end: decides, then acts.
     func handle(_ event: Event) {
@@ -64,7 +68,8 @@ final class Supervisor {
         while next < queue.count {
             let event = queue[next]
             next += 1
-            for effect in lifecycle.handle(event, at: now) { perform(effect) }
+            eventTime = Instant(nanoseconds: MonotonicClock.nanoseconds)
+            for effect in lifecycle.handle(event, at: eventTime) { perform(effect) }
             follow(event)
         }
         queue.removeAll(keepingCapacity: true)

@@ -13,8 +13,4 @@ public struct IOEvents: OptionSet, Hashable, Sendable {
     public static let error = IOEvents(rawValue: 0x008)
     /// EPOLLHUP: reported whether watched or not
     public static let hangUp = IOEvents(rawValue: 0x010)
-    /// EPOLLRDHUP: the peer of a stream socket will write no more
-    public static let readHangUp = IOEvents(rawValue: 0x2000)
-    /// EPOLLET: report changes only
-    public static let edgeTriggered = IOEvents(rawValue: 1 << 31)
 }

@@ -111,11 +111,15 @@ extension Talkative {
 final class Both: Talkative {
     init() {
         say("delegate")
-        Application.notificationCenter.addObserver(
-            forName: Application.didFinishLaunchingNotification
-        ) { note in
+        let (center, name) = (
+            Application.notificationCenter, Application.didFinishLaunchingNotification
+        )
+        // One that does not want to hear it any more.
+        let observation = center.addObserver(forName: name) { _ in say("observed") }
+        center.addObserver(forName: name) { note in
             say("didFinishLaunchingNotification \(note.userInfo?.keys.description ?? "nil")")
         }
+        center.removeObserver(observation)
     }
     func application(
         _ application: Application,

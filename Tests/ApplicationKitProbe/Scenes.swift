@@ -54,6 +54,10 @@ final class TalkativeScene: SceneDelegate {
         case "notes://another":
             application.requestSceneSessionActivation(nil) { say("refused: \($0)") }
             say("asked")
+        case "notes://refresh":
+            application.requestSceneSessionRefresh(scene.session)
+            let (scenes, sessions) = (application.connectedScenes, application.openSessions)
+            say("connected \(scenes == [scene]) open \(sessions == [scene.session])")
         case "notes://close": application.requestSceneSessionDestruction(scene.session)
         default: break
         }

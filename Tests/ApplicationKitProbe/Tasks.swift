@@ -8,6 +8,7 @@ import Glibc
 ///     submit refresh|processing ID [in=SECONDS] [power] [network]
 ///     cancel [ID], pending
 ///     complete true|false      the run under way
+///     register                 says whether it still may
 ///
 ///     PROBE_HEED=no            its expiration handlers end nothing
 ///     PROBE_RUN=WORD           what its handler does: complete (at once), wait, else nothing
@@ -67,6 +68,9 @@ final class TaskApp: Talkative {
             let pending = await TaskScheduler.shared.pendingTaskRequests()
             say("pending \(pending.map { "\(type(of: $0)) \($0.identifier)" })")
         case "complete": task?.setTaskCompleted(success: words[1] == "true")
+        case "register":
+            let isRegistered = TaskScheduler.shared.register(forTaskWithIdentifier: "late") { _ in }
+            say("registered late: \(isRegistered)")
         default: say("what? \(words)")
         }
     }

@@ -35,6 +35,15 @@ import Testing
         #expect(try app.end().suffix(2) == ["refused: MultipleScenes= is no", "willTerminate"])
     }
 
+    @Test func `an app lets a scene update what it shows`() throws {
+        let app = try launched()
+        try open("notes://refresh", app)
+        let (asked, cookie) = try #require(request(of: app))
+        #expect(asked == .refresh(session: "s1"))
+        try app.send(.answer(request: cookie, .done))
+        #expect(try app.end().suffix(2) == ["connected true open true", "willTerminate"])
+    }
+
     @Test func `an app closes a scene for good`() throws {
         let app = try launched()
         try open("notes://close", app)

@@ -95,7 +95,8 @@ import Testing
                 ]), mergingErrors: true)
         let text = String(decoding: tree.output, as: UTF8.self)
         #expect(text.contains("org.freedesktop.Application") && text.contains("asa{sv}"), "\(text)")
-        let helper = try #require(bus.helpers.first)
+        // It may have given up already.
+        let helper = bus.helpers.first
         let sent = try run(
             ChildRequest(
                 send,
@@ -106,7 +107,9 @@ import Testing
                 ]), mergingErrors: true)
         // dbus-send has no variants: what does not fit is refused, not guessed.
         #expect(String(decoding: sent.output, as: UTF8.self).contains("a{ss}"))
-        try Processes.awaitEnd(of: helper)
+        for helper in [helper, bus.helpers.first].compactMap(\.self) {
+            try Processes.awaitEnd(of: helper)
+        }
         #expect(bus.helpers.isEmpty)
         try bus.ask(Self.app, "Activate", "{}")
         #expect(try kit.daemon.client().instances(of: Self.app).count == 1)

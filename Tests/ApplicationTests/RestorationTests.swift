@@ -18,7 +18,7 @@ import Testing
         var app = KitApp.scenes(prewarm: prewarm)
         app.delegate = "stateScenes"
         app.environment = environment
-        app.application += ["URLSchemes=place"]
+        app.application += ["URLSchemes=place", "DocumentTypes=*.txt"]
         return app
     }
 
@@ -143,6 +143,17 @@ import Testing
         try kit.ask(.open(.init(urls: ["file://\(path)"])))
         #expect(Self.restored(kit) == ["shouldRestore version  inactive"])
         #expect(kit.said.contains("open file://\(path)"))
+    }
+
+    @Test func `of a scene is not restored where it is connected to open a document`() throws {
+        let kit = try KitDaemon(Self.scenes())
+        try kit.ask(.open(.init(urls: ["place:rome"])))
+        try kit.end()
+        let path = try kit.daemon.directory.write("text", to: "a.txt")
+        try kit.ask(.open(.init(urls: ["file://\(path)"])))
+        // It may look at what is there, and is not told to go there.
+        #expect(kit.said.contains("willConnect 1 place:rome"))
+        #expect(!kit.said.contains { $0.hasPrefix("restore") })
     }
 
     // MARK: Deleting

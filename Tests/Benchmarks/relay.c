@@ -2,12 +2,16 @@
 // calls that greenroomd and the preload shim make.
 //   relay COUNT      prints per launch, in ns after the request was written: main's first
 //                    instruction, and the answer at the client
+//   relay burst COUNT
+//                    all of them at once, with as many under way as Greenroom is sent over as many
+//                    connections: prints the latest first instruction alone
 #include "bench.h"
 
 #include <linux/prctl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 enum {
     REQUEST_BYTES = 300,  // a Launch call with a descriptor
@@ -167,9 +171,99 @@ static void serve(int client) {
     }
 }
 
+// --- Many at once.
+
+enum { LARGEST_BURST = 4096, UNDER_WAY = 100 };
+
+static void raise_open_files(void) {
+    struct rlimit limit;
+    check(getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+    limit.rlim_cur = limit.rlim_max;
+    check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+}
+
+// The next request goes to the next that is paused.
+static void pass_on(int client, struct instance instance, int oom_score) {
+    static char message[HEADER_BYTES + STRING_BYTES];
+    char request[REQUEST_BYTES];
+    int fds[DESCRIPTORS];
+    size_t count;
+    size_t size = receive_with_descriptors(client, request, sizeof request, fds, DESCRIPTORS, &count);
+    if (size != sizeof request || count != DESCRIPTORS) complain("relay", "a bad request");
+    apply_oom_score(oom_score);
+    send_with_descriptors(instance.channel, message, sizeof message, fds, count);
+    for (size_t i = 0; i < count; i++) close(fds[i]);
+}
+
+static void serve_many(int client, unsigned count) {
+    static struct instance instances[LARGEST_BURST];
+    static int oom_scores[LARGEST_BURST];
+    raise_open_files();
+    int epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    watch(epoll, client);
+    // Taken, so that no end of ours gets this number.
+    check(fcntl(dup2(client, CHANNEL), F_SETFD, FD_CLOEXEC), "F_SETFD");
+    for (unsigned i = 0; i < count; i++) {
+        instances[i] = prewarm();
+        oom_scores[i] = open_oom_score(instances[i].pid);
+        watch(epoll, instances[i].channel);
+    }
+    if (send(client, "ready", 5, MSG_NOSIGNAL) != 5) exit(0);
+    char event[REQUEST_BYTES] = {0};
+    for (unsigned sent = 0, started = 0; started < count;) {
+        struct epoll_event next;
+        if (epoll_wait(epoll, &next, 1, PATIENCE_MS) != 1) complain("relay", "nothing happens");
+        if (next.data.fd == client) {
+            pass_on(client, instances[sent], oom_scores[sent]);
+            sent++;
+            continue;
+        }
+        if (recv(next.data.fd, event, sizeof event, 0) != HEADER_BYTES) complain("relay", "no STARTED");
+        if (send(client, event, REQUEST_BYTES, MSG_NOSIGNAL) < 0) die("the answer");
+        close(next.data.fd);
+        started++;
+    }
+    for (unsigned i = 0; i < count; i++) check(wait(NULL), "wait");
+    exit(0);
+}
+
+static void burst(unsigned count) {
+    if (count == 0 || count > LARGEST_BURST) complain("usage", "relay burst COUNT, at most 4096");
+    int ends[2], output[2], null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+    int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+    check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
+    if (check(fork(), "fork") == 0) {
+        close(ends[0]);
+        serve_many(ends[1], count);
+    }
+    close(ends[1]);
+    check(pipe2(output, O_CLOEXEC), "pipe2");
+    int fds[DESCRIPTORS] = {null, output[1], null, directory};
+    char request[REQUEST_BYTES] = {0};
+    if (recv(ends[0], request, 5, MSG_WAITALL) != 5) complain("relay", "the server ended");
+    uint64_t start = now_ns(), latest = 0;
+    for (unsigned sent = 0, done = 0; done < count; done++) {
+        for (; sent < count && sent < done + UNDER_WAY; sent++)
+            send_with_descriptors(ends[0], request, sizeof request, fds, DESCRIPTORS);
+        if (recv(ends[0], request, sizeof request, MSG_WAITALL) != sizeof request)
+            complain("relay", "the server ended");
+    }
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t stamp = read_stamp(output[0]);
+        if (stamp > latest) latest = stamp;
+    }
+    printf("%llu\n", (unsigned long long)(latest - start));
+    close(ends[0]);
+    check(wait(NULL), "wait");
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "paused") == 0) return paused();
-    if (argc != 2) complain("usage", "relay COUNT");
+    if (argc == 3 && strcmp(argv[1], "burst") == 0) {
+        burst(parse_count(argv[2]));
+        return 0;
+    }
+    if (argc != 2) complain("usage", "relay COUNT | relay burst COUNT");
     unsigned count = parse_count(argv[1]);
 
     int ends[2];

@@ -219,7 +219,7 @@ def at_once(product, programs, rounds):
 
     with daemon_with(product, programs, BURST) as daemon:
         burst = [str(programs / "launch"), "burst", str(daemon.socket), str(BURST_CONNECTIONS)]
-        cold, paused, alone, relayed = [], [], [], []
+        cold, paused, alone, relayed, resumed = [], [], [], [], []
         daemon.call(prewarm_request(name(0)))
         cgroup = cgroup_for_reference(daemon)
         for number in range(max(1, rounds // 4)):
@@ -229,12 +229,15 @@ def at_once(product, programs, rounds):
                                  str(programs / "probe")]))
             relayed.append(sample([str(programs / "cold"), "burst-relayed", str(BURST),
                                    str(cgroup or "-"), "--", str(programs / "probe")]))
+            resumed.append(sample([str(programs / "relay"), "burst", str(BURST)]))
             cold.append(sample(burst, requests(lambda number: "bench.cold")))
             paused.append(sample(burst, requests(name)))
         if cgroup:
             cgroup.rmdir()
         # What the sockets between three processes, a session and a cgroup each cost by themselves.
         line(f"{BURST} at once by C, through server and spawner", percentile(relayed, 50) / 1e6, "ms",
+             "C vfork+exec of them", percentile(alone, 50) / 1e6)
+        line(f"{BURST} at once by C, prewarmed, through a server", percentile(resumed, 50) / 1e6, "ms",
              "C vfork+exec of them", percentile(alone, 50) / 1e6)
         for text, times, bound in (("cold", cold, 1.2), ("prewarmed", paused, 0.5)):
             line(f"{BURST} launches at once, {text}: all in main", percentile(times, 50) / 1e6, "ms",

@@ -26,6 +26,12 @@ public final class EventWatcher {
         return event
     }
 
+    /// Waits for the next event, or until the descriptor is readable.
+    func next(or other: Int32) throws {
+        guard let reply = try client.reply(to: .watch(), or: other) else { return }
+        if case .watched(let event?) = reply { events.append(event) }
+    }
+
     /// Waits for the next event that is meant.
     @discardableResult
     public func next(_ isMeant: (Control.Event) -> Bool) throws -> Control.Event {

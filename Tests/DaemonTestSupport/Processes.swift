@@ -4,8 +4,7 @@ import TestSupport
 
 /// What /proc says about processes (proc(5)).
 public enum Processes {
-    /// Longest wait for a fact. Only a failing test waits so long.
-    public static let deadline: Int32 = 30_000
+    public static let deadline: Int32 = Patience.milliseconds
 
     public static var all: [Int32] {
         guard let directory = opendir("/proc") else { return [] }

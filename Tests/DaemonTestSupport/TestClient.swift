@@ -50,6 +50,13 @@ public final class TestClient {
     public func reply(
         to call: ControlCall, milliseconds: Int32 = Processes.deadline
     ) throws -> ControlReply {
+        try reply(to: call, or: nil, milliseconds: milliseconds)!
+    }
+
+    /// - Returns: nil if the descriptor became readable first.
+    func reply(
+        to call: ControlCall, or other: Int32?, milliseconds: Int32 = Processes.deadline
+    ) throws -> ControlReply? {
         while true {
             if let reply = connection.nextReply() {
                 guard reply.error != nil else {
@@ -59,9 +66,11 @@ public final class TestClient {
                 throw ServiceError(reply) ?? TestError("unknown error \(reply)")
             }
             if let violation = connection.violation { throw violation }
-            guard try socket.descriptor.waitUntilReadable(milliseconds: milliseconds) else {
+            var entries = ([descriptor] + (other.map { [$0] } ?? [])).map { PollEntry($0, POLLIN) }
+            guard try PollEntry.wait(&entries, milliseconds: milliseconds) > 0 else {
                 throw TestError("no reply to \(call.method)")
             }
+            guard entries[0].isReady else { return nil }
             try receive()
         }
     }

@@ -269,18 +269,22 @@ public final class TestDaemon {
         try EventWatcher(socketPath, after: after)
     }
 
-    /// Returns the fact when there is one. It is looked for now and after each event.
+    /// Returns the fact when there is one. It is looked for now, after each event, and after each change in
+    /// the test's folder: what an app writes down there is no event.
     @discardableResult
     public func await<Fact>(
         _ what: String, _ look: (TestClient) throws -> Fact?
     ) throws -> Fact {
         let watcher = try watch()
         let client = try client()
+        let files = try Inotify()
+        _ = try files.watch(directory.path, for: UInt32(IN_CREATE | IN_MODIFY | IN_DELETE))
         while true {
             if let fact = try look(client) { return fact }
-            do { _ = try watcher.next() } catch {
+            do { try watcher.next(or: files.descriptor.rawValue) } catch {
                 throw TestError("waiting for \(what): \(error); \(log)")
             }
+            _ = try files.read()
         }
     }
 

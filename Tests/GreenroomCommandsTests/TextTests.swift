@@ -1,3 +1,4 @@
+import ArgumentParser
 @testable import GreenroomCommands
 import GreenroomControl
 import Testing
@@ -69,6 +70,24 @@ import VarlinkTestSupport
         #expect(piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      1\n"))
     }
 
+    /// What is asked for counts, whatever the terminal and its environment are.
+    @Test(arguments: [true, false], ["", "--color always", "--color never"])
+    func `has the colours that its option asks for`(isTerminalColored: Bool, option: String) throws
+    {
+        let console = FixedConsole(Appearance(isColored: isTerminalColored, columns: 40))
+        let options = try DisplayOptions.parse(option.split(separator: " ").map(String.init))
+        let wanted = option.isEmpty ? isTerminalColored : option.hasSuffix("always")
+        #expect(
+            options.appearance(on: console) == Appearance(isColored: wanted, columns: 40))
+    }
+
+    private final class FixedConsole: Console {
+        let appearance: Appearance
+        init(_ appearance: Appearance) { self.appearance = appearance }
+        func write(_ text: String) {}
+        func complain(_ text: String) {}
+    }
+
     /// What `script` records of a terminal of 40 columns.
     @Test(arguments: [
         (environment: "TERM=xterm", options: "", isColored: true, isCut: true),
@@ -88,9 +107,9 @@ import VarlinkTestSupport
             \(options) --socket \(daemon.server.path)" /dev/null </dev/null
             """
         ).output
-        #expect(shown.contains("\u{1B}[") == isColored)
-        #expect(shown.contains("…") == isCut)
-        #expect(shown.contains("org.ffmpeg.ffmpeg") == !isCut)
+        #expect(shown.contains("\u{1B}[") == isColored, "\(shown.debugDescription)")
+        #expect(shown.contains("…") == isCut, "\(shown.debugDescription)")
+        #expect(shown.contains("org.ffmpeg.ffmpeg") == !isCut, "\(shown.debugDescription)")
     }
 
     @Test func `ends quietly with its reader, and loudly on a full disk`() throws {

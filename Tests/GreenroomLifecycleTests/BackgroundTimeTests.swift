@@ -129,6 +129,20 @@ import Testing
         #expect(stage.core.instance(id)?.background.value?.taskCount ?? 0 == 0)
     }
 
+    @Test func `the end of a task that is refused does not count for one of a former supervisor's`()
+    {
+        var (stage, id) = begun()
+        goBack(&stage, id)
+        stage.wait(.seconds(26))
+        stage.restart(.application())
+        stage.send(.backgroundTaskBegan(id, task: 2))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        stage.send(.backgroundTaskEnded(id, task: 2))
+        #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
+        stage.send(.backgroundTaskEnded(id, task: 1))
+        #expect(stage.core.instance(id)?.background.value?.taskCount ?? 0 == 0)
+    }
+
     @Test func `another supervisor goes on where the time stood`() {
         var (stage, id) = begun()
         goBack(&stage, id)

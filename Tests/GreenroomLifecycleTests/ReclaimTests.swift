@@ -59,6 +59,73 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
+    /// A launch of the pool's app, and why it was cold.
+    func coldReason(_ stage: inout Stage, _ app: AppIdentifier) -> ColdReason? {
+        let id = stage.run(app)
+        defer { stage.die(id) }
+        return stage.core.instance(id)?.coldReason
+    }
+
+    @Test func `that was reclaimed is why launches are cold until another is paused`() {
+        let app = AppIdentifier("org.example.pool")
+        var (stage, _) = stage()
+        stage.send(.pressureChanged(.warning))
+        #expect(coldReason(&stage, app) == .reclaimed)
+        stage.send(.pressureChanged(.none))
+        #expect(coldReason(&stage, app) == .reclaimed)
+        stage.wait(.seconds(30))
+        #expect(coldReason(&stage, app) == .reclaimed, "the next is on its way")
+        let next = stage.core.instances(of: app).last { $0.state == .prewarming }!.instance
+        stage.send(.paused(next, byteCount: 1))
+        stage.launch(app)
+        stage.send(.started(next))
+        #expect(coldReason(&stage, app) == .noneReady)
+    }
+
+    @Test func `that was reclaimed is not why launches are cold once a prewarm has failed`() {
+        let app = AppIdentifier("org.example.pool")
+        var (stage, _) = stage()
+        stage.send(.pressureChanged(.warning))
+        stage.send(.pressureChanged(.none))
+        let pause = stage.now.advanced(by: .seconds(30))
+        #expect(stage.core.isPausedByReclaim(app, until: pause))
+        stage.wait(.seconds(30))
+        stage.die(stage.core.instances(of: app).last { $0.state == .prewarming }!.instance)
+        #expect(coldReason(&stage, app) == .backOff)
+        let record = stage.core.app(app)!
+        #expect(!stage.core.isPausedByReclaim(app, until: record.prewarmRetryAt!))
+    }
+
+    @Test func `that was reclaimed after an earlier failure is not said to have failed`() {
+        var stage = Stage(.prewarmed())
+        stage.die(InstanceIdentifier(1))
+        stage.wait(.seconds(1))
+        stage.send(.paused(InstanceIdentifier(2), byteCount: 1))
+        stage.send(.pressureChanged(.warning))
+        let pause = stage.now.advanced(by: .seconds(30))
+        #expect(stage.core.isPausedByReclaim(Stage.app, until: pause))
+        #expect(coldReason(&stage, Stage.app) == .reclaimed)
+    }
+
+    @Test
+    func `that was reclaimed is not prewarmed again at once because another of the pool starts`() {
+        var stage = Stage(.prewarmed(count: 2))
+        stage.die(InstanceIdentifier(1))
+        stage.wait(.seconds(1))
+        for id in stage.core.instances(of: Stage.app) where id.state == .prewarming {
+            stage.send(.paused(id.instance, byteCount: 1))
+        }
+        let paused = stage.core.instances(of: Stage.app).filter { $0.state == .prewarmed }
+        #expect(paused.count == 2 && stage.core.app(Stage.app)?.prewarmFailures == 1)
+        stage.launch()
+        stage.send(.pressureChanged(.warning))
+        stage.send(.pressureChanged(.none))
+        stage.send(.started(paused[0].instance))
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        let pause = stage.now.advanced(by: .seconds(30))
+        #expect(stage.core.isPausedByReclaim(Stage.app, until: pause))
+    }
+
     @Test func `of the least valuable app is given up first`() {
         let (idle, used) = (AppIdentifier("org.example.idle"), AppIdentifier("org.example.used"))
         var policy = Policy()

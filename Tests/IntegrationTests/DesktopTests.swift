@@ -48,8 +48,27 @@ import Testing
             try client.launch(Self.app, [], { $0.action = "none" })
         }
         #expect(error?.description.contains("it has new, other") == true)
-        #expect(throws: ControlError.ineligible(app: Self.app)) { try client.prewarm(Self.app) }
+        #expect(throws: ControlError.self) { try client.prewarm(Self.app) }
         #expect(try client.explain(Self.app).reasons.map(\.code).first == "desktop_entry")
+    }
+
+    /// As its user: prewarm says what to type, and then it can be.
+    @Test func `what prewarm says to type lets an entry's app be prewarmed`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"])
+        let shell = try TestTerminal.shell(
+            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path,
+            client: try Programs.client)
+        defer { shell.end() }
+        #expect(
+            try shell.enter("greenroomctl explain \(Self.app)").contains(
+                "can be prewarmed: once it has a manifest\r\n"))
+        let refusal = try shell.enter("greenroomctl prewarm \(Self.app) 2>&1 | cat")
+        let start = try #require(refusal.firstRange(of: "printf"))
+        let command = refusal[start.lowerBound...].prefix { $0 != "\r\n" && $0 != "\n" }
+        #expect(try shell.enter(String(command)).contains("written \(daemon.appDirectory)/"))
+        #expect(
+            try shell.enter("greenroomctl prewarm \(Self.app)").contains("instance 1: prewarmed"))
     }
 
     @Test func `cat shows the entry, and action says how its actions are started`() throws {

@@ -12,47 +12,10 @@ import Testing
     private static let alternateScreen = "\u{1B}[?1049h"
     private static let firstScreen = "\u{1B}[?1049l"
 
-    private final class Desk {
-        let daemon: TestDaemon
-        let shell: TestTerminal
-        init(_ daemon: TestDaemon, _ shell: TestTerminal) {
-            self.daemon = daemon
-            self.shell = shell
-        }
-        deinit { shell.end() }
-
-        /// It waits for a key. (less notes a stop that comes earlier, and stops at the next key.)
-        func awaitReading(_ app: String) throws {
-            let pid = try daemon.await("its process") {
-                try $0.instances(of: app).first { $0.isAttached && $0.exit == nil }?.processId
-            }
-            try shell.await("its read") { Processes.state(of: pid) == "S" }
-        }
-
-        func expectKind(of app: String) throws {
-            let kind = try daemon.client().explain(app).lastLaunch?.kind
-            #expect(kind == (app == FullScreenTests.warm ? .prewarmed : .cold))
-        }
-    }
-
     private static func desk(_ names: String..., help: String) throws -> Desk {
         let program = names.lazy.compactMap { findProgram($0) }.first
         try requireOrSkip(program != nil, "no \(names[0])")
-        var apps = [
-            TestApp(cold, exec: program!), TestApp(warm, exec: program!, prewarm: 1),
-        ]
-        for index in apps.indices {
-            apps[index].lines = ["Instances=multiple", "ForegroundGroup=none"]
-        }
-        let daemon = try TestDaemon(apps)
-        let shell = try TestTerminal.shell(
-            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path,
-            client: try Programs.client)
-        try daemon.awaitPaused(warm)
-        // The first run teaches the pool the caller's environment.
-        try shell.enter("greenroomctl run --pipe \(warm) -- \(help) </dev/null >/dev/null 2>&1")
-        try daemon.awaitPaused(warm)
-        return Desk(daemon, shell)
+        return try Desk(cold: cold, warm: warm, exec: program!, first: help)
     }
 
     @Test(arguments: all)

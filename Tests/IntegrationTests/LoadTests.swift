@@ -59,12 +59,15 @@ import Testing
         let known = { KernelObjects.openFiles(of: spawner).count { $0.contains("pidfd") } }
         while known() != 4 + running, ContinuousClock.now < end { sched_yield() }
         #expect(known() == 4 + running)
-        // Those of connections closed just now are gone once the daemon has served later calls.
-        for _ in 0..<3 { _ = try client.list() }
-        return [
-            KernelObjects.descriptorCount(of: try daemon.pid),
-            KernelObjects.descriptorCount(of: try daemon.spawnerPid),
-        ]
+        // Those of connections closed just now are gone once the daemon has served later calls; or later, if
+        // a child that some test is about to execute still has its copy of our end. So the least counts.
+        return try (0..<5).map { _ in
+            for _ in 0..<3 { _ = try client.list() }
+            return [
+                KernelObjects.descriptorCount(of: try daemon.pid),
+                KernelObjects.descriptorCount(of: try daemon.spawnerPid),
+            ]
+        }.reduce([.max, .max]) { [min($0[0], $1[0]), min($0[1], $1[1])] }
     }
 
     @Test(arguments: Runner.allCases)
@@ -127,8 +130,10 @@ import Testing
         let spare = hasCgroups ? 1 : 0
         let expected = [before[0] + 1, before[1] + spare]
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
-        while try Self.descriptorCounts(daemon, extra) != expected, ContinuousClock.now < end {}
-        let counts = try Self.descriptorCounts(daemon, extra)
+        var counts: [Int] = []
+        repeat {
+            counts = try Self.descriptorCounts(daemon, extra)
+        } while counts != expected && ContinuousClock.now < end
         let pids = [try daemon.pid, try daemon.spawnerPid]
         #expect(
             counts == expected, "\(before): \(pids.map(KernelObjects.openFiles))")

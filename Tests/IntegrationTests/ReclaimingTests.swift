@@ -74,6 +74,9 @@ import Testing
             throw TestError("\(String(describing: refusal))")
         }
         #expect(refusal?.description.contains("gave its memory back") == true)
+        #expect(try client.explain(Self.pool).reasons.map(\.code) == ["reclaimed"])
+        let launched = try client.launch(Self.pool)
+        #expect(launched.kind == .cold && launched.coldReason == .reclaimed)
     }
 
     @Test func `pressure falls by itself after a quiet time`() throws {

@@ -10,73 +10,15 @@ import Testing
     private static let warm = "org.example.warm"
     private static let all = [cold, warm]
 
-    private final class Desk {
-        let daemon: TestDaemon
-        let shell: TestTerminal
-
-        init(_ daemon: TestDaemon, _ shell: TestTerminal) {
-            self.daemon = daemon
-            self.shell = shell
-        }
-
-        // The daemon would count the shell, which names its socket, among what it left behind.
-        deinit { shell.end() }
-
-        var isDegraded: Bool {
-            (try? daemon.client().describe().degraded.contains { $0.code.contains("cgroup") })
-                ?? false
-        }
-
-        /// The client has its app's terminal, and the user's is raw.
-        func awaitFront() throws { try shell.await("the client's front") { shell.isRaw } }
-
-        func instance(_ app: String) throws -> Control.InstanceStatus {
-            try daemon.await("an instance of \(app)") {
-                try $0.instances(of: app).first { $0.isAttached && $0.exit == nil }
-            }
-        }
-
-        func expectKind(of app: String) throws {
-            let kind = try daemon.client().explain(app).lastLaunch?.kind
-            #expect(kind == (app == TerminalTests.warm ? .prewarmed : .cold))
-        }
-
-        /// An app of this one's that its stop key has suspended, in a line of the shell's that goes on with
-        /// `rest`.
-        func stopped(_ app: String, beside rest: String = "") throws -> UInt64 {
-            try shell.enter(
-                "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000'\(rest)", until: "up\r\n")
-            let instance = try instance(app).instance
-            shell.type("\u{1A}")
-            #expect(try shell.await("ready> ").contains("Stopped"))
-            #expect(try daemon.client().instance(instance).state == .suspended)
-            return instance
-        }
-    }
-
     /// A shell at a terminal, and an app of the program cold and prewarmed. The paused instance has
     /// the shell's environment.
     private static func desk(
         _ exec: String, _ lines: [String] = [], _ options: TestDaemon.Options = .init(),
         sandbox: [String] = []
     ) throws -> Desk {
-        let lines = ["Instances=multiple", "ForegroundGroup=none"] + lines
-        var apps = [TestApp(cold, exec: exec), TestApp(warm, exec: exec, prewarm: 1)]
-        for index in apps.indices {
-            apps[index].lines = lines
-            apps[index].prewarmLines += sandbox
-        }
-        let daemon = try TestDaemon(apps, options)
-        let client = try Programs.client
-        let shell = try TestTerminal.shell(
-            ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path, client: client)
-        try daemon.awaitPaused(warm)
-        // The first run teaches the pool the caller's environment.
-        try shell.enter("greenroomctl run --pipe \(warm) -- --version </dev/null >/dev/null 2>&1")
-        try daemon.await("the shell's environment") { client in
-            try client.paused(warm).isEmpty ? nil : true
-        }
-        return Desk(daemon, shell)
+        try Desk(
+            cold: cold, warm: warm, exec: exec, first: "--version", lines, options,
+            sandbox: sandbox)
     }
 
     @Test(arguments: all)
@@ -229,7 +171,9 @@ import Testing
         try desk.daemon.await("its going on") {
             try $0.instance(instance).state == .background ? true : nil
         }
+        // The shell says so before it gives the terminal away.
         try desk.shell.enter("fg", until: "1000'\r\n")
+        try desk.awaitFront()
         desk.shell.type("\u{3}")
         #expect(try client.wait(instance).signal == SIGINT)
         try desk.shell.await("ready> ")
@@ -289,6 +233,23 @@ import Testing
         try desk.shell.await("ready> ")
         #expect(try desk.shell.enter("echo status $?").contains("status 3"))
         #expect(!desk.shell.isRaw)
+    }
+
+    /// While nobody has told the client yet how its app ended.
+    @Test(arguments: all)
+    func `what is typed after the app's end is the shell's`(_ app: String) throws {
+        let desk = try Self.desk("/bin/sh")
+        try desk.shell.enter(
+            "greenroomctl run \(app) -- -c 'echo up; read word; exit 3'", until: "up\r\n")
+        try desk.awaitFront()
+        let daemon = try desk.daemon.pid
+        kill(daemon, SIGSTOP)
+        defer { kill(daemon, SIGCONT) }
+        desk.shell.type("word\r")
+        try desk.shell.await("the terminal") { !desk.shell.isRaw }
+        desk.shell.type("echo typed $?\r")
+        kill(daemon, SIGCONT)
+        try desk.shell.await("typed 3\r\n")
     }
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGALRM])

@@ -22,8 +22,9 @@ import Testing
         if let user { app.lines.append("User=\(user)") }
         let daemon = try TestDaemon(app, options: options)
         let client = try daemon.client()
-        #expect(throws: ControlError.ineligible(app: Self.app)) { try client.prewarm(Self.app) }
         let reasons = try client.explain(Self.app).reasons
+        let refusal = #expect(throws: ControlError.self) { try client.prewarm(Self.app) }
+        #expect(refusal == .ineligible(app: Self.app, reason: reasons.first?.text))
         #expect(reasons.map(\.code) == ["no_shim"])
         #expect(reasons.first?.text.contains(word) == true, "\(reasons)")
         #expect(daemon.log.contains(word), "\(daemon.log)")

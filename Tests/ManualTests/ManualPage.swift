@@ -106,3 +106,21 @@ func writeFile(_ path: String, _ text: String) throws {
     fputs(text, file)
     fclose(file)
 }
+
+/// The Swift files below a folder of `Sources`, at any depth.
+func sourceFiles(below folder: String) -> [String] {
+    func files(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var found: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix(".") { continue }
+            found += name.hasSuffix(".swift") ? ["\(path)/\(name)"] : files(in: "\(path)/\(name)")
+        }
+        return found
+    }
+    return files(in: ManualPage.folder + "/../../" + folder)
+}

@@ -26,6 +26,35 @@ import Varlink
         for reason in IneligibilityReason.allCases { #expect(page.contains(reason.code)) }
     }
 
+    /// What no client is told: a request of the daemon's own was refused.
+    private static let innerCodes: Set = ["not_triggered"]
+
+    @Test func `names every code that a client is told`() throws {
+        let page = try ManualPage("greenroom-protocol.7").text
+        var codes: Set<String> = []
+        for file in sourceFiles(below: "GreenroomSupervisor") {
+            codes.formUnion(
+                try readFile(file).matches(of: /\bcode:\s*"([a-z_]+)"/).map { String($0.1) })
+        }
+        #expect(codes.count > 40)
+        for code in codes.subtracting(Self.innerCodes) {
+            #expect(page.firstMatch(of: try Regex("\\b\(code)\\b")) != nil, "\(code)")
+        }
+    }
+
+    @Test func `numbers every message of the app channel, and no other`() throws {
+        let source = try readFile(ManualPage.folder + "/../../GreenroomAppChannel/AppFrame.swift")
+        let shared = try readFile(ManualPage.folder + "/../../GreenroomAppChannel/WireFormat.swift")
+        let numbers = (source + shared).matches(of: /\n    +case \w+ = (\d+)(?=\n)/).map {
+            String($0.1)
+        }
+        let tags = try ManualPage("greenroom-protocol.7").tags
+            .filter { $0.section.hasPrefix("APP CHANNEL") && $0.tag.contains(" (to the ") }
+            .flatMap { $0.tag.prefix { $0 != "(" }.matches(of: /\d+/).map { String($0.0) } }
+        #expect(numbers.count > 30)
+        #expect(tags.sorted() == numbers.sorted())
+    }
+
     @Test func `names every parameter of every method`() throws {
         let source = try ManualPage("greenroom-protocol.7").source
         for (name, method) in Control.interface.methods {

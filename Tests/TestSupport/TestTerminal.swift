@@ -4,8 +4,7 @@ import Testing
 
 /// A terminal with a user at it, who types and waits for what is shown, and a program in front.
 public final class TestTerminal {
-    /// Longest wait for something to be shown. Only a failing test waits so long.
-    public static let deadline: Int32 = 30_000
+    public static let deadline: Int32 = Patience.milliseconds
 
     private let controller: Int32
     /// The program's end, kept open: what it set there can be looked at when it is gone.

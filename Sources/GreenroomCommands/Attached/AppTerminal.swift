@@ -18,6 +18,8 @@ final class AppTerminal {
     private var toUser = ByteQueue()
     private var toApp = ByteQueue()
     private var inputHasEnded = false
+    /// Keys are somebody else's from now on.
+    private var appHasEnded = false
     private var outputIsLost = false
     /// The kernel would not stop us for it, so it must be right.
     private var writesInBackground = false
@@ -51,7 +53,7 @@ final class AppTerminal {
 
     /// Makes the user's terminal raw if it is ours to use.
     func takeFront() {
-        guard cooked == nil, isInForeground, let terminal = plan.terminal?.rawValue,
+        guard cooked == nil, !appHasEnded, isInForeground, let terminal = plan.terminal?.rawValue,
             let attributes = Terminal.attributes(of: terminal)
         else { return }
         cooked = attributes
@@ -72,7 +74,15 @@ final class AppTerminal {
     }
 
     /// A shell that brings a running job to the front does not always say so.
-    var isWaitingForFront: Bool { cooked == nil && plan.terminal != nil }
+    var isWaitingForFront: Bool { cooked == nil && !appHasEnded && plan.terminal != nil }
+
+    /// Nobody reads what is typed now but who comes after us: it is left where it is. Only what the app
+    /// has shown is still to come.
+    func leaveInput() {
+        appHasEnded = true
+        inputHasEnded = true
+        restore()
+    }
 
     func copyWindowSize() {
         guard let terminal = plan.terminal?.rawValue else { return }
@@ -134,6 +144,7 @@ final class AppTerminal {
     }
 
     private func readInput() {
+        guard !inputHasEnded else { return }
         switch toApp.read(from: plan.input, Self.chunkByteCount) {
         case .some, .blocked: break
         case .end, .failed:

@@ -33,6 +33,8 @@ final class FollowedLaunch {
     private var instance: UInt64?
     /// Asked to stop when there was nothing to freeze yet.
     private var stopsOnceLaunched = false
+    /// Of an app with a terminal, until its main process has ended.
+    private var process: ProcessDescriptor?
 
     init(
         _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
@@ -52,6 +54,9 @@ final class FollowedLaunch {
         instance = launched.instance
         job.instance = launched.instance
         job.process = launched.processId
+        if terminal != nil {
+            process = launched.processId.flatMap { try? ProcessDescriptor(pid: $0) }
+        }
         for signal in early { forward(signal, to: launched.instance) }
         early = []
         if stopsOnceLaunched { stop() }
@@ -130,6 +135,8 @@ final class FollowedLaunch {
     ) throws(SystemError) {
         let ownCount = entries.count
         entries.append(PollEntry(signals.descriptor.rawValue, POLLIN))
+        if let process { entries.append(PollEntry(process.descriptor.rawValue, POLLIN)) }
+        let terminalEntries = entries.count
         if let terminal { entries += terminal.entries }
         let pause = pause(milliseconds)
         let count = try PollEntry.wait(&entries, milliseconds: pause.milliseconds)
@@ -139,7 +146,12 @@ final class FollowedLaunch {
             }
         }
         guard let terminal else { return }
-        if terminal.relay(entries[(ownCount + 1)...]) { job.sawActivity() }
+        if terminalEntries > ownCount + 1, entries[ownCount + 1].isReady {
+            // Before what was typed is read: it is for the shell. The daemon tells how the app ended.
+            process = nil
+            terminal.leaveInput()
+        }
+        if terminal.relay(entries[terminalEntries...]) { job.sawActivity() }
         if terminal.isWaitingForFront { terminal.takeFront() }
         if count == 0 && pause.isForJob && job.look() { job.stop(terminal, SIGTSTP) }
         if terminal.wantsFront {

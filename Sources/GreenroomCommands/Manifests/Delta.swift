@@ -30,14 +30,7 @@ struct Delta: ManifestVerb {
     struct Differences: ParametersEncodable {
         var all: [Difference] = []
         func encodeMembers(to writer: inout JSONWriter) {
-            writer.name("differences")
-            writer.beginArray()
-            for one in all {
-                writer.beginObject()
-                one.encodeMembers(to: &writer)
-                writer.endObject()
-            }
-            writer.endArray()
+            writer.member("differences", objects: all)
         }
     }
 

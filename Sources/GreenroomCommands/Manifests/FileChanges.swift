@@ -34,13 +34,6 @@ extension FileChanges.Change: ParametersEncodable {
 
 extension FileChanges: ParametersEncodable {
     func encodeMembers(to writer: inout JSONWriter) {
-        writer.name("changes")
-        writer.beginArray()
-        for one in changes {
-            writer.beginObject()
-            one.encodeMembers(to: &writer)
-            writer.endObject()
-        }
-        writer.endArray()
+        writer.member("changes", objects: changes)
     }
 }

@@ -119,6 +119,7 @@ extension Control.ColdReason {
         case .stale: "program changed"
         case .backOff: "not prewarmed again yet"
         case .resumeFailed: "paused one did not start"
+        case .reclaimed: "memory taken back"
         }
     }
 }

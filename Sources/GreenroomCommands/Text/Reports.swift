@@ -100,11 +100,17 @@ enum Report {
         return event.text.isEmpty ? line + "\n" : line + ": " + event.text.harmless + "\n"
     }
 
+    private static func canBePrewarmed(_ explanation: Control.Explanation) -> String {
+        if explanation.isEligible { return "yes" }
+        let wantsManifest = explanation.reasons.contains { $0.code == "desktop_entry" }
+        return wantsManifest ? "once it has a manifest" : "no"
+    }
+
     static func explanation(
         _ explanation: Control.Explanation, _ appearance: Appearance = .plain
     ) -> String {
         var text = appearance.styled(explanation.app.harmless, .heading) + "\n"
-        text += "  can be prewarmed: \(explanation.isEligible ? "yes" : "no")\n"
+        text += "  can be prewarmed: \(canBePrewarmed(explanation))\n"
         text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
         if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
         text += "\n"

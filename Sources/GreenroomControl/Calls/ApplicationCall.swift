@@ -78,23 +78,7 @@ extension Control.ApplicationCall {
         let parameters = Parameters(call)
         switch method {
         case "Open":
-            try parameters.allow([
-                "urls", "app", "contentType", "sourceApplication", "background", "annotation",
-                "eventAttribution", "orientation", "sizeClass",
-            ])
-            var open = Control.OpenCall(urls: try parameters["urls"].texts())
-            guard 1...Control.OpenCall.urlLimit ~= open.urls.count else {
-                throw .invalidParameter("urls")
-            }
-            open.app = try parameters["app"].optionalText()
-            open.contentType = try parameters["contentType"].optionalText()
-            open.sourceApplication = try parameters["sourceApplication"].optionalText()
-            open.isBackground = try parameters["background"].optionalBool()
-            open.annotation = try parameters["annotation"].optionalText()
-            open.eventAttribution = try parameters["eventAttribution"].optionalText()
-            open.orientation = try parameters["orientation"].optionalWord()
-            open.sizeClass = try parameters["sizeClass"].optionalWord()
-            self = .open(open)
+            self = .open(try Control.OpenCall(parameters))
         case "PerformAction":
             try parameters.allow(["app", "action", "background"])
             self = .performAction(
@@ -137,16 +121,7 @@ extension Control.ApplicationCall {
 
     func encodeMembers(to writer: inout JSONWriter) {
         switch self {
-        case .open(let open):
-            writer.member("urls", open.urls)
-            writer.member("app", ifPresent: open.app)
-            writer.member("contentType", ifPresent: open.contentType)
-            writer.member("sourceApplication", ifPresent: open.sourceApplication)
-            if open.isBackground { writer.member("background", true) }
-            writer.member("annotation", ifPresent: open.annotation)
-            writer.member("eventAttribution", ifPresent: open.eventAttribution)
-            writer.member("orientation", ifPresent: open.orientation?.rawValue)
-            writer.member("sizeClass", ifPresent: open.sizeClass?.rawValue)
+        case .open(let open): open.encodeMembers(to: &writer)
         case .performAction(let app, let action, let isBackground):
             writer.member("app", app)
             writer.member("action", action)
@@ -175,7 +150,7 @@ extension Control.ApplicationCall {
         }
     }
 
-    private struct Parameters {
+    fileprivate struct Parameters {
         let object: JSONObject
         init(_ call: Call) { object = call.parameters }
 
@@ -188,5 +163,39 @@ extension Control.ApplicationCall {
                 throw other.invalid
             }
         }
+    }
+}
+
+extension Control.OpenCall {
+    fileprivate init(_ parameters: Control.ApplicationCall.Parameters) throws(ServiceError) {
+        try parameters.allow([
+            "urls", "app", "contentType", "sourceApplication", "background", "annotation",
+            "eventAttribution", "orientation", "sizeClass",
+        ])
+        var open = Self(urls: try parameters["urls"].texts())
+        guard 1...Self.urlLimit ~= open.urls.count else {
+            throw .invalidParameter("urls")
+        }
+        open.app = try parameters["app"].optionalText()
+        open.contentType = try parameters["contentType"].optionalText()
+        open.sourceApplication = try parameters["sourceApplication"].optionalText()
+        open.isBackground = try parameters["background"].optionalBool()
+        open.annotation = try parameters["annotation"].optionalText()
+        open.eventAttribution = try parameters["eventAttribution"].optionalText()
+        open.orientation = try parameters["orientation"].optionalWord()
+        open.sizeClass = try parameters["sizeClass"].optionalWord()
+        self = open
+    }
+
+    fileprivate func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("urls", urls)
+        writer.member("app", ifPresent: app)
+        writer.member("contentType", ifPresent: contentType)
+        writer.member("sourceApplication", ifPresent: sourceApplication)
+        if isBackground { writer.member("background", true) }
+        writer.member("annotation", ifPresent: annotation)
+        writer.member("eventAttribution", ifPresent: eventAttribution)
+        writer.member("orientation", ifPresent: orientation?.rawValue)
+        writer.member("sizeClass", ifPresent: sizeClass?.rawValue)
     }
 }

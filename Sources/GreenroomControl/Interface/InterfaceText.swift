@@ -71,7 +71,9 @@ extension Control {
           # Prewarms or launches of it failed lately.
           back_off,
           # A paused instance was tried and did not start.
-          resume_failed
+          resume_failed,
+          # The memory of its paused instances was taken back.
+          reclaimed
         )
 
         # Why an instance ended.
@@ -286,6 +288,7 @@ extension Control {
           launchIdentifier: ?string,
           launchKind: ?LaunchKind,
           coldReason: ?ColdReason,
+          # launch_step, launch_screen_shown, launch_screen_dropped: since the request
           elapsedUSec: ?int,
           # exited
           exit: ?ExitRecord,
@@ -661,7 +664,7 @@ extension Control {
         error IllegalTransition (instance: int, from: ExecutionState, to: ExecutionState)
 
         # The program cannot be prewarmed; Explain says why.
-        error Ineligible (app: string)
+        error Ineligible (app: string, reason: ?string)
 
         # It was not done, for a reason of this code.
         error Refused (code: string, reason: string)

@@ -120,15 +120,4 @@ extension JSONWriter {
     mutating func member(_ name: String, ifPresent object: (some ParametersEncodable)?) {
         if let object { member(name, object: object) }
     }
-
-    mutating func member(_ name: String, objects: [some ParametersEncodable]) {
-        self.name(name)
-        beginArray()
-        for object in objects {
-            beginObject()
-            object.encodeMembers(to: &self)
-            endObject()
-        }
-        endArray()
-    }
 }

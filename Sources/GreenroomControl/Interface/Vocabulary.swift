@@ -32,6 +32,7 @@ extension Control {
         case stale
         case backOff = "back_off"
         case resumeFailed = "resume_failed"
+        case reclaimed
     }
 
     /// Why an instance ended.

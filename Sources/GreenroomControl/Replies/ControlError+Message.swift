@@ -14,7 +14,8 @@ extension ControlError: CustomStringConvertible {
             "no launch \(launch) is known; it was never made or is long forgotten"
         case .illegalTransition(let instance, let from, let to):
             "instance \(instance) is \(from.words) and cannot become \(to.words) from there"
-        case .ineligible(let app):
+        case .ineligible(let app, let reason?): "\(app) cannot be prewarmed: \(reason)"
+        case .ineligible(let app, nil):
             "\(app) cannot be prewarmed; \"greenroomctl explain \(app)\" says why"
         case .refused(_, let reason): reason
         case .permissionDenied(let needed): "you may not do this; it takes \(needed)"

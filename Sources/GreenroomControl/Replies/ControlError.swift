@@ -10,7 +10,8 @@ public enum ControlError: CallError, Hashable, Sendable {
         instance: UInt64, from: Control.Word<Control.ExecutionState>,
         to: Control.Word<Control.ExecutionState>)
     /// It was to be prewarmed and cannot be.
-    case ineligible(app: String)
+    /// - Parameter reason: why, and what to do about it; older daemons do not say.
+    case ineligible(app: String, reason: String? = nil)
     case refused(code: String, reason: String)
     /// What the client would need.
     case permissionDenied(needed: String)
@@ -48,7 +49,10 @@ extension ControlError {
         case .noSuchApp(let app, let suggestion):
             writer.member("app", app)
             writer.member("suggestion", ifPresent: suggestion)
-        case .notRunning(.app(let app)), .ineligible(let app): writer.member("app", app)
+        case .notRunning(.app(let app)): writer.member("app", app)
+        case .ineligible(let app, let reason):
+            writer.member("app", app)
+            writer.member("reason", ifPresent: reason)
         case .notRunning(.instance(let instance)): writer.member("instance", instance)
         case .noSuchLaunch(let launch): writer.member("launchIdentifier", launch)
         case .illegalTransition(let instance, let from, let to):
@@ -95,7 +99,9 @@ extension ControlError {
             self = .illegalTransition(
                 instance: try fields["instance"].integer(), from: try fields["from"].word(),
                 to: try fields["to"].word())
-        case "Ineligible": self = .ineligible(app: try fields["app"].text())
+        case "Ineligible":
+            self = .ineligible(
+                app: try fields["app"].text(), reason: try fields["reason"].optionalText())
         case "Refused":
             self = .refused(
                 code: try fields["code"].text(), reason: try fields["reason"].text())

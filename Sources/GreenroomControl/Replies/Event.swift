@@ -18,6 +18,7 @@ extension Control {
         public var launchIdentifier: String?
         public var launchKind: Word<LaunchKind>?
         public var coldReason: Word<ColdReason>?
+        /// `launchStep`, `launchScreenShown`, `launchScreenDropped`: since the request.
         public var elapsedUSec: Int64?
         /// `exited`
         public var exit: ExitRecord?
@@ -31,11 +32,11 @@ extension Control {
         /// own state
         public var session: String?
         public var activation: Word<ActivationState>?
-        /// `slowStep`, `missedStep`, `launchStep` (with `elapsedUSec`)
+        /// `slowStep`, `missedStep`, `launchStep`
         public var step: String?
         /// `reclaimed`, `pressureChanged`
         public var pressure: MemoryPressure?
-        /// `launchScreenShown`, `launchScreenDropped` (with `elapsedUSec`, and why in `step`)
+        /// `launchScreenShown`, `launchScreenDropped` (and why in `step`)
         public var launchScreen: LaunchScreen?
         /// `taskBegan`, `taskEnded`: its identifier.
         public var task: String?

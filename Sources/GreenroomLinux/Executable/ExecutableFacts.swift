@@ -12,8 +12,6 @@ public struct ExecutableFacts: Equatable, Sendable {
     public var argumentPrefix: [String]?
     public var eligibility: Eligibility
 
-    public var isScript: Bool { argumentPrefix != nil }
-
     /// The first file that is no longer what it was, nil when all are. One stat(2) per file.
     public func changedFile() -> InspectedFile? { files.first { $0.hasChanged } }
 }

@@ -28,10 +28,10 @@ public enum ExecutableInspection {
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
     {
         if name.contains("/") {
-            guard FileIdentity(path: name) != nil else {
+            guard let isExecutable = isExecutable(name) else {
                 throw .notFound(name: name, searchPath: nil)
             }
-            guard isExecutable(name) else { throw .notExecutable(path: name) }
+            guard isExecutable else { throw .notExecutable(path: name) }
             return name
         }
         var unusable: String?
@@ -39,19 +39,20 @@ public enum ExecutableInspection {
             // An empty entry means the current directory, which a daemon's app has none of.
             guard directory.hasPrefix("/"), !name.isEmpty else { continue }
             let candidate = "\(directory)/\(name)"
-            if isExecutable(candidate) { return candidate }
-            if FileIdentity(path: candidate) != nil { unusable = unusable ?? candidate }
+            guard let isExecutable = isExecutable(candidate) else { continue }
+            if isExecutable { return candidate }
+            unusable = unusable ?? candidate
         }
         if let unusable { throw .notExecutable(path: unusable) }
         throw .notFound(name: name, searchPath: searchPath)
     }
 
-    /// A regular file that somebody may execute. The launching user's permission is the kernel's
-    /// to check, at exec. stat(2)
-    private static func isExecutable(_ path: String) -> Bool {
+    /// A regular file that somebody may execute; nil: there is nothing that can be seen. The launching
+    /// user's permission is the kernel's to check, at exec. stat(2)
+    private static func isExecutable(_ path: String) -> Bool? {
         var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-            && status.st_mode & 0o111 != 0
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o111 != 0
     }
 
     /// The path without links, as the kernel shows it. realpath(3)

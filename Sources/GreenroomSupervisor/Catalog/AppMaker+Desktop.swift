@@ -33,8 +33,8 @@ extension AppMaker {
             String.init)
         return DesktopApp(
             entry, isCommandUsed: needsCommand, isShown: entry.isShown(in: desktops),
-            path: entry.path, digest: file.digest, terminal: lookups.terminal
-        ) { lookups.find($0) }
+            path: entry.path, digest: file.digest, terminal: { lookups.terminal },
+            findExecutable: { lookups.find($0) })
     }
 
     func command(_ desktop: DesktopApp) throws(LoadFailure) -> [String]? {

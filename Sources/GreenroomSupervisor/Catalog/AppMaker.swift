@@ -20,44 +20,43 @@ struct AppMaker {
         let desktop = try desktop(of: manifest, isAlone: isDesktopOnly)
         var command = manifest.command
         if let desktop, let own = try self.command(desktop) { command = own }
-        guard let program = command.first else { return nil }
-        command = lookups.words(command)
+        guard let name = command.first else { return nil }
         let owner = try owner(of: manifest)
         let environment = environment(of: manifest, owner.account)
-        let inspected =
-            isDesktopOnly
-            ? nil
-            : try lookups.facts(
-                ProgramName(name: program, searchPath: environment.searchPath))
-        guard let path = inspected?.path ?? lookups.find(program) else { return nil }
-        let sandbox = try inspected.map { facts throws(LoadFailure) in
-            try self.sandbox(of: manifest, facts, lookups.filters)
-        }
-        let ineligibility =
-            if let inspected {
-                self.ineligibility(of: manifest, inspected, isOwnUser: !owner.changes)
-                    ?? sandbox?.ineligibility
-            } else {
-                InstalledApp.Ineligibility?.some(.onlyDesktopEntry)
-            }
+        guard
+            let program = try program(
+                name, of: manifest, in: environment.searchPath, owner, isDesktopOnly)
+        else { return nil }
+        let app = app(
+            of: manifest, program, lookups.words(command), owner, environment, desktop,
+            try sockets(of: manifest))
+        addDetails(of: manifest, to: app)
+        app.callForbiddenOnTerminal = program.callForbiddenOnTerminal
+        app.desktop = desktop
+        app.isDesktopOnly = isDesktopOnly
+        // A generation is a promise that paused instances are still what they should be, also to
+        // the next supervisor, which knows no former app to count from: hence a digest.
+        app.description.generation = app.generation
+        return app
+    }
+
+    private func app(
+        of manifest: AppManifest, _ program: Program, _ command: [String], _ owner: Owner,
+        _ environment: Lookups.AppEnvironment, _ desktop: DesktopApp?,
+        _ sockets: [SocketSpecification]
+    ) -> InstalledApp {
+        let identifier = manifest.identifier.compacted
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
-        let sockets: [SocketSpecification]
-        do throws(SystemError) {
-            sockets = try manifest.socketSpecifications()
-        } catch {
-            throw LoadFailure(message: "\(error)")
-        }
-        let identifier = manifest.identifier.compacted
-        let name =
-            manifest.name == manifest.identifier
-            ? desktop?.name ?? identifier : manifest.name.compacted
-        let app = InstalledApp(
-            identifier: AppIdentifier(identifier), name: name,
+        return InstalledApp(
+            identifier: AppIdentifier(identifier),
+            name: manifest.name == manifest.identifier
+                ? desktop?.name ?? identifier : manifest.name.compacted,
             manifestPath: manifest.file.compacted,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
-            executablePath: path, pausedExecutablePath: inspected?.executable ?? path,
+            executablePath: program.path,
+            pausedExecutablePath: program.facts?.executable ?? program.path,
             arguments: command, environment: environment.strings,
             encodedEnvironment: environment.encoded,
             searchPath: environment.searchPath,
@@ -67,16 +66,19 @@ struct AppMaker {
             changesUser: owner.changes,
             grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
             noNewPrivileges: manifest.sandbox.noNewPrivileges,
-            confinement: sandbox?.confinement,
+            confinement: program.confinement,
             cgroupSettings: cgroupSettings(of: manifest),
             confinementKeys: manifest.confinementKeys,
             limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
-            ineligibility: ineligibility, isPrewarmingWanted: isWanted,
-            fingerprint: inspected?.files ?? [],
+            ineligibility: program.ineligibility, isPrewarmingWanted: isWanted,
+            fingerprint: program.facts?.files ?? [],
             description: AppDescription(
                 manifest, identifier, user: owner.account.user, key: environment.pool.key,
-                isEligible: ineligibility == nil, isWanted: isWanted),
+                isEligible: program.ineligibility == nil, isWanted: isWanted),
             sockets: sockets, poolEnvironment: environment.pool)
+    }
+
+    private func addDetails(of manifest: AppManifest, to app: InstalledApp) {
         app.application = manifest.application
         app.timer = manifest.timer
         app.path = manifest.path
@@ -85,13 +87,46 @@ struct AppMaker {
         app.description.version = VersionDigest.of(app.version)
         app.description.stateVersion = VersionDigest.of(app.stateVersion)
         app.launchScreens = manifest.launchScreens
-        app.callForbiddenOnTerminal = sandbox?.callForbiddenOnTerminal
-        app.desktop = desktop
-        app.isDesktopOnly = isDesktopOnly
-        // A generation is a promise that paused instances are still what they should be, also to
-        // the next supervisor, which knows no former app to count from: hence a digest.
-        app.description.generation = app.generation
-        return app
+    }
+
+    private func sockets(
+        of manifest: AppManifest
+    ) throws(LoadFailure) -> [SocketSpecification] {
+        do throws(SystemError) {
+            return try manifest.socketSpecifications()
+        } catch {
+            throw LoadFailure(message: "\(error)")
+        }
+    }
+
+    // MARK: What it executes
+
+    private struct Program {
+        var path: String
+        /// Nil where only a desktop entry makes the app: nothing of it is paused.
+        var facts: ExecutableFacts?
+        var confinement: Confinement?
+        var callForbiddenOnTerminal: String?
+        var ineligibility: InstalledApp.Ineligibility?
+    }
+
+    /// - Returns: nil if only a desktop entry names it and it is not there.
+    private func program(
+        _ name: String, of manifest: AppManifest, in searchPath: String, _ owner: Owner,
+        _ isDesktopOnly: Bool
+    ) throws(LoadFailure) -> Program? {
+        if isDesktopOnly {
+            return lookups.find(name).map {
+                Program(path: $0, ineligibility: .onlyDesktopEntry)
+            }
+        }
+        let facts = try lookups.facts(ProgramName(name: name, searchPath: searchPath))
+        let sandbox = try self.sandbox(of: manifest, facts, lookups.filters)
+        return Program(
+            path: facts.path, facts: facts, confinement: sandbox.confinement,
+            callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
+            ineligibility: ineligibility(of: manifest, facts, isOwnUser: !owner.changes)
+                ?? sandbox.ineligibility)
     }
 
     private func ineligibility(
@@ -161,6 +196,6 @@ struct AppMaker {
 extension InstalledApp.Ineligibility {
     fileprivate static let onlyDesktopEntry = Self(
         code: "desktop_entry",
-        text: "only a desktop entry makes this app: a manifest of the same name with [Prewarm] "
-            + "asks for prewarming")
+        text: "only a desktop entry makes this app; a manifest of its name, which needs no Exec=, "
+            + "lets it be prewarmed")
 }

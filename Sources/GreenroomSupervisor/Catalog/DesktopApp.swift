@@ -28,7 +28,7 @@ final class DesktopApp: Sendable {
 
     init(
         _ entry: DesktopEntry, isCommandUsed: Bool, isShown: Bool, path: String?, digest: UInt64,
-        terminal: [String]?, findExecutable: (String) -> String?
+        terminal: () -> [String]?, findExecutable: (String) -> String?
     ) {
         name = entry.name
         command = isCommandUsed ? entry.command : nil
@@ -50,7 +50,7 @@ final class DesktopApp: Sendable {
         self.facts = facts
         self.digest = digest
         self.path = path.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        self.terminal = facts.isTerminal ? terminal : nil
+        self.terminal = facts.isTerminal ? terminal() : nil
     }
 }
 

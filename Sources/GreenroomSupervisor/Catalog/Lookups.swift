@@ -1,6 +1,7 @@
 internal import AppFolders
 internal import Glibc
 internal import GreenroomAppChannel
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -11,8 +12,9 @@ final class Lookups {
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
-    /// What opens a terminal for a program, and the words before the program's.
-    let terminal: [String]?
+    /// What opens a terminal for a program, and the words before the program's; searched for when the first
+    /// app needs one.
+    private(set) lazy var terminal: [String]? = world.terminal
     /// Of the daemon.
     let variables: [String: String]
     private(set) var programs: [ProgramName: ExecutableFacts]
@@ -32,7 +34,6 @@ final class Lookups {
         variables = SearchPath.variables(of: daemonEnvironment)
         world = World(environment: variables, desktopPaths: desktopPaths)
         shim = PreloadLibrary(path: shimPath)
-        terminal = world.terminal
         self.programs = Self.unchanged(programs)
     }
 
@@ -167,7 +168,9 @@ final class Lookups {
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
             "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
         }
-        return PoolEnvironment.digest(files + sessions + ["\(shim)"] + (terminal ?? []))
+        let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
+        let terminal = needsTerminal ? terminal ?? [] : []
+        return PoolEnvironment.digest(files + sessions + ["\(shim)"] + terminal)
     }
 }
 

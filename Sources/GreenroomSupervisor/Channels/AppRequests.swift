@@ -12,11 +12,7 @@ final class AppRequests {
 
     /// Requests of apps, apart from those of clients.
     private static let appRequestBit: UInt64 = 1 << 62
-    /// Requests of one instance that are under way: an app that asks in a loop waits for itself.
-    static let requestLimit = 16
-
-    private var requests: [RequestIdentifier: AppRequest] = [:]
-    private var requestCounts: [InstanceIdentifier: Int] = [:]
+    private var open = OpenRequests()
     private var repeated = RepeatedRequests()
     private var nextAppRequest: UInt64 = 1
 
@@ -24,7 +20,7 @@ final class AppRequests {
 
     func forget(_ instance: InstanceIdentifier) {
         repeated.forget(instance)
-        requestCounts[instance] = nil
+        open.forget(instance)
     }
 
     // MARK: Asking
@@ -70,39 +66,24 @@ final class AppRequests {
         return RequestIdentifier(nextAppRequest | Self.appRequestBit)
     }
 
-    private struct AppRequest {
-        let instance: InstanceIdentifier
-        /// Nil where the app has its answer already.
-        let cookie: UInt64?
-    }
-
-    /// Counts one more request; refuses it if there are too many.
+    /// False, with the refusal on its way, if there are too many.
     private func admit(_ cookie: UInt64, of instance: InstanceIdentifier) -> Bool {
-        let count = requestCounts[instance] ?? 0
-        guard count < Self.requestLimit else {
-            channels.answer(
-                instance, cookie,
-                .refused(
-                    code: EAGAIN,
-                    reason:
-                        "\(Self.requestLimit) requests of this app are under way; ask again when "
-                        + "one of them is answered"))
-            return false
-        }
-        requestCounts[instance] = count + 1
-        return true
-    }
-
-    private func settle(_ instance: InstanceIdentifier) {
-        guard let count = requestCounts[instance] else { return }
-        requestCounts[instance] = count > 1 ? count - 1 : nil
+        guard open.isFull(of: instance) else { return true }
+        channels.answer(
+            instance, cookie,
+            .refused(
+                code: EAGAIN,
+                reason:
+                    "\(OpenRequests.limit) requests of this app are under way; ask again when one "
+                    + "of them is answered"))
+        return false
     }
 
     /// The core's answer to it goes back to the app; nil: it has too many, and its refusal.
     func newRequest(of instance: InstanceIdentifier, _ cookie: UInt64) -> RequestIdentifier? {
         guard admit(cookie, of: instance) else { return nil }
         let request = newRequest()
-        requests[request] = AppRequest(instance: instance, cookie: cookie)
+        open.add(request, .init(instance: instance, cookie: cookie))
         return request
     }
 
@@ -135,8 +116,7 @@ final class AppRequests {
     /// True if an app had asked.
     func take(_ answer: Answer, to request: RequestIdentifier) -> Bool {
         guard request.rawValue & Self.appRequestBit != 0 else { return false }
-        guard let own = requests.removeValue(forKey: request) else { return true }
-        settle(own.instance)
+        guard let own = open.take(request) else { return true }
         guard let cookie = own.cookie else { return true }
         let instance = own.instance
         if case .refused(.noSuchScene) = answer, repeated.wasRepeated(cookie, by: instance) {
@@ -158,11 +138,9 @@ final class AppRequests {
         }
         guard admit(cookie, of: instance.identifier) else { return }
         let request = newRequest()
-        requests[request] = AppRequest(instance: instance.identifier, cookie: nil)
+        open.add(request, .init(instance: instance.identifier, cookie: nil))
         let reason = channels.open?(url, instance.app, request) ?? nil
-        if reason != nil, requests.removeValue(forKey: request) != nil {
-            settle(instance.identifier)
-        }
+        if reason != nil { _ = open.take(request) }
         channels.answer(
             instance.identifier, cookie,
             reason.map { .refused(code: 2, reason: $0) } ?? .done)

@@ -96,10 +96,17 @@ extension ControlHandler {
         return status
     }
 
-    private static func backOff(failures: UInt32) -> String {
-        failures == 0
-            ? "its memory was taken back; it is not prewarmed again at once"
-            : "\(failures) prewarms failed; the next is tried later"
+    /// Why it is not prewarmed again before its time.
+    private static func pause(_ record: AppRecord) -> Control.Note {
+        if record.isReclaimed {
+            return .init(
+                code: "reclaimed",
+                text: "its memory was taken back; it is not prewarmed again at once")
+        }
+        let failures = record.prewarmFailures
+        return .init(
+            code: "back_off",
+            text: "\(failures) prewarm\(failures == 1 ? "" : "s") failed; the next is tried later")
     }
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
@@ -114,51 +121,70 @@ extension ControlHandler {
         explanation.prewarmByteCount = record.flatMap {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
-        if let ineligibility = app.ineligibility {
-            explanation.reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
-        } else if !app.isPrewarmingWanted {
-            explanation.reasons.append(
-                .init(code: "disabled", text: "the manifest asks for no prewarming"))
-        }
-        if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
-            app.ineligibility == nil
-        {
-            explanation.reasons.append(
-                .init(
-                    code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
-        }
-        if let retryAt = record?.prewarmRetryAt, retryAt > supervisor.now {
-            explanation.retryAfterUSec = supervisor.now.duration(to: retryAt).microseconds
-            explanation.reasons.append(
-                .init(
-                    code: "back_off",
-                    text: Self.backOff(failures: record?.prewarmFailures ?? 0)))
-        }
-        if let until = record?.crashLoopUntil, until > supervisor.now {
-            explanation.retryAfterUSec = supervisor.now.duration(to: until).microseconds
-            explanation.reasons.append(
-                .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
-        }
-        if app.isPrewarmingWanted, app.ineligibility == nil {
-            explanation.reasons += supervisor.reclaimer.holds
-        }
-        if lifecycle.pressure > .none {
-            explanation.reasons.append(
-                .init(
-                    code: "memory_pressure",
-                    text: "memory is short (\(lifecycle.pressure)); no prewarming meanwhile"))
-        }
-        if let key = record?.poolKey, key != app.poolEnvironment.key {
-            explanation.reasons.append(
-                .init(
-                    code: "caller_environment",
-                    text: "the pool follows the environment of the latest launch, which differs "
-                        + "from the session's"))
+        explanation.reasons =
+            manifestReasons(app, record) + failureReasons(record) + machineReasons(app, record)
+        // A crash loop is waited for when there is a back-off, too.
+        let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
+        if let last = waits.last(where: { $0 > supervisor.now }) {
+            explanation.retryAfterUSec = supervisor.now.duration(to: last).microseconds
         }
         explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.supervision = supervisionStatus(of: app.identifier)
         explanation.lastLaunch = lastLaunch(of: app.identifier)
         return explanation
+    }
+
+    /// What its program and its manifest say.
+    private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            reasons.append(.init(code: ineligibility.code, text: text))
+        } else if !app.isPrewarmingWanted {
+            reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
+        }
+        if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
+            app.ineligibility == nil
+        {
+            reasons.append(
+                .init(
+                    code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
+        }
+        return reasons
+    }
+
+    private func failureReasons(_ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
+            reasons.append(Self.pause(record))
+        }
+        if let until = record?.crashLoopUntil, until > supervisor.now {
+            reasons.append(
+                .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
+        }
+        return reasons
+    }
+
+    /// What the machine and the latest launches make of it.
+    private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if app.isPrewarmingWanted, app.ineligibility == nil {
+            reasons += supervisor.reclaimer.holds
+        }
+        let pressure = supervisor.lifecycle.pressure
+        if pressure > .none {
+            reasons.append(
+                .init(
+                    code: "memory_pressure",
+                    text: "memory is short (\(pressure)); no prewarming meanwhile"))
+        }
+        if let key = record?.poolKey, key != app.poolEnvironment.key {
+            reasons.append(
+                .init(
+                    code: "caller_environment",
+                    text: "the pool follows the environment of the latest launch, which differs "
+                        + "from the session's"))
+        }
+        return reasons
     }
 
     private func lastLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {

@@ -34,7 +34,7 @@ final class EventStream {
     }
 
     private var watchers: [UInt64: Watcher] = [:]
-    private var pending: [Pending] = []
+    private var pending = Fifo<Pending>()
     /// There from the start on: see `keep`.
     private var ring: EventRing!
     /// Keeps `ring` mapped.
@@ -49,7 +49,7 @@ final class EventStream {
     /// Of the past, which have to be read again.
     private static let pastPerRound = 16
     /// If the loop has no time for them, they are told at once.
-    private static let pendingLimit = 1024
+    private static let pendingLimit = 4096
 
     /// From now on events are kept there, behind the runtime state. If there is no room (a spawner of an
     /// older version made the memory smaller), they end with this supervisor.
@@ -131,9 +131,9 @@ final class EventStream {
 
     private func tell(atMost limit: Int) {
         guard !pending.isEmpty else { return }
-        let batch = pending.prefix(limit)
-        pending.removeFirst(batch.count)
-        for entry in batch {
+        var told = 0
+        while told < limit, let entry = pending.popFirst() {
+            told += 1
             var writer = JSONWriter()
             writer.beginObject()
             entry.event.encodeMembers(to: &writer)

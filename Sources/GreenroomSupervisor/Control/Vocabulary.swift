@@ -41,6 +41,7 @@ extension Control.ColdReason {
         case .stale: self = .stale
         case .backOff: self = .backOff
         case .resumeFailed: self = .resumeFailed
+        case .reclaimed: self = .reclaimed
         }
     }
 }

@@ -78,6 +78,17 @@ public struct Options: Sendable, Equatable {
             isConfigurationRequired: false,
             spawnerPath: directory + "/greenroom-spawner",
             shimPath: directory + "/libgreenroom-prewarm.so")
+        if let end = options.read(arguments) { return end }
+        guard !options.runtimeDirectory.isEmpty else {
+            return .usage(
+                "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
+        }
+        options.complete(environment, isRoot)
+        return .run(options)
+    }
+
+    /// - Returns: what is to be done instead of running.
+    private mutating func read(_ arguments: [String]) -> Outcome? {
         var remaining = arguments[...]
         while let argument = remaining.popFirst() {
             var name = argument
@@ -87,40 +98,37 @@ public struct Options: Sendable, Equatable {
                 inline = String(argument[argument.index(after: equals)...])
             }
             switch name {
-            case "--help", "-h": return .print(help)
-            case "--version": return .print("greenroomd " + version)
+            case "--help", "-h": return .print(Self.help)
+            case "--version": return .print("greenroomd " + Self.version)
             case "--runtime-directory", "--state-directory", "--cache-directory", "--apps",
-                "--desktop", "--config",
-                "--spawner", "--shim", "--machine-root":
+                "--desktop", "--config", "--spawner", "--shim", "--machine-root":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
                 }
-                options.set(name, to: value)
+                set(name, to: value)
             default:
                 return .usage("greenroomd: unknown argument “\(argument)”; see greenroomd --help")
             }
         }
-        guard !options.runtimeDirectory.isEmpty else {
-            return .usage(
-                "greenroomd: no XDG_RUNTIME_DIR in the environment; give --runtime-directory DIR")
+        return nil
+    }
+
+    /// What the command line does not say.
+    private mutating func complete(_ environment: [String: String], _ isRoot: Bool) {
+        if stateDirectory.isEmpty {
+            stateDirectory =
+                defaultState(environment, isRoot) ?? runtimeDirectory + "/persistent"
         }
-        if options.stateDirectory.isEmpty {
-            options.stateDirectory =
-                options.defaultState(environment, isRoot) ?? options.runtimeDirectory
-                + "/persistent"
+        if cacheDirectory.isEmpty {
+            cacheDirectory = defaultCache(environment, isRoot) ?? runtimeDirectory + "/cache"
         }
-        if options.cacheDirectory.isEmpty {
-            options.cacheDirectory =
-                options.defaultCache(environment, isRoot) ?? options.runtimeDirectory + "/cache"
+        makesDesktopApps = !isRoot || !desktopDirectories.isEmpty
+        if desktopDirectories.isEmpty, appDirectories.isEmpty {
+            desktopDirectories = SearchPath.desktop(environment)
         }
-        options.makesDesktopApps = !isRoot || !options.desktopDirectories.isEmpty
-        if options.desktopDirectories.isEmpty, options.appDirectories.isEmpty {
-            options.desktopDirectories = SearchPath.desktop(environment)
+        if appDirectories.isEmpty {
+            appDirectories = SearchPath.paths(environment, isRoot: isRoot)
         }
-        if options.appDirectories.isEmpty {
-            options.appDirectories = SearchPath.paths(environment, isRoot: isRoot)
-        }
-        return .run(options)
     }
 
     private mutating func set(_ name: String, to value: String) {

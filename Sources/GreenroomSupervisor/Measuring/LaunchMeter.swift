@@ -18,6 +18,10 @@ struct LaunchMeter {
 
     /// MXMetricManager's, of tasks at once.
     private static let taskLimit = 16
+    /// As long as the SDKs allow a name to be: an app without them could have us keep much.
+    private static let taskNameByteLimit = 128
+
+    typealias Count = (_ change: @escaping (inout MetricReport) -> Void) -> Void
 
     init(_ metric: LaunchMetric, requestedAt: Instant) {
         self.metric = metric
@@ -27,7 +31,7 @@ struct LaunchMeter {
     /// - Parameter isSaid: by the app itself; no more is awaited then.
     /// - Returns: the length of the launch, if it is the first that is known of it.
     mutating func drew(
-        at instant: Instant, isSaid: Bool, _ count: ((inout MetricReport) -> Void) -> Void
+        at instant: Instant, isSaid: Bool, _ count: Count
     ) -> Duration? {
         guard !isDrawn, isSaid || drawnAt == nil else { return nil }
         let isFirst = drawnAt == nil
@@ -47,13 +51,13 @@ struct LaunchMeter {
 
     mutating func begin(_ task: String) {
         guard metric != .resume, finishedAt == nil || !tasks.isEmpty || drawnAt == nil,
-            tasks.count < Self.taskLimit
+            tasks.count < Self.taskLimit, task.utf8.count <= Self.taskNameByteLimit
         else { return }
         tasks.insert(task)
     }
 
     mutating func finish(
-        _ task: String, at instant: Instant, _ count: ((inout MetricReport) -> Void) -> Void
+        _ task: String, at instant: Instant, _ count: Count
     ) {
         guard tasks.remove(task) != nil else { return }
         finishedAt = instant
@@ -61,7 +65,7 @@ struct LaunchMeter {
     }
 
     /// The launch is over when it has drawn and the last task is done.
-    private mutating func extend(_ count: ((inout MetricReport) -> Void) -> Void) {
+    private mutating func extend(_ count: Count) {
         guard !isExtended, tasks.isEmpty, let drawnAt, let finishedAt else { return }
         isExtended = true
         let length = requestedAt.duration(to: max(drawnAt, finishedAt)).microseconds

@@ -9,6 +9,9 @@ final class MetricBooks {
     private let files: MetricFiles
     /// Of apps that run, and of those that are not written yet.
     private var books: [MetricKey: AppMetrics] = [:]
+    /// For books that nobody has opened: reading one takes as long as a tenth of a launch, and counting is
+    /// part of each.
+    private var changes: [MetricKey: Changes] = [:]
     private var unwritten: Set<MetricKey> = []
     /// Those that could not be written: tried again with the next count.
     private var refused: Set<MetricKey> = []
@@ -17,6 +20,14 @@ final class MetricBooks {
     /// Whose instances there are: others' books are closed once they are written.
     var inUse: () -> Set<MetricKey> = { [] }
 
+    private struct Changes {
+        /// Microseconds since 1970 UTC.
+        var since: Int64
+        var list: [(inout AppMetrics) -> Void] = []
+    }
+
+    /// Of one app that is launched over and over; then its book is opened.
+    private static let changeLimit = 64
     /// After a count, until writing begins: what a killed daemon loses at most, and longer than a burst of
     /// launches, which creating files would take its time from.
     private static let writeDelay: Duration = .seconds(1)
@@ -32,20 +43,30 @@ final class MetricBooks {
 
     subscript(key: MetricKey) -> AppMetrics {
         if let book = books[key] { return book }
-        let now = WallClock.nowMicroseconds
+        let changes = changes.removeValue(forKey: key)
+        let now = changes?.since ?? WallClock.nowMicroseconds
         let text = files.text(of: key) { reporter.sayOnce("metrics: \($0)") }
-        let book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
+        var book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
+        for change in changes?.list ?? [] { change(&book) }
         books[key] = book
         return book
     }
 
-    func change(_ key: MetricKey, _ change: (inout AppMetrics) -> Void) {
-        _ = self[key]
-        change(&books[key]!)
+    func change(_ key: MetricKey, _ change: @escaping (inout AppMetrics) -> Void) {
+        if books[key] != nil {
+            change(&books[key]!)
+        } else {
+            postpone(change, key)
+        }
         unwritten.formUnion(refused)
         refused = []
         unwritten.insert(key)
         if writing?.isEnabled != true { beginWriting() }
+    }
+
+    private func postpone(_ change: @escaping (inout AppMetrics) -> Void, _ key: MetricKey) {
+        changes[key, default: Changes(since: WallClock.nowMicroseconds)].list.append(change)
+        if changes[key]!.list.count == Self.changeLimit { _ = self[key] }
     }
 
     /// Whatever is not written yet, and now.
@@ -87,8 +108,7 @@ final class MetricBooks {
     }
 
     private func write(_ key: MetricKey) {
-        guard let book = books[key] else { return }
-        do throws(SystemError) { try files.write(book.text, of: key) } catch {
+        do throws(SystemError) { try files.write(self[key].text, of: key) } catch {
             refused.insert(key)
             reporter.sayOnce("writing metrics: \(error); they are kept in memory")
         }

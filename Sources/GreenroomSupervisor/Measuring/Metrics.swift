@@ -78,11 +78,11 @@ final class Metrics {
 
     func book(of key: MetricKey) -> AppMetrics { books[key] }
 
-    func change(_ key: MetricKey, _ change: (inout AppMetrics) -> Void) {
+    func change(_ key: MetricKey, _ change: @escaping (inout AppMetrics) -> Void) {
         books.change(key, change)
     }
 
-    private func count(_ key: MetricKey, _ count: (inout MetricReport) -> Void) {
+    private func count(_ key: MetricKey, _ count: @escaping (inout MetricReport) -> Void) {
         let now = WallClock.nowMicroseconds
         change(key) { [interval] book in
             book.close(at: now, interval: interval)
@@ -90,7 +90,9 @@ final class Metrics {
         }
     }
 
-    private func count(_ instance: InstanceIdentifier, _ count: (inout MetricReport) -> Void) {
+    private func count(
+        _ instance: InstanceIdentifier, _ count: @escaping (inout MetricReport) -> Void
+    ) {
         if let key = presences[instance]?.key { self.count(key, count) }
     }
 

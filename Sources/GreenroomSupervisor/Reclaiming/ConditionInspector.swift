@@ -9,6 +9,8 @@ internal import Systemd
 final class ConditionInspector {
     let machine: MachineCondition
     var configuration: DaemonConfiguration
+    private var battery = SlowReading<Int?>()
+    private var heat = SlowReading<(name: String, degrees: Int)?>()
 
     init(machine: MachineCondition, _ configuration: DaemonConfiguration) {
         self.machine = machine
@@ -64,9 +66,12 @@ final class ConditionInspector {
         return machine.loadPercent.flatMap { $0 > maximalLoadPercent ? $0 : nil }
     }
     private var isBatteryLow: Int? {
-        machine.dischargingBatteryPercent.flatMap { $0 < minimalBatteryPercent ? $0 : nil }
+        battery.value { machine.dischargingBatteryPercent }
+            .flatMap { $0 < minimalBatteryPercent ? $0 : nil }
     }
-    private var isHot: (name: String, degrees: Int)? { mindsHeat ? machine.hotZone : nil }
+    private var isHot: (name: String, degrees: Int)? {
+        mindsHeat ? heat.value { machine.hotZone } : nil
+    }
 
     private static func decimal(_ hundredths: Int) -> String {
         let rest = hundredths % 100

@@ -57,7 +57,7 @@ final class InstancePressure {
             [unowned self] events in
             // The cgroup is removed.
             if events.contains(.error) { return rests(identifier) }
-            supervisor.handle(.instanceStalled(identifier, level))
+            if trigger.isTrue { supervisor.handle(.instanceStalled(identifier, level)) }
         }
         return Watch(trigger: trigger, source: source)
     }

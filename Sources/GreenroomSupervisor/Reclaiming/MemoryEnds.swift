@@ -26,16 +26,19 @@ final class MemoryEnds {
             ordered == nil || ordered == .prewarmFailed
         else { return }
         if let cgroup = supervisor.instances[identifier]?.cgroup,
-            let count = OutOfMemoryKills.count(in: cgroup)
+            let kills = OutOfMemoryKills(in: cgroup)
         {
-            if count > 0 { supervisor.handle(.outOfMemory(identifier, isCertain: true)) }
-            return
+            guard kills.count > 0 else { return }
+            return supervisor.handle(
+                .outOfMemory(
+                    identifier, isCertain: true, isOwnLimit: kills.isOwnLimit))
         }
         guard ordered == nil else { return }
         let count = machineCount
         defer { known = count }
         guard let known, let count, count > known else { return }
-        supervisor.handle(.outOfMemory(identifier, isCertain: false))
+        // Without the controller it has no limit of its own.
+        supervisor.handle(.outOfMemory(identifier, isCertain: false, isOwnLimit: false))
     }
 
     private var machineCount: UInt64? {

@@ -67,7 +67,7 @@ final class PressureWatcher {
         sources.append(
             try LoopActor.io(trigger.descriptor.rawValue, .priority) { [unowned self] events in
                 if events.contains(.error) { return sources[index].isEnabled = false }
-                report(level)
+                if trigger.isTrue { report(level) }
             })
     }
 

@@ -96,7 +96,7 @@ extension AppRecord {
         writer.put(optional: poolKey?.rawValue)
         writer.put(
             (isPoolWanted ? 1 : 0) | (isRestart ? 2 : 0) | (hasSeenBoot ? 4 : 0)
-                | (hasSeenLogin ? 8 : 0) as UInt8)
+                | (hasSeenLogin ? 8 : 0) | (isReclaimed ? 16 : 0) as UInt8)
         encodeSupervision(into: &writer)
         encodeSessions(into: &writer)
     }
@@ -127,6 +127,7 @@ extension AppRecord {
         isRestart = flags & 2 != 0
         hasSeenBoot = flags & 4 != 0
         hasSeenLogin = flags & 8 != 0
+        isReclaimed = flags & 16 != 0
         if version > 1 { decodeSupervision(from: &reader) }
         if version > 2 { decodeSessions(from: &reader) }
         guard !reader.failed else { return nil }

@@ -12,6 +12,7 @@ final class BackgroundWork {
     let catalog: AppCatalog
     private let files: TaskFiles
     private let machine: MachineCondition
+    private var battery = SlowReading<Int?>()
     private var maximalLoadPercent: Int
     private var isOffered: Bool
     private var alarm: EventSource?
@@ -85,7 +86,7 @@ final class BackgroundWork {
     var conditions: TaskConditions {
         TaskConditions(
             wallClock: WallClock.nowMicroseconds,
-            isOnExternalPower: machine.dischargingBatteryPercent == nil,
+            isOnExternalPower: battery.value { machine.dischargingBatteryPercent } == nil,
             hasNetwork: machine.hasDefaultRoute,
             isLoadLow: machine.loadPercent.map { $0 <= maximalLoadPercent } ?? true)
     }

@@ -115,3 +115,17 @@ public protocol ParametersEncodable {
 extension JSONObject: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) { writer.members(of: self) }
 }
+
+extension JSONWriter {
+    /// Writes a name and an array of objects.
+    package mutating func member(_ name: String, objects: [some ParametersEncodable]) {
+        self.name(name)
+        beginArray()
+        for object in objects {
+            beginObject()
+            object.encodeMembers(to: &self)
+            endObject()
+        }
+        endArray()
+    }
+}

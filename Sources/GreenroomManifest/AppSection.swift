@@ -1,0 +1,93 @@
+internal import UnitFile
+
+/// The keys of `[App]` that stand for themselves.
+struct AppSection {
+    static let name = "App"
+
+    let name: String?
+    let kind: AppManifest.Kind
+    let environment: [EnvironmentVariable]
+    let workingDirectory: String?
+    let umask: UInt32?
+    let group: String?
+    let supplementaryGroups: [String]
+    let limits: [ResourceLimit]
+    let isSingleInstance: Bool
+    let foregroundGroup: AppManifest.ForegroundGroup
+    let suspendsInBackground: Bool
+    let readyCondition: AppManifest.ReadyCondition
+    let launchDeadline: Duration?
+    let backgroundGrace: Duration?
+    let terminateGrace: Duration?
+
+    init(_ reader: inout SectionReader) {
+        typealias Limit = AppManifest.Limit
+        name = reader.last(Self.name, "Name") { $0.text }
+        kind = reader.last(Self.name, "Type", Self.choice) ?? .program
+        environment = Self.lastOfEachName(
+            reader.list(Self.name, "Environment", atMost: Limit.environmentVariables) {
+                word throws(ValueError) in try Names.environmentVariable(word.text)
+            })
+        workingDirectory = reader.last(Self.name, "WorkingDirectory") { value throws(ValueError) in
+            value.text == "~" ? "~" : try Names.path(value.text)
+        }
+        umask = reader.last(Self.name, "UMask", Self.umask)
+        group = reader.last(Self.name, "Group", account)
+        supplementaryGroups = reader.list(
+            Self.name, "SupplementaryGroups", atMost: Limit.supplementaryGroups
+        ) { word throws(ValueError) in try Names.account(word.text) }
+        limits = Self.limits(&reader)
+        let instances: Instances? = reader.last(Self.name, "Instances", Self.choice)
+        isSingleInstance = instances.map { $0 == .single } ?? (kind == .applicationKit)
+        foregroundGroup =
+            reader.last(Self.name, "ForegroundGroup", AppManifest.readForegroundGroup) ?? .session
+        suspendsInBackground =
+            reader.last(Self.name, "SuspendInBackground", boolean)
+            ?? (kind == .applicationKit)
+        readyCondition = reader.last(Self.name, "ReadyOn", Self.choice) ?? .exec
+        launchDeadline = reader.last(
+            Self.name, "LaunchDeadlineSec", positiveDuration)
+        backgroundGrace = reader.last(Self.name, "BackgroundGraceSec", duration)
+        terminateGrace = reader.last(Self.name, "TerminateGraceSec", duration)
+    }
+
+    private enum Instances: String, CaseIterable {
+        case single, multiple
+    }
+
+    private static func choice<Choice: CaseIterable & RawRepresentable<String>>(
+        _ value: Value
+    ) throws(ValueError) -> Choice {
+        try value.choice(Choice.self)
+    }
+
+    private static func umask(_ value: Value) throws(ValueError) -> UInt32 {
+        let mode = try value.octalMode()
+        guard mode <= 0o777 else {
+            throw ValueError(message: "a umask has no bits beyond 0777")
+        }
+        return mode
+    }
+
+    private static func limits(_ reader: inout SectionReader) -> [ResourceLimit] {
+        ResourceLimit.Resource.allCases.sorted { $0.number < $1.number }.compactMap { resource in
+            reader.last(name, "Limit" + resource.rawValue) { value throws(ValueError) in
+                try value.resourceLimit(resource)
+            }
+        }
+    }
+
+    private static func lastOfEachName(
+        _ variables: [EnvironmentVariable]
+    ) -> [EnvironmentVariable] {
+        var result: [EnvironmentVariable] = []
+        for variable in variables {
+            if let index = result.firstIndex(where: { $0.name == variable.name }) {
+                result[index] = variable
+            } else {
+                result.append(variable)
+            }
+        }
+        return result
+    }
+}

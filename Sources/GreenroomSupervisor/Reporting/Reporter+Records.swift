@@ -1,0 +1,279 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What the core records, as a line of the journal and an event for watchers.
+extension Reporter {
+    func note(_ record: Record) {
+        switch record {
+        case .stateChanged(let instance, let app, let from, let to):
+            stateChanged(instance, of: app, from, to)
+        case .launched(_, let launch, let app, let outcome): launched(app, launch, outcome)
+        case .exited(let ended): exited(ended)
+        case .reclaimed(let instance, let app, let bytes, let pressure, let state):
+            reclaimed(instance, of: app, bytes, pressure, state)
+        case .pressureChanged(let pressure): pressureChanged(pressure)
+        case .instanceStalled(let instance, let app, let level): stalled(instance, of: app, level)
+        case .pagedOut(let instance, let app, let bytes): pagedOut(instance, of: app, bytes)
+        case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
+        case .crashLooped(let app, let until): crashLooped(app, until)
+        case .restartScheduled(let app, let at): restartScheduled(app, at)
+        case .failed(let app, let failure): gaveUp(app, failure)
+        case .triggersLeftAlone(let app, let count): triggersLeftAlone(app, count)
+        case .sceneChanged(let instance, let app, let scene, let activation):
+            sceneChanged(instance, of: app, scene, activation)
+        case .slowStep(let instance, let app, let step, let scene):
+            isLate(
+                .slowStep, step, of: app, instance, scene, .warning,
+                "has not returned after half its time")
+        case .missedStep(let instance, let app, let step, let scene):
+            isLate(
+                .missedStep, step, of: app, instance, scene, .error,
+                "did not return in time; the watchdog ends the app")
+        case .stateKept(let instance, let app, let scene):
+            publish(.stateKept, app, instance) { $0.session = scene.description }
+        case .stateRefused(let instance, let app, let scene, let refusal):
+            stateRefused(instance, of: app, scene, refusal)
+        case .stateDeleted(let app, let scene, let reason): stateDeleted(app, scene, reason)
+        case .backgroundTimeExpiring(let instance, let app):
+            backgroundTimeExpiring(instance, of: app)
+        case .taskBegan(let instance, let app, let task): taskBegan(task, of: app, instance)
+        case .taskEnded(let instance, let app, let task, let outcome):
+            taskEnded(task, of: app, instance, Control.TaskOutcome(outcome))
+        // `ShownScreens` tells of them, which knows the file.
+        case .launchScreenShown, .launchScreenDropped: break
+        }
+    }
+
+    // MARK: From the launch to the end
+
+    private func stateChanged(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ from: ExecutionState,
+        _ to: ExecutionState
+    ) {
+        journal.log(
+            .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
+        publish(.stateChanged, app, instance) {
+            $0.from = .known(.init(from))
+            $0.to = .known(.init(to))
+        }
+        scheduleStatus()
+    }
+
+    private func launched(
+        _ app: AppIdentifier, _ launch: LaunchIdentifier, _ outcome: LaunchOutcome
+    ) {
+        let kind = Control.LaunchKind(outcome.kind)
+        let reason = outcome.coldReason.map(Control.ColdReason.init)
+        let words = kind.rawValue + (reason.map { " (\($0.rawValue))" } ?? "")
+        journal.log(
+            .info, "launched \(app): \(words)",
+            [
+                "app": app.rawValue, "instance": outcome.instance.description,
+                "launch": launch.rawValue,
+            ], as: .launched(kind))
+        publish(.launched, app, outcome.instance) {
+            $0.launchIdentifier = launch.rawValue
+            $0.launchKind = .known(kind)
+            $0.coldReason = reason.map { .known($0) }
+        }
+    }
+
+    private func exited(_ record: InstanceRecord) {
+        let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
+        journal.log(
+            record.endReason?.level ?? .info,
+            "\(record.app) ended: \(end.rawValue)\(Self.words(record.exitStatus))",
+            [
+                "app": record.app.rawValue, "instance": record.instance.description,
+                "launch": record.launchIdentifier?.rawValue ?? "", "reason": end.rawValue,
+            ], as: .ended(end))
+        publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
+    }
+
+    private static func words(_ status: ExitStatus?) -> String {
+        switch status {
+        case .exited(let code)?: ", status \(code)"
+        case .signaled(let signal, let dumped)?:
+            ", signal \(signal)\(dumped ? " (core dumped)" : "")"
+        case .unknown?, nil: ""
+        }
+    }
+
+    // MARK: Memory
+
+    private func reclaimed(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64,
+        _ pressure: MemoryPressure, _ state: ExecutionState
+    ) {
+        journal.log(
+            .notice,
+            "reclaimed \(byteCount >> 10) KiB from \(app), which was \(state): memory pressure is "
+                + "\(pressure)",
+            [
+                "app": app.rawValue, "instance": instance.description,
+                "pressure": "\(pressure)", "bytes": "\(byteCount)", "state": "\(state)",
+            ], as: .reclaiming)
+        publish(.reclaimed, app, instance) {
+            $0.byteCount = byteCount
+            $0.pressure = Control.MemoryPressure(pressure)
+            $0.from = .known(Control.ExecutionState(state))
+        }
+    }
+
+    private func pressureChanged(_ pressure: MemoryPressure) {
+        journal.log(
+            pressure > .none ? .notice : .info, "memory pressure is \(pressure)",
+            ["pressure": "\(pressure)"], as: .pressureChanged)
+        publish(.pressureChanged) { $0.pressure = Control.MemoryPressure(pressure) }
+    }
+
+    private func stalled(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ level: MemoryPressure
+    ) {
+        journal.log(
+            .notice, "\(app) is short of memory within its own limit (\(level))",
+            fields(app, instance), as: .pressureChanged)
+        publish(.pressureChanged, app, instance) { $0.pressure = Control.MemoryPressure(level) }
+    }
+
+    private func pagedOut(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64
+    ) {
+        journal.log(
+            .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
+            fields(app, instance))
+        publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
+    }
+
+    // MARK: What is not done for a while
+
+    private func prewarmFailed(_ app: AppIdentifier, _ reason: ExitReason, _ retryAt: Instant) {
+        journal.log(
+            .warning,
+            "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
+                + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
+            as: .prewarmingFailed)
+        publish(.prewarmFailed, app) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
+    }
+
+    private func crashLooped(_ app: AppIdentifier, _ until: Instant) {
+        journal.log(
+            .error, "\(app) crashes in a loop: no prewarming and no background launches",
+            ["app": app.rawValue], as: .crashLooped)
+        publish(.crashLooped, app) { $0.retryAfterUSec = Self.microseconds(to: until) }
+    }
+
+    private func restartScheduled(_ app: AppIdentifier, _ time: Instant) {
+        journal.log(.notice, "\(app) is started again", ["app": app.rawValue])
+        publish(.restartScheduled, app) { $0.retryAfterUSec = Self.microseconds(to: time) }
+    }
+
+    private func gaveUp(_ app: AppIdentifier, _ failure: SupervisionFailure) {
+        journal.log(
+            .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
+            ["app": app.rawValue, "failure": failure.code])
+        publish(.failed, app) { $0.text = failure.words }
+    }
+
+    private func triggersLeftAlone(_ app: AppIdentifier, _ count: Int) {
+        journal.log(
+            .error,
+            "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
+                + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
+                + "(\"greenroomctl reload\" tries again)", ["app": app.rawValue])
+    }
+
+    private static func microseconds(to instant: Instant) -> Int64 {
+        max(0, WallClock.microseconds(at: instant) - WallClock.nowMicroseconds)
+    }
+
+    // MARK: Apps made with the SDK
+
+    private func sceneChanged(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ scene: SceneIdentifier,
+        _ activation: ActivationState
+    ) {
+        publish(.sceneChanged, app, instance) {
+            $0.session = scene.description
+            $0.activation = .known(.init(activation))
+        }
+    }
+
+    private func isLate(
+        _ kind: Control.EventKind, _ step: LifecycleStep, of app: AppIdentifier,
+        _ instance: InstanceIdentifier, _ scene: SceneIdentifier, _ level: LogLevel,
+        _ words: String
+    ) {
+        journal.log(level, "\(app): \(step.name) \(words)", fields(app, instance))
+        publish(kind, app, instance) {
+            $0.session = scene.description
+            $0.step = step.name
+        }
+    }
+
+    private func stateRefused(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ scene: SceneIdentifier,
+        _ refusal: StateRefusal
+    ) {
+        journal.log(
+            .warning, "the state of \(app) is not kept: \(refusal.words)", fields(app, instance))
+        publish(.stateRefused, app, instance) {
+            $0.session = scene.description
+            $0.text = refusal.words
+        }
+    }
+
+    private func stateDeleted(
+        _ app: AppIdentifier, _ scene: SceneIdentifier, _ reason: StateDeletion
+    ) {
+        journal.log(
+            .info, "the state that was kept of \(app) is deleted: \(reason.words)",
+            ["app": app.rawValue])
+        publish(.stateDeleted, app) {
+            $0.session = scene.description
+            $0.text = reason.words
+        }
+    }
+
+    private func backgroundTimeExpiring(_ instance: InstanceIdentifier, of app: AppIdentifier) {
+        journal.log(.info, "\(app): its background time is about to end", fields(app, instance))
+        publish(.backgroundTimeExpiring, app, instance) { _ in }
+    }
+
+    private func taskBegan(
+        _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier
+    ) {
+        journal.log(.info, "\(app) runs \(task)", fields(app, instance))
+        publish(.taskBegan, app, instance) { $0.task = task }
+    }
+
+    private func taskEnded(
+        _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier,
+        _ outcome: Control.TaskOutcome
+    ) {
+        journal.log(
+            outcome == .succeeded ? .info : .notice, "\(app): \(task) \(outcome.rawValue)",
+            fields(app, instance))
+        publish(.taskEnded, app, instance) {
+            $0.task = task
+            $0.outcome = .known(outcome)
+        }
+    }
+}
+
+extension ExitReason {
+    /// Of the journal's line about such an end.
+    fileprivate var level: LogLevel {
+        switch self {
+        case .crashed, .launchWatchdog, .watchdog, .terminateTimeout, .suspendedWithLockedFile,
+            .outOfMemory, .probablyOutOfMemory, .backgroundTaskTimeout, .unknown:
+            .warning
+        case .exitedSelf, .terminated, .forceQuit, .prewarmFailed, .prewarmExpired, .stale,
+            .reclaimed, .poolTrimmed, .resumeFailed, .shutdown, .spawnFailed, .conflict,
+            .dependencyEnded:
+            .info
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import GreenroomLinux
+import Testing
+
+@Suite struct `Out-of-memory kills` {
+    @Test func `are one's own where one's own limit was reached`() throws {
+        let own = try #require(
+            OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 31\noom 1\noom_kill 1\n"))
+        #expect(own.count == 1 && own.isOwnLimit)
+        // As the kernel leaves it behind when it chose for the machine, or for a cgroup above.
+        let others = try #require(
+            OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\n"))
+        #expect(others.count == 1 && !others.isOwnLimit)
+        #expect(OutOfMemoryKills(memoryEvents: "low 0\n") == nil)
+    }
+}

@@ -1,0 +1,26 @@
+import GreenroomLinux
+import Testing
+
+@Suite struct `A slow reading` {
+    @Test func `is believed for a hundred times as long as it took, a quick one not at all`() {
+        var reading = SlowReading<Int>()
+        var time: UInt64 = 0
+        var count = 0
+        func read(taking duration: UInt64) -> Int {
+            reading.value(at: { time }) {
+                time += duration
+                count += 1
+                return count
+            }
+        }
+        #expect(read(taking: 0) == 1)
+        #expect(read(taking: 20_000_000) == 2)
+        time += 1_999_999_999
+        #expect(read(taking: 20_000_000) == 2)
+        time += 1
+        #expect(read(taking: 9_000_000_000) == 3)
+        time += SlowReading<Int>.longestBelief
+        #expect(read(taking: 0) == 4)
+        #expect(read(taking: 0) == 5)
+    }
+}

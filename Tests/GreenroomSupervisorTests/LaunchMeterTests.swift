@@ -1,0 +1,26 @@
+import GreenroomAppChannel
+import GreenroomLifecycle
+@testable import GreenroomSupervisor
+import Testing
+
+@Suite struct `A launch that is measured` {
+    private static let start = Instant(nanoseconds: 0)
+
+    /// Draws after 10 ms, does what is named until 50 ms, and returns what was counted of it.
+    private func extended(by task: String) -> UInt64 {
+        var report = MetricReport(begin: 0, end: 0)
+        var meter = LaunchMeter(.firstDraw, requestedAt: Self.start)
+        func count(_ change: (inout MetricReport) -> Void) { change(&report) }
+        meter.begin(task)
+        _ = meter.drew(
+            at: Self.start.advanced(by: .milliseconds(10)), isSaid: true, count)
+        meter.finish(task, at: Self.start.advanced(by: .milliseconds(50)), count)
+        return report.launches[.extendedLaunch]?.total ?? 0
+    }
+
+    @Test func `is extended by work of its own, whose name is no longer than the SDKs allow`() {
+        #expect(extended(by: "first page") == 1)
+        #expect(extended(by: String(repeating: "x", count: 128)) == 1)
+        #expect(extended(by: String(repeating: "x", count: 129)) == 0)
+    }
+}
