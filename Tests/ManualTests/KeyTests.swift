@@ -13,10 +13,10 @@ import Testing
 
     @Test func `has every variable that must be equal`() throws {
         let page = try ManualPage("greenroom.app.5").source
-        let section = try #require(page.range(of: ".SS What must be equal"))
+        let start = try #require(page.firstRange(of: ".SS What must be equal")).upperBound
+        let end = try #require(page[start...].firstRange(of: ".SS ")).lowerBound
         let words = Set(
-            page[section.upperBound...].prefix { _ in true }
-                .split { !$0.isLetter && !$0.isNumber && $0 != "_" })
+            page[start..<end].split { !$0.isLetter && !$0.isNumber && $0 != "_" })
         for name in PoolEnvironment.names.union(PoolEnvironment.families) {
             #expect(words.contains(name), "\(name) must be told of under What must be equal")
         }
