@@ -23,9 +23,14 @@ static char ***environment_variables[COUNT(environment_names)];
 static char **full_name_variables[COUNT(full_names)];
 static char **short_name_variables[COUNT(short_names)];
 
+/// The shared Swift runtime has looked for the arguments in a constructor. This sets them anew; it
+/// stores the two and does nothing else.
+static void (*override_swift_arguments)(char **argv, int argc);
+
 /// Where the kernel thinks the program is; PR_SET_MM_MAP wants all of it back.
 static struct prctl_mm_map layout;
 static bool layout_is_known;
+static uint64_t stack_limit;
 
 bool arguments_map(struct argument_memory *memory, size_t capacity) {
     // A string has at least its NUL, and a pointer has eight bytes; argc and two null pointers.
@@ -85,7 +90,10 @@ void arguments_prepare(const ElfW(auxv_t) * auxv) {
         full_name_variables[i] = symbol_find(full_names[i]);
     for (size_t i = 0; i < COUNT(short_names); i++)
         short_name_variables[i] = symbol_find(short_names[i]);
+    override_swift_arguments =
+        (void (*)(char **, int))symbol_find("_swift_stdlib_overrideUnsafeArgvArgc");
     read_layout();
+    stack_limit = sys_soft_limit(RLIMIT_STACK);
 }
 
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc) {
@@ -121,6 +129,7 @@ static void tell_library(const struct arguments *arguments) {
     char *name = after_last_slash(arguments->argv[0]);
     for (size_t i = 0; i < COUNT(short_names); i++)
         if (short_name_variables[i]) *short_name_variables[i] = name;
+    if (override_swift_arguments) override_swift_arguments(arguments->argv, arguments->argc);
 }
 
 /// Tells the kernel. PR_SET_MM_ARG_START and its siblings would need CAP_SYS_RESOURCE; the whole
@@ -135,25 +144,50 @@ static void tell_kernel(char *arguments, char *environment, char *end) {
     sys_prctl(PR_SET_MM, PR_SET_MM_MAP, (long)&layout, sizeof layout);
 }
 
-struct arguments arguments_apply(struct argument_memory *memory, size_t size, uint32_t argc,
-                                 uint32_t envc, bool set_command_line) {
-    // The block looks as the kernel would have made it: argc, argv, null, environment, null,
-    // auxiliary vector. Go, for one, finds the last two by walking from the first.
-    uintptr_t start = ((uintptr_t)memory->strings + size + 15) / 16 * 16;
-    *(long *)start = (long)argc;
+/// Everything from argc to the end of the auxiliary vector.
+static size_t vector_byte_count(const struct launch *launch) {
+    size_t pointers = (size_t)launch->argc + launch->envc + 3;
+    return pointers * sizeof(char *) + auxiliary_count * sizeof *auxiliary;
+}
+
+#define ALIGNMENT 16u
+static uintptr_t aligned(uintptr_t address) {
+    return (address + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+size_t arguments_stack_byte_count(const struct launch *launch) {
+    size_t size = vector_byte_count(launch) + launch->string_byte_count + ALIGNMENT;
+    return size <= stack_limit / 4 ? size : 0; // execve(2), "Limits on size of arguments"
+}
+
+/// As the kernel would have made it: argc, argv, null, environment, null, auxiliary vector. Go, for
+/// one, finds the last two by walking from the first.
+static struct arguments point_at(char *strings, uintptr_t start, const struct launch *launch) {
+    *(long *)start = (long)launch->argc;
     char **vector = (char **)start + 1;
-
-    struct arguments arguments = {.argc = (int)argc, .argv = vector};
-    char *environment = point_at_strings(&vector, argc, memory->strings);
+    struct arguments arguments = {.argc = (int)launch->argc, .argv = vector};
+    char *environment = point_at_strings(&vector, launch->argc, strings);
     arguments.envp = vector;
-    char *end = point_at_strings(&vector, envc, environment);
+    char *end = point_at_strings(&vector, launch->envc, environment);
     memcpy(vector, auxiliary, auxiliary_count * sizeof *auxiliary);
+    tell_library(&arguments);
+    if (launch->sets_command_line) tell_kernel(strings, environment, end);
+    return arguments;
+}
 
-    uintptr_t used_end = (uintptr_t)vector + auxiliary_count * sizeof *auxiliary;
+struct arguments arguments_apply(struct launch *launch, char *stack) {
+    struct argument_memory *memory = &launch->memory;
+    size_t size = launch->string_byte_count;
+    if (stack) {
+        uintptr_t start = aligned((uintptr_t)stack);
+        char *strings = (char *)start + vector_byte_count(launch);
+        memcpy(strings, memory->strings, size);
+        sys_unmap(memory->strings, memory->mapped);
+        return point_at(strings, start, launch);
+    }
+    uintptr_t start = aligned((uintptr_t)memory->strings + size);
+    uintptr_t used_end = start + vector_byte_count(launch);
     size_t used = (used_end - (uintptr_t)memory->strings + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     if (used < memory->mapped) sys_unmap(memory->strings + used, memory->mapped - used);
-
-    tell_library(&arguments);
-    if (set_command_line) tell_kernel(memory->strings, environment, end);
-    return arguments;
+    return point_at(memory->strings, start, launch);
 }

@@ -32,9 +32,22 @@ void arguments_prepare(const ElfW(auxv_t) * auxv);
 /// Whether the bytes are exactly `argc + envc` NUL-terminated strings, at least one argument.
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc);
 
-/// Builds the vectors behind the first `size` bytes of strings and tells the C library, and the
-/// kernel if `set_command_line`.
-struct arguments arguments_apply(struct argument_memory *memory, size_t size, uint32_t argc,
-                                 uint32_t envc, bool set_command_line);
+/// What a launch has received, checked, and not yet become.
+struct launch {
+    struct argument_memory memory; // the strings are at its start
+    size_t string_byte_count;
+    uint32_t argc;
+    uint32_t envc;
+    bool sets_command_line;
+    uint64_t cookie;
+};
+
+/// How much of its stack the launch takes; 0 where that is more than exec would allow.
+size_t arguments_stack_byte_count(const struct launch *launch);
+
+/// Builds the block of strings and vectors and tells the C library, and the kernel if asked for. It
+/// is built on the stack, where the kernel puts it and Swift's runtime looks for it, or where
+/// `stack` is null in the memory that the strings came in.
+struct arguments arguments_apply(struct launch *launch, char *stack);
 
 #endif

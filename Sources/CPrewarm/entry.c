@@ -64,7 +64,7 @@ __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
     prepare(argc, argv);
 }
 
-static struct arguments wait_for_launch(enum gr_pause_reason reason) {
+static struct launch wait_for_launch(enum gr_pause_reason reason) {
     if (sys_getpid() != owner) sys_exit(0);
     is_waiting = false;
     return pause_until_launch(reason, prewarm_argc);
@@ -76,10 +76,11 @@ static struct arguments wait_for_launch(enum gr_pause_reason reason) {
 EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp);
 EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp) {
     if (!is_waiting) return 0;
-    struct arguments launch = wait_for_launch(GR_PAUSED_BY_CALL);
-    if (argc) *argc = launch.argc;
-    if (argv) *argv = launch.argv;
-    if (envp) *envp = launch.envp;
+    struct launch launch = wait_for_launch(GR_PAUSED_BY_CALL);
+    struct arguments arguments = launch_become(&launch, NULL);
+    if (argc) *argc = arguments.argc;
+    if (argv) *argv = arguments.argv;
+    if (envp) *envp = arguments.envp;
     return 1;
 }
 
@@ -91,9 +92,12 @@ EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*i
     start_function start = (start_function)symbol_find("__libc_start_main");
     if (!start) sys_exit(127);
     if (is_waiting && !pauses_by_call) {
-        struct arguments launch = wait_for_launch(GR_PAUSED_AT_MAIN);
-        argc = launch.argc;
-        argv = launch.argv;
+        struct launch launch = wait_for_launch(GR_PAUSED_AT_MAIN);
+        // This frame lasts as long as the program.
+        size_t size = arguments_stack_byte_count(&launch);
+        struct arguments arguments = launch_become(&launch, size ? __builtin_alloca(size) : NULL);
+        argc = arguments.argc;
+        argv = arguments.argv;
     }
     return start(main, argc, argv, init, fini, loader_fini, stack_end);
 }

@@ -79,7 +79,7 @@ static int check_go(const struct incoming *message, struct argument_memory *memo
 }
 
 /// From here there is no way back to waiting: what fails, fails the instance.
-static struct arguments launch(struct incoming *message, struct argument_memory *memory) {
+static struct launch accept_launch(struct incoming *message, struct argument_memory *memory) {
     const struct gr_header *header = &message->header;
     int error = descriptors_apply(message);
     if (error) {
@@ -87,15 +87,22 @@ static struct arguments launch(struct incoming *message, struct argument_memory 
         sys_exit(0);
     }
     if (header->umask != GR_UMASK_UNCHANGED) sys_umask(header->umask);
-    struct arguments arguments =
-        arguments_apply(memory, header->string_byte_count, header->argc, header->envc,
-                        (header->flags & GR_SET_COMMAND_LINE) != 0);
-    channel_send(GR_STARTED, (struct gr_header){.cookie = header->cookie});
+    return (struct launch){.memory = *memory,
+                           .string_byte_count = header->string_byte_count,
+                           .argc = header->argc,
+                           .envc = header->envc,
+                           .sets_command_line = (header->flags & GR_SET_COMMAND_LINE) != 0,
+                           .cookie = header->cookie};
+}
+
+struct arguments launch_become(struct launch *launch, char *stack) {
+    struct arguments arguments = arguments_apply(launch, stack);
+    channel_send(GR_STARTED, (struct gr_header){.cookie = launch->cookie});
     channel_close();
     return arguments;
 }
 
-struct arguments pause_until_launch(enum gr_pause_reason reason, int argc) {
+struct launch pause_until_launch(enum gr_pause_reason reason, int argc) {
     struct argument_memory memory;
     if (!arguments_map(&memory, GR_WIRE_INLINE_STRING_LIMIT)) {
         channel_send_error(ENOMEM, 0);
@@ -110,7 +117,7 @@ struct arguments pause_until_launch(enum gr_pause_reason reason, int argc) {
             switch (message.header.type) {
             case GR_GO:
                 error = check_go(&message, &memory);
-                if (!error) return launch(&message, &memory);
+                if (!error) return accept_launch(&message, &memory);
                 break;
             case GR_PING:
                 if (!is_empty(&message)) {

@@ -5,8 +5,11 @@
 #include "arguments.h"
 #include "wire.h"
 
-/// Reports PAUSED and returns when a launch has been applied and reported. Exits the process, main
-/// not run, when the daemon says so or is gone.
-struct arguments pause_until_launch(enum gr_pause_reason reason, int argc);
+/// Reports PAUSED and returns when a launch has come, and its descriptors are in place. Exits the
+/// process, main not run, when the daemon says so or is gone.
+struct launch pause_until_launch(enum gr_pause_reason reason, int argc);
+
+/// Applies the rest, reports STARTED and closes the channel. For `stack` see arguments.h.
+struct arguments launch_become(struct launch *launch, char *stack);
 
 #endif

@@ -10,6 +10,7 @@
 #include <linux/prctl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -161,6 +162,13 @@ static inline uint64_t sys_monotonic_nanoseconds(void) {
     struct timespec now = {0, 0};
     system_call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/// prlimit(2): a soft limit of one's own; 0 when it is not to be learned
+static inline uint64_t sys_soft_limit(int resource) {
+    struct rlimit limit = {0, 0};
+    if (system_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0) return 0;
+    return limit.rlim_cur;
 }
 
 #endif

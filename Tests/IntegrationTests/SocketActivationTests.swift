@@ -51,6 +51,23 @@ import Testing
         #expect(running.count == 1)
     }
 
+    @Test func `a file that a library opens before main does not get the socket's place`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let program = try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/accept.c")
+        let daemon = try TestDaemon(
+            TestApp(
+                Self.app, exec: "\(program) serve", prewarm: 1,
+                prewarmLines: ["[Socket]", "ListenStream=\(path)", "FileDescriptorName=front"]))
+        try daemon.awaitPaused(Self.app)
+        let watcher = try daemon.watch()
+        #expect(try ask(try connect(path)).hasSuffix(" 1 front\n"))
+        let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
+        #expect(launched.launchKind == .prewarmed)
+    }
+
     @Test func `a queued connection survives the supervisor`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"

@@ -1,4 +1,5 @@
 @testable import GreenroomManifest
+@testable import GreenroomSupervisor
 import Testing
 
 @Suite struct `The manual of files` {
@@ -8,6 +9,17 @@ import Testing
 
     @Test func `has every key of the configuration, and no other`() throws {
         try compare("greenroom.conf.5", KnownKeys.ofConfiguration)
+    }
+
+    @Test func `has every variable that must be equal`() throws {
+        let page = try ManualPage("greenroom.app.5").source
+        let start = try #require(page.firstRange(of: ".SS What must be equal")).upperBound
+        let end = try #require(page[start...].firstRange(of: ".SS ")).lowerBound
+        let words = Set(
+            page[start..<end].split { !$0.isLetter && !$0.isNumber && $0 != "_" })
+        for name in PoolEnvironment.names.union(PoolEnvironment.families) {
+            #expect(words.contains(name), "\(name) must be told of under What must be equal")
+        }
     }
 
     /// The reader is given all that the page names, so that it asks for whatever it knows.

@@ -74,7 +74,8 @@ import Testing
     @Test(arguments: [
         ("print.cpp", ProbeCompiler("clang++")),
         ("print.cpp", ProbeCompiler("g++", ["-static-libstdc++"])),
-        ("print.rs", ProbeCompiler("rustc")),
+        ("print.rs", ProbeCompiler("rustc")), ("print.swift", ProbeCompiler("swiftc")),
+        ("print.swift", ProbeCompiler("swiftc", ["-static-stdlib"])),
     ])
     func `other languages' programs say the same`(source: String, compiler: ProbeCompiler) throws {
         let program = try compileProbe(source, with: compiler)

@@ -6,8 +6,8 @@ struct NeededLibraries: Equatable {
     private(set) var objection: IneligibilityReason?
 
     /// Their constructors run before the pause, and remember the arguments: Rust's standard library
-    /// where it is shared (libstd-HASH.so), the compiler's driver, which brings it, and GNUstep's
-    /// process information.
+    /// where it is shared (libstd-HASH.so), its compiler's driver, which brings it, and GNUstep's
+    /// process information. (Swift's does so too; the preload library tells it of the launch.)
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
     /// Ends a program in which it is not the first of all libraries.
     private static let firstOnes = ["libasan.so"]

@@ -11,7 +11,7 @@ struct PoolEnvironment: Hashable, Sendable {
 
     /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
     /// mallopt(3)); the others were seen read by constructors of Debian's libraries.
-    private static let names: Set<Substring> = [
+    static let names: Set<Substring> = [
         "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
         // GTK and GLib remember these in library constructors, before main.
         "DESKTOP_STARTUP_ID", "DESKTOP_AUTOSTART_ID", "GOBJECT_DEBUG", "G_DEBUG",
@@ -24,7 +24,7 @@ struct PoolEnvironment: Hashable, Sendable {
     /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
     /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
     /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape.
-    private static let families: Set<Substring> = [
+    static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
         "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_",
