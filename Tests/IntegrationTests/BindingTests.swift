@@ -55,7 +55,8 @@ import Testing
             decoding: try readFile("/proc/\(paused?.processId ?? 0)/environ"), as: UTF8.self)
         // The same for what is read before main, or the launch would be cold.
         let relevant = environment.split(separator: "\0").map(String.init).filter { entry in
-            ["PATH=", "HOME=", "LANG="].contains { entry.hasPrefix($0) }
+            ["PATH=", "HOME=", "LANG=", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS="]
+                .contains { entry.hasPrefix($0) }
         }
         let whole = relevant + ["ONLY=this"]
         let (launched, text, _) = try daemon.client().run(app) { $0.callerEnvironment = whole }
