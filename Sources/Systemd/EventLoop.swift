@@ -32,15 +32,6 @@ import Synchronization
     nonisolated(unsafe) private var local: [Queued] = []
     /// The batch that runs now; swapped with `local` so that neither allocates again.
     nonisolated(unsafe) private var batch: [Queued] = []
-    /// Times round the loop, each of which dispatches one event at most.
-    nonisolated(unsafe) private var rounds: UInt64 = 0
-    nonisolated(unsafe) private var waiting: [WaitingTurn] = []
-
-    private struct WaitingTurn {
-        unowned let turn: PatientTurn
-        let identifier: ObjectIdentifier
-        let deadline: UInt64
-    }
 
     /// Without its loop a daemon cannot even report: failing to make one ends the process.
     init() {
@@ -80,8 +71,6 @@ import Synchronization
             let hasMore = drain()
             let result = unsafe sd_event_run(event, hasMore ? 0 : UInt64.max)
             if result < 0 && result != -EINTR { return result }
-            unsafe rounds += 1
-            if unsafe !waiting.isEmpty { reviewWaiting() }
         }
         var code: CInt = 0
         _ = unsafe sd_event_get_exit_code(event, &code)
@@ -103,33 +92,6 @@ import Synchronization
         checkIsolated()
         return try check(
             "sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, isEnabled ? 1 : 0)) > 0
-    }
-
-    // MARK: Patience
-
-    @LoopActor func wait(for turn: PatientTurn, rounds count: UInt64) -> UInt64 {
-        let deadline = unsafe rounds + count
-        unsafe waiting.append(
-            WaitingTurn(turn: turn, identifier: ObjectIdentifier(turn), deadline: deadline))
-        return deadline
-    }
-
-    /// For a turn that is dropped, on the loop.
-    func forget(_ turn: ObjectIdentifier) {
-        checkIsolated()
-        unsafe waiting.removeAll { $0.identifier == turn }
-    }
-
-    /// Forgets those that have had their turn, and helps those that should have had it.
-    private func reviewWaiting() {
-        unsafe waiting.removeAll { entry in
-            LoopActor.assumeIsolated {
-                guard entry.turn.deadline == entry.deadline else { return true }
-                guard unsafe rounds >= entry.deadline else { return false }
-                entry.turn.hasWaitedLongEnough()
-                return true
-            }
-        }
     }
 
     // MARK: Executor

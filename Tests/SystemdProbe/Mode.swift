@@ -3,7 +3,7 @@ import Systemd
 
 enum Mode: String, CaseIterable {
     case idle, detached, order, rearm, drop, foreignDrop, io, signal, tasks, code
-    case notify, watchdog, sockets, log, structured, patience
+    case notify, watchdog, sockets, log, structured
 
     @LoopActor func start(_ keep: Keep) throws {
         switch self {
@@ -36,7 +36,6 @@ enum Mode: String, CaseIterable {
             finish()
         case .log: runLog()
         case .structured: try runStructured()
-        case .patience: try runPatience(keep)
         }
     }
 }
@@ -79,24 +78,6 @@ enum Mode: String, CaseIterable {
     }
     LoopActor.hop { say("hop") }
     say("started")
-}
-
-/// One source is always ready. Behind it two turns wait, one of which has been dropped.
-@LoopActor private func runPatience(_ keep: Keep) throws {
-    var rounds = 0
-    var turns: [Int] = []
-    keep.named["busy"] = try LoopActor.deferred {
-        rounds += 1
-        keep.named["busy"]?.isEnabled = true
-    }
-    keep.turn = try PatientTurn(priority: 5, patience: 100) {
-        turns.append(rounds)
-        if turns.count < 2 { return keep.turn!.request() }
-        say("turns \(turns)")
-        finish()
-    }
-    keep.turn?.request()
-    try PatientTurn(priority: 5, patience: 10) { say("dropped") }.request()
 }
 
 /// A timer fires once per deadline, never early, at the past at once, and not while disabled.

@@ -30,7 +30,6 @@ import Systemd
 @LoopActor final class Keep {
     var sources: [EventSource] = []
     var named: [String: EventSource] = [:]
-    var turn: PatientTurn?
 }
 
 func say(_ fact: String) {

@@ -12,13 +12,6 @@ import Testing
         #expect(status == 0)
     }
 
-    @Test func `a turn that lets others before has waited long enough after so many events`() {
-        let (lines, _, status) = Child(["patience"]).finish()
-        // The second is asked for in the first, which counts.
-        #expect(lines == ["turns [100, 199]"])
-        #expect(status == 0)
-    }
-
     @Test func `a timer fires once per deadline, never early, and not while disabled`() {
         let (lines, _, status) = Child(["rearm"]).finish()
         #expect(lines == ["early false", "enabled false", "past", "disabled true", "fired 2"])

@@ -46,7 +46,6 @@ final class SpawnerLink {
     private(set) var answered: SpawnSpecification?
 
     private let connection: SpawnerConnection
-    private let news = InstanceNews()
     private var source: EventSource?
     private var wantsWritable = false
 
@@ -197,7 +196,6 @@ final class SpawnerLink {
             if events.contains(.writable) { flush() }
             if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
         }
-        try news.activate { [unowned self] in deliver($0) }
         // What was sent before could only be queued.
         wantsWritable = false
         listen()
@@ -234,10 +232,7 @@ final class SpawnerLink {
     private var arrived: [SpawnerMessage] = []
 
     private func deliverArrived() {
-        while !arrived.isEmpty {
-            let message = arrived.removeFirst()
-            if !news.take(message) { deliver(message) }
-        }
+        while !arrived.isEmpty { deliver(arrived.removeFirst()) }
     }
 
     private func deliver(_ message: SpawnerMessage) {
@@ -269,14 +264,11 @@ final class SpawnerLink {
     private func lost() {
         // What it said before it went is true: exits above all.
         deliverArrived()
-        news.deliverAll()
         while onMessage != nil, let messages = try? connection.receive(), !messages.isEmpty {
             arrived += messages
             deliverArrived()
-            news.deliverAll()
         }
         source = nil
-        news.deactivate()
         // It may live: we were out of descriptors, say. As long as this connection is open to it, it
         // takes no other.
         shutdown(connection.fileDescriptor, CInt(SHUT_RDWR))
