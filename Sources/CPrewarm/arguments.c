@@ -30,7 +30,6 @@ static void (*override_swift_arguments)(char **argv, int argc);
 /// Where the kernel thinks the program is; PR_SET_MM_MAP wants all of it back.
 static struct prctl_mm_map layout;
 static bool layout_is_known;
-static uint64_t stack_limit;
 
 bool arguments_map(struct argument_memory *memory, size_t capacity) {
     // A string has at least its NUL, and a pointer has eight bytes; argc and two null pointers.
@@ -93,7 +92,6 @@ void arguments_prepare(const ElfW(auxv_t) * auxv) {
     override_swift_arguments =
         (void (*)(char **, int))symbol_find("_swift_stdlib_overrideUnsafeArgvArgc");
     read_layout();
-    stack_limit = sys_soft_limit(RLIMIT_STACK);
 }
 
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc) {
@@ -157,7 +155,8 @@ static uintptr_t aligned(uintptr_t address) {
 
 size_t arguments_stack_byte_count(const struct launch *launch) {
     size_t size = vector_byte_count(launch) + launch->string_byte_count + ALIGNMENT;
-    return size <= stack_limit / 4 ? size : 0; // execve(2), "Limits on size of arguments"
+    uint64_t limit = sys_soft_limit(RLIMIT_STACK); // now: a library may have lowered it
+    return size <= limit / 4 ? size : 0;           // execve(2), "Limits on size of arguments"
 }
 
 /// As the kernel would have made it: argc, argv, null, environment, null, auxiliary vector. Go, for

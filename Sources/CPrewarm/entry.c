@@ -6,7 +6,8 @@
 /// environment. Those of the executable have not: the real `__libc_start_main` runs them just before
 /// main, and they are the program's own code. Rust's standard library remembers the arguments there,
 /// CMake reads PWD, groff its GROFF_ variables. (musl runs all constructors there, so all see the
-/// launch.)
+/// launch.) Its preinit functions, which hardly any program has, are run by the dynamic linker before
+/// all others.
 ///
 /// What stays visible to a program that looks for it: the object itself, in /proc/self/maps and in
 /// dl_iterate_phdr(3); and constructors of libraries that the program opens later with dlopen(3)

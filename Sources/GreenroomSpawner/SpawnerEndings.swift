@@ -125,7 +125,7 @@ extension Spawner {
     /// The oldest first. What is still there is tried again, but not for ever: an app can make what we cannot
     /// remove.
     func removeLitter(atMost limit: Int = .max) {
-        let some = litter.prefix(limit)
+        let some = Array(litter.prefix(limit))
         litter.removeFirst(some.count)
         for var item in some {
             if (try? subtree.cgroup?.removeTree(item.cgroup)) != false { continue }

@@ -115,9 +115,13 @@ extension Spawner {
             do throws(SystemError) {
                 return (try base.createChild(name), name)
             } catch {
+                switch error.code {
                 // One that a dead spawner left behind is empty, or not ours to take.
-                guard error.code == EEXIST else { throw error }
-                try base.removeChild(name)
+                case EEXIST: try base.removeChild(name)
+                // There may be no more of them (cgroup.max.descendants): those that have ended make room.
+                case EAGAIN where !litter.isEmpty, ENOSPC where !litter.isEmpty: removeLitter()
+                case _: throw error
+                }
                 return (try base.createChild(name), name)
             }
         } catch {

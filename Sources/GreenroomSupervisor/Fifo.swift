@@ -4,6 +4,8 @@ struct Fifo<Element> {
     private var front: [Element] = []
     private var back: [Element] = []
 
+    private static var keptCapacity: Int { 256 }
+
     var count: Int { front.count + back.count }
     var isEmpty: Bool { front.isEmpty && back.isEmpty }
 
@@ -14,6 +16,9 @@ struct Fifo<Element> {
             swap(&front, &back)
             front.reverse()
         }
-        return front.popLast()
+        let element = front.popLast()
+        // What a burst took is given back.
+        if isEmpty, front.capacity + back.capacity > Self.keptCapacity { (front, back) = ([], []) }
+        return element
     }
 }

@@ -56,6 +56,7 @@ final class FollowedLaunch {
         job.process = launched.processId
         if terminal != nil {
             process = launched.processId.flatMap { try? ProcessDescriptor(pid: $0) }
+            if process == nil, hasEnded { terminal?.leaveInput() }
         }
         for signal in early { forward(signal, to: launched.instance) }
         early = []

@@ -10,7 +10,7 @@ struct NeededLibraries: Equatable {
     /// process information. (Swift's does so too; the preload library tells it of the launch.)
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
     /// Ends a program in which it is not the first of all libraries.
-    private static let firstOnes = ["libasan.so"]
+    private static let firstOnes = ["libasan.so", "libclang_rt.asan"]
 
     mutating func insert(_ name: String) {
         if name == "libc.so" || name.hasPrefix("libc.so.") || name.hasPrefix("libc.musl-") {

@@ -20,14 +20,17 @@ struct PoolEnvironment: Hashable, Sendable {
         "LIBGCRYPT_FORCE_FIPS_MODE", "AS_SECURE_LOG_FILE", "LLVM_OVERRIDE_PRODUCER",
         "NLCB", "NLDBG", "NLSYSCONFDIR", "CPUPROFILE", "HEAPPROFILE", "HEAPCHECK",
         "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+        "GLIBCXX_TUNABLES", "GOTO_NUM_THREADS", "TZFILE",
     ]
     /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
     /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
-    /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape.
+    /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape; of
+    /// libdispatch, OpenBLAS, OpenCV and glog.
     static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
-        "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_",
+        "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_", "LIBDISPATCH_",
+        "OPENBLAS_", "OPENCV_", "GLOG_",
     ]
 
     /// One look-up a variable, and one more where it has an underscore: this is asked at each launch.

@@ -60,10 +60,11 @@ final class SpawnerEvents {
     }
 
     func exited(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
+        let hadChannel = supervisor.instances[identifier]?.channel != nil
         drainChannel(of: identifier)
         var status = status
         let record = supervisor.lifecycle.instance(identifier)
-        if record?.isUndecidedResume == true, supervisor.instances[identifier]?.channel == nil {
+        if record?.isUndecidedResume == true, !hadChannel {
             // Its channel was lost with a spawner and a supervisor: whether it ran cannot be known, and
             // a pause that finds nobody exits with 0. Launched again, it might run twice.
             supervisor.handle(.started(identifier))
