@@ -118,7 +118,11 @@ final class ControlConnection {
 
     private func happened(_ events: IOEvents) {
         if awaitsTurn {
-            if events.contains(.writable) { flush() }
+            if events.contains(.writable) {
+                flush()
+                // Its turn is behind all that is ready, and a socket that can be written to always is.
+                if isOpen, !codec.hasOutput { listen(for: []) }
+            }
             // Calls of a client that has left are served all the same; then it is looked at again.
             if !events.isDisjoint(with: [.hangUp, .error]) { source?.isEnabled = false }
             return
