@@ -238,6 +238,49 @@ import Testing
         }
     }
 
+    /// Each has replies that fill its socket and more calls; the one that is served first reads while the
+    /// others have their turns.
+    @Test func `a client that reads while it awaits its turn does not hold up the others`() throws {
+        let daemon = try daemon()
+        let call = Array(
+            (#"{"method":"org.varlink.service.GetInterfaceDescription","#
+                + #""parameters":{"interface":"io.greenroom.Control"}}"#).utf8)
+        let count = 16
+        let calls = Array(repeating: call + [0], count: count).flatMap(\.self)
+        let floods = try (0..<40).map { _ in try daemon.client() }
+        // All calls are there when the first is looked at.
+        kill(try daemon.pid, SIGSTOP)
+        for flood in floods { try flood.send(bytes: calls) }
+        kill(try daemon.pid, SIGCONT)
+        // The turn of the first is over when the second has had its own.
+        for flood in floods[..<2] { awaitTen(flood) }
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        for flood in floods {
+            var missing = count
+            while missing > 0 {
+                var entry = [PollEntry(flood.descriptor, CInt(POLLIN))]
+                try #require(
+                    try PollEntry.wait(&entry, milliseconds: Processes.deadline) > 0,
+                    "\(missing) replies are missing")
+                let byteCount = read(flood.descriptor, &buffer, buffer.count)
+                try #require(byteCount > 0)
+                missing -= buffer[..<byteCount].count { $0 == 0 }
+            }
+        }
+    }
+
+    /// Until ten replies wait to be read (SIOCINQ, unix(7)), which is what the socket takes. A turn serves four
+    /// calls: two replies wait in the daemon then, and four calls for their turn.
+    private func awaitTen(_ client: TestClient) {
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
+        var waiting: CInt = 0
+        while waiting < 210_000, ContinuousClock.now < end {
+            _ = ioctl(client.descriptor, UInt(FIONREAD), &waiting)
+            sched_yield()
+        }
+        #expect(waiting >= 210_000)
+    }
+
     @Test func `calls of a client that left at once are made all the same`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
