@@ -64,6 +64,27 @@ public enum Processes {
         }
     }
 
+    /// Returns when nothing is left of the process: its parent knows how it ended.
+    public static func awaitReaped(_ pid: Int32) throws {
+        try wait("process \(pid) is not reaped") { kill(pid, 0) != 0 }
+    }
+
+    /// Returns when the process waits for something to happen (proc_pid_stat(5)).
+    public static func awaitSleep(of pid: Int32) throws {
+        try wait("process \(pid) is always busy") {
+            let text = String(decoding: try readFile("/proc/\(pid)/stat"), as: UTF8.self)
+            return text.split(separator: ")").last?.hasPrefix(" S") == true
+        }
+    }
+
+    private static func wait(_ complaint: String, _ fact: () throws -> Bool) throws {
+        let end = ContinuousClock.now.advanced(by: .milliseconds(deadline))
+        while try !fact() {
+            guard ContinuousClock.now < end else { throw TestError(complaint) }
+            sched_yield()
+        }
+    }
+
     /// Whether the process has ended, or does before so many milliseconds are over.
     public static func ends(_ pid: Int32, within milliseconds: Int32) -> Bool {
         guard isAlive(pid), let process = try? ProcessDescriptor(pid: pid) else { return true }

@@ -51,4 +51,19 @@ import Testing
             awaitAbsence(of: "\(base)/\(name)")
         }
     }
+
+    @Test func `where there may be no more cgroups, those of ended instances make room at once`()
+        throws
+    {
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        let base = try base(supervisor.hello().welcome)
+        try Cgroup(path: base).write("cgroup.max.descendants", "1")
+        for number in UInt64(1)...10 {
+            _ = try supervisor.spawn(.shell(number, "exit 0"))
+            #expect(try supervisor.exit(of: number) == .exited(0))
+            try supervisor.emptied(number)
+            try supervisor.connection.send(.release(instance: number))
+        }
+    }
 }

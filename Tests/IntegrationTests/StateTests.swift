@@ -105,6 +105,29 @@ import Testing
         #expect(attached.instance != running.instance)
     }
 
+    /// The daemon hears of both in the same moment: ends go before whatever else has arrived.
+    @Test func `a single instance whose end has come is not joined but started anew`() throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), "Instances=single"))
+        let client = try daemon.client()
+        let running = try client.start(Self.app)
+        let (supervisor, spawner) = (try daemon.pid, try daemon.spawnerPid)
+        kill(supervisor, SIGSTOP)
+        defer { kill(supervisor, SIGCONT) }
+        kill(running.pid, SIGKILL)
+        try Processes.awaitReaped(running.pid)
+        // It has told of the end when it waits again.
+        try Processes.awaitSleep(of: spawner)
+        let call = ControlCall.launch(Control.LaunchCall(app: Self.app))
+        try client.send(call)
+        kill(supervisor, SIGCONT)
+        guard case .launched(let second) = try client.reply(to: call) else {
+            throw TestError("another answer")
+        }
+        #expect(second.kind == .cold && second.instance != running.instance)
+        #expect(try client.wait(running.instance).signal == SIGKILL)
+    }
+
     @Test func `whoever comes to the front displaces the one of its group`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(

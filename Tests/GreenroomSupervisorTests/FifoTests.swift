@@ -1,0 +1,19 @@
+import Testing
+
+@testable import GreenroomSupervisor
+
+@Suite struct `A first-in-first-out queue` {
+    @Test func `gives out in the order of arrival, however both are mixed`() {
+        var queue = Fifo<Int>()
+        var given: [Int] = []
+        for number in 0..<1000 {
+            queue.append(number)
+            // Now fewer than came, now more.
+            for _ in 0..<(number % 3) { if let next = queue.popFirst() { given.append(next) } }
+            #expect(queue.count == number + 1 - given.count)
+        }
+        while let next = queue.popFirst() { given.append(next) }
+        #expect(given == Array(0..<1000))
+        #expect(queue.isEmpty && queue.popFirst() == nil)
+    }
+}
