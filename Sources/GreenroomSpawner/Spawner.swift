@@ -30,6 +30,7 @@ public final class Spawner {
     var isDeaf = false
     /// The cgroups that are to be removed.
     var litter: [Litter] = []
+    /// Since the latest event: the rest follows without another pause.
     var hasBegunTidying = false
     /// Those that are to be used.
     var reserve = CgroupReserve()

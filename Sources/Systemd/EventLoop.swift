@@ -30,7 +30,7 @@ import Synchronization
     private let wakeDescriptor: CInt
     /// Jobs from the loop thread itself: no lock and no wake-up. Touched on that thread only.
     nonisolated(unsafe) private var local: [Queued] = []
-    /// The batch that runs now; swapped with `local` so that neither allocates again.
+    /// The batch that runs now; swapped with `local` so that neither allocates again. Touched on that thread only.
     nonisolated(unsafe) private var batch: [Queued] = []
 
     /// Without its loop a daemon cannot even report: failing to make one ends the process.

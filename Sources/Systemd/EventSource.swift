@@ -9,6 +9,7 @@ import Glibc
 /// A source that failed to change (`ENOMEM`) throws; misuse, such as a deadline for something that
 /// is not a timer, traps.
 @LoopActor @safe public final class EventSource {
+    /// The pointer never changes; what it points to is touched on the loop only, also by `deinit`.
     nonisolated(unsafe) let raw: OpaquePointer
 
     /// SD_EVENT_ONESHOT for what would fire again in every round, SD_EVENT_ON for the rest.

@@ -10,7 +10,8 @@ struct PoolEnvironment: Hashable, Sendable {
     let key: EnvironmentKey
 
     /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
-    /// mallopt(3)); the others were seen read by constructors of Debian's libraries.
+    /// mallopt(3)); most others were seen read by constructors of Debian's libraries. Those of sanitizers,
+    /// OpenBLAS, OpenCV, glog and of a newer libstdc++ are here by what their sources and manuals say.
     static let names: Set<Substring> = [
         "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
         // GTK and GLib remember these in library constructors, before main.
