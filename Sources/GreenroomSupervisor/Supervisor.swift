@@ -120,7 +120,7 @@ final class Supervisor {
                 control.answer(request, with: answer)
             }
             if case .launched(let outcome) = answer,
-                let requestedAt = launcher.contexts.context(of: request)?.requestedAt
+                let requestedAt = launcher.contexts[request]?.requestedAt
             {
                 metrics.launched(outcome, requestedAt: requestedAt)
             }

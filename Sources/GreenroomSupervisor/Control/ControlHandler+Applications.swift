@@ -102,8 +102,8 @@ extension ControlHandler {
     func context(
         of app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var (context, key) = try supervisor.launcher.contexts.context(
-            for: Control.LaunchCall(app: app.identifier.rawValue), of: app, descriptors: [],
+        var (context, key) = try supervisor.launcher.contexts.gather(
+            Control.LaunchCall(app: app.identifier.rawValue), for: app, descriptors: [],
             requestedAt: supervisor.now)
         context.content = content
         context.reason = reason

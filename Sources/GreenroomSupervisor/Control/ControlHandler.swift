@@ -162,8 +162,8 @@ final class ControlHandler {
                     + "path, or root")
         }
         let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
-        let (context, key) = try supervisor.launcher.contexts.context(
-            for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
+        let (context, key) = try supervisor.launcher.contexts.gather(
+            call, for: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
         let request = register(

@@ -14,6 +14,7 @@ final class Parts {
     let installer: AppInstaller
     let launcher: Launcher
     let instances: InstanceTable
+    let channelEvents: ChannelEvents
     let spawnerEvents: SpawnerEvents
     let inspector: PausedInspector
     let readiness: ReadinessListener?
@@ -50,9 +51,10 @@ final class Parts {
             socketPath: options.runtimeDirectory + "/notify")
         launcher.contexts.notifySocketPath = readiness?.socketPath
         inspector = PausedInspector(staleness: staleness)
-        spawnerEvents = SpawnerEvents(
+        channelEvents = ChannelEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
-        spawnerEvents.emptying = emptying
+        spawnerEvents = SpawnerEvents(
+            supervisor: supervisor, channels: channelEvents, emptying: emptying)
         launcher.inspector = inspector
         control = ControlHandler(
             supervisor: supervisor, catalog: catalog, events: events,

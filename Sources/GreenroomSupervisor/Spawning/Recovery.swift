@@ -11,6 +11,7 @@ internal import Systemd
 struct Recovery {
     let supervisor: Supervisor
     let events: SpawnerEvents
+    let channels: ChannelEvents
     let spawner: SpawnerLink
 
     /// After a restart of the supervisor.
@@ -119,15 +120,15 @@ struct Recovery {
         supervisor.applications.launches.send(to: instance)
         supervisor.handle(.spawned(identifier))
         if instance.channel == nil, entry.status == nil { withoutChannel(instance) }
-        let isApplication = events.catalog[instance.app]?.kind == .applicationKit
+        let isApplication = channels.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
-        case .prewarmed: events.watchPaused(instance)
-        case .prewarming: events.resumeWatching(instance)
-        case .launching where record?.isResuming == true: events.resumeWatching(instance)
+        case .prewarmed: channels.watchPaused(instance)
+        case .prewarming: channels.resumeWatching(instance)
+        case .launching where record?.isResuming == true: channels.resumeWatching(instance)
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
-            if isApplication { events.listen(to: instance) } else { instance.closeChannel() }
+            if isApplication { channels.listen(to: instance) } else { instance.closeChannel() }
             if isApplication, record?.launchedAt != nil {
                 supervisor.applications.askAgain(identifier)
             }
@@ -166,41 +167,4 @@ struct Recovery {
 extension GreenroomLifecycle.InstanceRecord {
     /// Told to go, and not heard to have started.
     var isUndecidedResume: Bool { state == .launching && isResuming && launchedAt == nil }
-}
-
-extension SpawnerEvents {
-    /// Listens again to an instance that was paused, or told to go, before the restart. What it
-    /// said meanwhile is in its channel; what the former supervisor had read is asked for again.
-    func resumeWatching(_ instance: Instance) {
-        listen(to: instance)
-        ping(instance)
-    }
-
-    /// The same for one that was paused: it is asked in its turn. To look at hundreds of them takes
-    /// longer than clients should wait; who is launched before is looked at then.
-    func watchPaused(_ instance: Instance) {
-        listen(to: instance)
-        unasked.append(instance.identifier)
-        if askingTurn == nil { awaitAskingTurn() }
-    }
-
-    /// Few enough for their answers not to be in a client's way.
-    private static let askedInATurn = 4
-
-    private func awaitAskingTurn() {
-        // Another each time: one that is enabled again goes before all others for ever.
-        askingTurn = try? LoopActor.deferred { [unowned self] in askSome() }
-        if askingTurn == nil { askSome() }
-    }
-
-    private func askSome() {
-        for identifier in unasked.prefix(Self.askedInATurn) {
-            guard supervisor.lifecycle.instance(identifier)?.state == .prewarmed,
-                let instance = supervisor.instances[identifier], !instance.isInspected
-            else { continue }
-            ping(instance)
-        }
-        unasked.removeFirst(min(Self.askedInATurn, unasked.count))
-        if unasked.isEmpty { askingTurn = nil } else { awaitAskingTurn() }
-    }
 }
