@@ -20,8 +20,8 @@ struct Recovery {
     ///   - restored: what the runtime state held; younger instances are not in the table yet.
     ///   - table: every instance that the spawner has not been told to release.
     func reconcile(
-        _ restored: [GreenroomLifecycle.InstanceRecord],
-        with table: [GreenroomSpawner.InstanceRecord]
+        _ restored: [InstanceRecord],
+        with table: [TableEntry]
     ) {
         let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
         compare(records, with: table)
@@ -33,7 +33,7 @@ struct Recovery {
     ///
     /// - Parameter orders: what the same spawner was told and may not have heard.
     func reconnect(
-        with table: [GreenroomSpawner.InstanceRecord], repeating orders: [SpawnSpecification]
+        with table: [TableEntry], repeating orders: [SpawnSpecification]
     ) {
         let present = Set(table.map(\.instance))
         supervisor.instances.orphan(allBut: Set(present.map { InstanceIdentifier($0) }))
@@ -50,11 +50,11 @@ struct Recovery {
     func failPendingOrders() { compare(supervisor.lifecycle.instances, with: []) }
 
     private func compare(
-        _ records: [GreenroomLifecycle.InstanceRecord],
-        with table: [GreenroomSpawner.InstanceRecord], awaiting awaited: Set<UInt64> = []
+        _ records: [InstanceRecord],
+        with table: [TableEntry], awaiting awaited: Set<UInt64> = []
     ) {
         let known = Set(records.map(\.instance))
-        var news: [GreenroomSpawner.InstanceRecord] = []
+        var news: [TableEntry] = []
         for entry in table {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
@@ -83,7 +83,7 @@ struct Recovery {
     }
 
     /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
-    private func vanished(_ record: GreenroomLifecycle.InstanceRecord) {
+    private func vanished(_ record: InstanceRecord) {
         if record.state == .prewarming {
             supervisor.instances.endUnreported(record.instance, of: record.app)
             // No fault of the app's, and nothing but the record is needed to order it again. Had it
@@ -109,12 +109,12 @@ struct Recovery {
         }
     }
 
-    private func ended(_ record: GreenroomLifecycle.InstanceRecord) {
+    private func ended(_ record: InstanceRecord) {
         supervisor.handle(.exited(record.instance, .unknown))
         supervisor.handle(.emptied(record.instance))
     }
 
-    private func report(_ entry: GreenroomSpawner.InstanceRecord) {
+    private func report(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = supervisor.instances[identifier] else { return }
         supervisor.applications.launches.send(to: instance)
@@ -155,7 +155,7 @@ struct Recovery {
         }
     }
 
-    private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {
+    private func reportEnd(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         if let status = entry.status {
             events.exited(identifier, ExitStatus(status))
@@ -164,7 +164,7 @@ struct Recovery {
     }
 }
 
-extension GreenroomLifecycle.InstanceRecord {
+extension InstanceRecord {
     /// Told to go, and not heard to have started.
     var isUndecidedResume: Bool { state == .launching && isResuming && launchedAt == nil }
 }
