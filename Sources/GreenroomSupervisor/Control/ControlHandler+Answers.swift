@@ -55,7 +55,7 @@ extension ControlHandler {
             isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
-    private func collect(_ answer: Answer, for call: PrewarmCall) {
+    private func collect(_ answer: Answer, for call: WaitingCalls.PrewarmCall) {
         call.missing -= 1
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
