@@ -23,7 +23,8 @@ extension ControlHandler {
                 needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
                     + "path, or root")
         }
-        let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
+        let identifier =
+            call.launchIdentifier.map(LaunchIdentifier.init) ?? launches.newIdentifier()
         let (context, key) = try supervisor.launcher.contexts.gather(
             call, for: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -11,6 +10,7 @@ final class ControlHandler {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
     let events: EventStream
+    let launches: ReasonedLaunches
     let service = Control.service(version: Options.version)
     var access: Access
     var installer: AppInstaller!
@@ -23,14 +23,15 @@ final class ControlHandler {
     var surroundings: (() -> Control.Surroundings)!
 
     private var waiting = WaitingCalls()
-    private var nextLaunch: UInt64 = 1
-    /// No other supervisor's, not even of the same process number.
-    private lazy var launchPrefix = "\(getpid())-\(supervisor.now.nanoseconds)-"
 
-    init(supervisor: Supervisor, catalog: AppCatalog, events: EventStream, access: Access) {
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, events: EventStream,
+        launches: ReasonedLaunches, access: Access
+    ) {
         self.supervisor = supervisor
         self.catalog = catalog
         self.events = events
+        self.launches = launches
         self.access = access
     }
 
@@ -130,11 +131,6 @@ final class ControlHandler {
             throw .notRunning(.instance(instance))
         }
         connection.reply(ControlReply.signaled)
-    }
-
-    func newLaunchIdentifier() -> String {
-        defer { nextLaunch += 1 }
-        return launchPrefix + String(nextLaunch)
     }
 
     // MARK: Waiting

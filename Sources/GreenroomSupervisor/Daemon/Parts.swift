@@ -10,6 +10,7 @@ final class Parts {
     let supervisor: Supervisor
     let catalog: AppCatalog
     let events: EventStream
+    let launches: ReasonedLaunches
     let control: ControlHandler
     let installer: AppInstaller
     let launcher: Launcher
@@ -56,8 +57,9 @@ final class Parts {
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, channels: channelEvents, emptying: emptying)
         launcher.inspector = inspector
+        launches = ReasonedLaunches(supervisor: supervisor, catalog: catalog)
         control = ControlHandler(
-            supervisor: supervisor, catalog: catalog, events: events,
+            supervisor: supervisor, catalog: catalog, events: events, launches: launches,
             access: try Access(configuration, reporter: supervisor.reporter))
         installer = AppInstaller(
             supervisor: supervisor, catalog: catalog,
