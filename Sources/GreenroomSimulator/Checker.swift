@@ -132,6 +132,7 @@ struct Checker: Sendable {
         machine.stalledAt = [:]
         machine.triggered = [:]
         machine.inquiries = []
+        machine.takenForOthers = []
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }

@@ -226,6 +226,7 @@ final class SpawnerEvents {
     @discardableResult
     private func lost(_ instance: Instance) -> Bool {
         instance.closeChannel()
+        supervisor.reclaimer.ends.examineLost(instance.identifier)
         supervisor.handle(.channelLost(instance.identifier))
         return false
     }
