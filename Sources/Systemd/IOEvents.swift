@@ -13,4 +13,8 @@ public struct IOEvents: OptionSet, Hashable, Sendable {
     public static let error = IOEvents(rawValue: 0x008)
     /// EPOLLHUP: reported whether watched or not
     public static let hangUp = IOEvents(rawValue: 0x010)
+    /// EPOLLRDHUP: the other side writes no more
+    public static let readHangUp = IOEvents(rawValue: 0x2000)
+    /// EPOLLET: what is seen is reported once. Watching anew, also for the same, reports it again.
+    public static let edgeTriggered = IOEvents(rawValue: 0x8000_0000)
 }

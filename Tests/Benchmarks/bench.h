@@ -74,6 +74,27 @@ static inline uint64_t drain(int fd) {
     }
 }
 
+// What all programs of a burst share: their stamps are read from `stamps`, and those that wait
+// (`probe wait`) stay in main until `stay` is closed.
+struct burst_ends { int output, input, stamps, stay; };
+
+static inline struct burst_ends open_burst(void) {
+    int output[2], input[2];
+    check(pipe2(output, O_CLOEXEC), "pipe2");
+    check(pipe2(input, O_CLOEXEC), "pipe2");
+    return (struct burst_ends){
+        .output = output[1], .input = input[0], .stamps = output[0], .stay = input[1]};
+}
+
+static inline uint64_t latest_stamp(int stamps, size_t count) {
+    uint64_t latest = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t stamp = read_stamp(stamps);
+        if (stamp > latest) latest = stamp;
+    }
+    return latest;
+}
+
 static inline int connect_stream(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) complain(path, "socket path is too long");

@@ -6,7 +6,8 @@
 //                                                     process, as in Greenroom: the request crosses two
 //                                                     sockets before anything can start
 //   cold burst COUNT -- PROGRAM ARGUMENTS...          vfork and exec of all, one after the other without
-//                                                     waiting for any: prints the latest stamp alone
+//                                                     waiting for any: prints the latest stamp alone.
+//                                                     Their input ends when all are in main
 //   cold burst-relayed COUNT CGROUP -- PROGRAM...     the same as "relayed": what the sockets, the cgroups
 //                                                     and the sessions of so many cost by themselves
 // Prints per launch, in ns after the call: main's first instruction, and the end of the output.
@@ -138,7 +139,8 @@ static void __attribute__((noreturn)) spawn_many_for_others(int orders, int base
         await_readable(orders, "an order");
         size_t size = receive_with_descriptors(orders, order, sizeof order, fds, DESCRIPTORS, &count);
         if (size == 0) break;
-        if (count == 0) complain("an order", "no descriptors");
+        if (count != 2) complain("the spawner", "two descriptors were expected");
+        check(dup2(fds[1], 0), "standard input");
         name_cgroup(name, sizeof name, made);
         int cgroup = make_named_cgroup(base, name);
         struct launch launch = spawn_app(program, fds[0], cgroup);
@@ -226,35 +228,29 @@ static void launch_relayed(unsigned count, int base, char **program) {
 static void launch_all_relayed(unsigned count, int base, char **program) {
     int client = start_relay(base, program, spawn_many_for_others);
     char request[REQUEST_BYTES] = {0};
-    int output[2];
-    check(pipe2(output, O_CLOEXEC), "pipe2");
-    uint64_t start = now_ns(), latest = 0;
+    struct burst_ends ends = open_burst();
+    int theirs[] = {ends.output, ends.input};
+    uint64_t start = now_ns();
     // So many are under way at once as Greenroom is sent over as many connections.
     for (unsigned sent = 0, done = 0; done < count; done++) {
         for (; sent < count && sent < done + BURST_UNDER_WAY; sent++)
-            send_with_descriptors(client, request, sizeof request, &output[1], 1);
+            send_with_descriptors(client, request, sizeof request, theirs, 2);
         if (recv(client, request, sizeof request, MSG_WAITALL) != sizeof request)
             complain("the server", "ended");
     }
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t stamp = read_stamp(output[0]);
-        if (stamp > latest) latest = stamp;
-    }
-    printf("%llu\n", (unsigned long long)(latest - start));
+    printf("%llu\n", (unsigned long long)(latest_stamp(ends.stamps, count) - start));
+    close(ends.stay);
     close(client);
     check(wait(NULL), "wait");
 }
 
 static void launch_all(unsigned count, char **program) {
-    int output[2];
-    check(pipe2(output, O_CLOEXEC), "pipe2");
-    uint64_t start = now_ns(), latest = 0;
-    for (unsigned i = 0; i < count; i++) spawn_plain(program, output[1]);
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t stamp = read_stamp(output[0]);
-        if (stamp > latest) latest = stamp;
-    }
-    printf("%llu\n", (unsigned long long)(latest - start));
+    struct burst_ends ends = open_burst();
+    check(dup2(ends.input, 0), "standard input");
+    uint64_t start = now_ns();
+    for (unsigned i = 0; i < count; i++) spawn_plain(program, ends.output);
+    printf("%llu\n", (unsigned long long)(latest_stamp(ends.stamps, count) - start));
+    close(ends.stay);
     for (unsigned i = 0; i < count; i++) check(wait(NULL), "wait");
 }
 

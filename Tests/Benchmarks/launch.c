@@ -10,8 +10,9 @@
 //       BEFORE may be "" for none. An answer without the text EXPECTED ends the run.
 //   launch burst SOCKET CONNECTIONS
 //       sends the requests that are the lines of standard input, all at once over so many connections,
-//       each with a pipe as descriptor 0. Prints, in ns after the first was written: the latest first
-//       instruction of a main, and the last answer. Ends when all that was launched has ended.
+//       each with a pipe to write to as descriptor 0 and one to read from as 1, whose end comes when
+//       all are in main. Prints, in ns after the first was written: the latest first instruction of a
+//       main, and the last answer. Ends when all that was launched has ended.
 // Requests are JSON texts, without the NUL.
 #include "bench.h"
 
@@ -123,28 +124,20 @@ static uint64_t read_answers(int fd, size_t count, unsigned long *instances) {
     return now;
 }
 
-static uint64_t latest_stamp(int fd, size_t count) {
-    uint64_t latest = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t stamp = read_stamp(fd);
-        if (stamp > latest) latest = stamp;
-    }
-    return latest;
-}
-
 static void burst(const char *path, size_t connections) {
     static char requests[LARGEST_BURST][REQUEST_SIZE];
     static unsigned long instances[LARGEST_BURST];
     size_t count = read_requests(requests);
     if (connections > CONNECTIONS || connections > count) complain("burst", "too many connections");
-    int fds[CONNECTIONS], output[2];
+    int fds[CONNECTIONS];
     for (size_t i = 0; i < connections; i++) fds[i] = connect_stream(path);
-    check(pipe2(output, O_CLOEXEC), "pipe2");
+    struct burst_ends ends = open_burst();
+    int theirs[] = {ends.output, ends.input};
     uint64_t began = now_ns();
     for (size_t i = 0; i < count; i++)
         send_with_descriptors(
-            fds[i % connections], requests[i], strlen(requests[i]) + 1, &output[1], 1);
-    uint64_t latest = latest_stamp(output[0], count), answered = 0;
+            fds[i % connections], requests[i], strlen(requests[i]) + 1, theirs, 2);
+    uint64_t latest = latest_stamp(ends.stamps, count), answered = 0;
     size_t read = 0;
     for (size_t i = 0; i < connections; i++) {
         size_t share = count / connections + (i < count % connections);
@@ -153,6 +146,7 @@ static void burst(const char *path, size_t connections) {
         read += share;
     }
     printf("%llu %llu\n", (unsigned long long)(latest - began), (unsigned long long)(answered - began));
+    close(ends.stay);
     for (size_t i = 0; i < count; i++) {
         snprintf(answer, sizeof answer, "\"instance\":%lu", instances[i]);
         await_end(fds[0]);

@@ -2,9 +2,10 @@
 // calls that greenroomd and the preload shim make.
 //   relay COUNT      prints per launch, in ns after the request was written: main's first
 //                    instruction, and the answer at the client
-//   relay burst COUNT
+//   relay burst COUNT [wait]
 //                    all of them at once, with as many under way as Greenroom is sent over as many
-//                    connections: prints the latest first instruction alone
+//                    connections: prints the latest first instruction alone. With "wait" none ends
+//                    before all are in main
 #include "bench.h"
 
 #include <linux/prctl.h>
@@ -69,7 +70,7 @@ static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
     (void)prctl(PR_SET_MM, PR_SET_MM_MAP, map, sizeof *map, 0);
 }
 
-static int paused(void) {
+static int paused(int waits) {
     fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
     struct prctl_mm_map map;
     read_memory_map(&map);
@@ -91,17 +92,19 @@ static int paused(void) {
     verify_channel();
     close(CHANNEL);
     uint64_t stamp = now_ns();  // main's first instruction
-    return write(1, &stamp, sizeof stamp) == sizeof stamp ? 0 : 1;
+    if (write(1, &stamp, sizeof stamp) != sizeof stamp) return 1;
+    if (waits) drain(0);
+    return 0;
 }
 
 // --- The server: one request, one message to the paused process, STARTED, the answer.
 
 struct instance { pid_t pid; int channel; };
 
-static struct instance prewarm(void) {
+static struct instance prewarm(int waits) {
     int ends[2];
     check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
-    char *arguments[] = {"relay", "paused", NULL};
+    char *arguments[] = {"relay", "paused", waits ? "wait" : NULL, NULL};
     pid_t pid = vfork();
     if (pid == 0) {
         dup2(ends[1], CHANNEL);
@@ -148,7 +151,7 @@ static void serve(int client) {
     char request[REQUEST_BYTES], event[HEADER_BYTES];
     static char message[HEADER_BYTES + STRING_BYTES];
     for (;;) {
-        struct instance instance = prewarm();
+        struct instance instance = prewarm(0);
         watch(epoll, instance.channel);
         int oom_score = open_oom_score(instance.pid);
         // Tells the client that the next one is ready; outside of what is measured.
@@ -195,7 +198,7 @@ static void pass_on(int client, struct instance instance, int oom_score) {
     for (size_t i = 0; i < count; i++) close(fds[i]);
 }
 
-static void serve_many(int client, unsigned count) {
+static void serve_many(int client, unsigned count, int waits) {
     static struct instance instances[LARGEST_BURST];
     static int oom_scores[LARGEST_BURST];
     raise_open_files();
@@ -204,7 +207,7 @@ static void serve_many(int client, unsigned count) {
     // Taken, so that no end of ours gets this number.
     check(fcntl(dup2(client, CHANNEL), F_SETFD, FD_CLOEXEC), "F_SETFD");
     for (unsigned i = 0; i < count; i++) {
-        instances[i] = prewarm();
+        instances[i] = prewarm(waits);
         oom_scores[i] = open_oom_score(instances[i].pid);
         watch(epoll, instances[i].channel);
     }
@@ -227,43 +230,41 @@ static void serve_many(int client, unsigned count) {
     exit(0);
 }
 
-static void burst(unsigned count) {
+static void burst(unsigned count, int waits) {
     if (count == 0 || count > LARGEST_BURST) complain("usage", "relay burst COUNT, at most 4096");
-    int ends[2], output[2], null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+    int ends[2], null = check(open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
     int directory = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
     check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
     if (check(fork(), "fork") == 0) {
         close(ends[0]);
-        serve_many(ends[1], count);
+        serve_many(ends[1], count, waits);
     }
     close(ends[1]);
-    check(pipe2(output, O_CLOEXEC), "pipe2");
-    int fds[DESCRIPTORS] = {null, output[1], null, directory};
+    struct burst_ends programs = open_burst();
+    int fds[DESCRIPTORS] = {programs.input, programs.output, null, directory};
     char request[REQUEST_BYTES] = {0};
     if (recv(ends[0], request, 5, MSG_WAITALL) != 5) complain("relay", "the server ended");
-    uint64_t start = now_ns(), latest = 0;
+    uint64_t start = now_ns();
     for (unsigned sent = 0, done = 0; done < count; done++) {
         for (; sent < count && sent < done + UNDER_WAY; sent++)
             send_with_descriptors(ends[0], request, sizeof request, fds, DESCRIPTORS);
         if (recv(ends[0], request, sizeof request, MSG_WAITALL) != sizeof request)
             complain("relay", "the server ended");
     }
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t stamp = read_stamp(output[0]);
-        if (stamp > latest) latest = stamp;
-    }
-    printf("%llu\n", (unsigned long long)(latest - start));
+    printf("%llu\n", (unsigned long long)(latest_stamp(programs.stamps, count) - start));
+    close(programs.stay);
     close(ends[0]);
     check(wait(NULL), "wait");
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "paused") == 0) return paused();
-    if (argc == 3 && strcmp(argv[1], "burst") == 0) {
-        burst(parse_count(argv[2]));
+    int waits = strcmp(argv[argc - 1], "wait") == 0;
+    if (argc == 2 + waits && strcmp(argv[1], "paused") == 0) return paused(waits);
+    if (argc == 3 + waits && strcmp(argv[1], "burst") == 0) {
+        burst(parse_count(argv[2]), waits);
         return 0;
     }
-    if (argc != 2) complain("usage", "relay COUNT | relay burst COUNT");
+    if (argc != 2) complain("usage", "relay COUNT | relay burst COUNT [wait]");
     unsigned count = parse_count(argv[1]);
 
     int ends[2];

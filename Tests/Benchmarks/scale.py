@@ -34,7 +34,7 @@ def daemon_with(product, programs, count, arguments=()):
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
         daemon.add("bench.probe", manifest(programs / "probe"))
-        daemon.add("bench.cold", manifest(programs / "probe", prewarm="never"))
+        daemon.add("bench.cold", manifest(programs / "probe", prewarm="never", arguments=arguments))
         for number in range(count):
             daemon.add(name(number), manifest(programs / "probe", arguments=arguments))
         try:
@@ -126,7 +126,7 @@ def prewarmed(product, programs, rounds):
 
 
 def running(product, programs, rounds):
-    with daemon_with(product, programs, 10) as few, \
+    with daemon_with(product, programs, 10, ["wait"]) as few, \
             daemon_with(product, programs, RUNNING, ["wait"]) as many:
         before = own_bytes(many)
         read, write = os.pipe()
@@ -205,10 +205,17 @@ def fill_pools(daemon):
 
 
 def at_once(product, programs, rounds):
+    """Apps stay in main, as apps do; programs that end at once are tidied up after meanwhile."""
+    for arguments, label in ((["wait"], "that stay"), ([], "that end at once")):
+        burst_of(product, programs, rounds, arguments, label)
+
+
+def burst_of(product, programs, rounds, arguments, label):
     def requests(app):
         return "\n".join(
             json.dumps({"method": "io.greenroom.Control.Launch", "parameters": {
-                "app": app(number), "background": True, "standardOutputDescriptor": 0}})
+                "app": app(number), "background": True, "standardOutputDescriptor": 0,
+                "standardInputDescriptor": 1}})
             for number in range(BURST)) + "\n"
 
     def sample(words, text=""):
@@ -217,7 +224,8 @@ def at_once(product, programs, rounds):
             sys.exit(f"bench: {result.stderr.strip()}")
         return int(result.stdout.split()[0])
 
-    with daemon_with(product, programs, BURST) as daemon:
+    program = ["--", str(programs / "probe"), *arguments]
+    with daemon_with(product, programs, BURST, arguments) as daemon:
         burst = [str(programs / "launch"), "burst", str(daemon.socket), str(BURST_CONNECTIONS)]
         cold, paused, alone, relayed, resumed = [], [], [], [], []
         daemon.call(prewarm_request(name(0)))
@@ -225,22 +233,21 @@ def at_once(product, programs, rounds):
         for number in range(max(1, rounds // 4)):
             # Before the others: nothing is refilled beside them.
             fill_pools(daemon)
-            alone.append(sample([str(programs / "cold"), "burst", str(BURST), "--",
-                                 str(programs / "probe")]))
+            alone.append(sample([str(programs / "cold"), "burst", str(BURST), *program]))
             relayed.append(sample([str(programs / "cold"), "burst-relayed", str(BURST),
-                                   str(cgroup or "-"), "--", str(programs / "probe")]))
-            resumed.append(sample([str(programs / "relay"), "burst", str(BURST)]))
+                                   str(cgroup or "-"), *program]))
+            resumed.append(sample([str(programs / "relay"), "burst", str(BURST), *arguments]))
             cold.append(sample(burst, requests(lambda number: "bench.cold")))
             paused.append(sample(burst, requests(name)))
         if cgroup:
             cgroup.rmdir()
         # What the sockets between three processes, a session and a cgroup each cost by themselves.
-        line(f"{BURST} at once by C, through server and spawner", percentile(relayed, 50) / 1e6, "ms",
+        line(f"{BURST} {label}, by C, through server and spawner", percentile(relayed, 50) / 1e6, "ms",
              "C vfork+exec of them", percentile(alone, 50) / 1e6)
-        line(f"{BURST} at once by C, prewarmed, through a server", percentile(resumed, 50) / 1e6, "ms",
+        line(f"{BURST} {label}, by C, prewarmed, through a server", percentile(resumed, 50) / 1e6, "ms",
              "C vfork+exec of them", percentile(alone, 50) / 1e6)
         for text, times, bound in (("cold", cold, 1.2), ("prewarmed", paused, 0.5)):
-            line(f"{BURST} launches at once, {text}: all in main", percentile(times, 50) / 1e6, "ms",
+            line(f"{BURST} {label}, launched at once, {text}: all in main", percentile(times, 50) / 1e6, "ms",
                  "C vfork+exec of them", percentile(alone, 50) / 1e6, bound)
 
 

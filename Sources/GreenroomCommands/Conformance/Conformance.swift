@@ -3,6 +3,7 @@ import Glibc
 
 struct Conformance: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "conformance",
         abstract: "Put an app made with any SDK through the rules of the app channel.",
         usage: """
             greenroomctl conformance [--only <number>]... [--timeout <seconds>] [--show-output] \

@@ -6,6 +6,7 @@ import GreenroomManifest
 
 struct Cat: ManifestVerb {
     static let configuration = CommandConfiguration(
+        commandName: "cat",
         abstract:
             "Show the files that an app's manifest is read from, in the order of their effect.")
 

@@ -6,6 +6,7 @@ import Varlink
 
 struct Delta: ManifestVerb {
     static let configuration = CommandConfiguration(
+        commandName: "delta",
         abstract: "Show which manifests are masked, overridden or extended, and by what.")
 
     @OptionGroup var output: OutputOptions

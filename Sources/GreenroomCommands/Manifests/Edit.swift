@@ -7,6 +7,7 @@ import UnitFile
 
 struct Edit: ManifestVerb {
     static let configuration = CommandConfiguration(
+        commandName: "edit",
         abstract: "Change an app's manifest with $EDITOR.",
         discussion: """
             Edits a drop-in, override.conf, which is checked together with all that the manifest is \

@@ -6,6 +6,7 @@ import UnitFile
 
 struct Enable: FileChangingVerb {
     static let configuration = CommandConfiguration(
+        commandName: "enable",
         abstract: "Have apps start by themselves.",
         discussion: """
             At boot, at login or both, as WantedBy= in [Install] of their manifests says. Does not \
@@ -43,6 +44,7 @@ struct Enable: FileChangingVerb {
 
 struct Disable: FileChangingVerb {
     static let configuration = CommandConfiguration(
+        commandName: "disable",
         abstract: "Have apps start no longer by themselves.",
         discussion: "Does not end them now.")
 

@@ -5,6 +5,7 @@ import GreenroomManifest
 
 struct Mask: FileChangingVerb {
     static let configuration = CommandConfiguration(
+        commandName: "mask",
         abstract: "Make apps impossible to start, whoever installs them.",
         discussion: "Links their manifests to /dev/null. What runs of them goes on.")
 
@@ -31,7 +32,7 @@ struct Mask: FileChangingVerb {
 }
 
 struct Unmask: FileChangingVerb {
-    static let configuration = CommandConfiguration(abstract: "Undo mask.")
+    static let configuration = CommandConfiguration(commandName: "unmask", abstract: "Undo mask.")
 
     @Argument(help: "The apps.", completion: Candidates.masked)
     var apps: [String]

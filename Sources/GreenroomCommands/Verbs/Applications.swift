@@ -26,6 +26,7 @@ extension ReasonVerb {
 
 struct Open: ReasonVerb {
     static let configuration = CommandConfiguration(
+        commandName: "open",
         abstract: "Open URLs or documents with the app that declares them.",
         usage: """
             greenroomctl open <url|file>... [--app <app>] [--orientation <name>] [--size-class <name>] \
@@ -88,6 +89,7 @@ struct Open: ReasonVerb {
 
 struct Action: ReasonVerb {
     static let configuration = CommandConfiguration(
+        commandName: "action",
         abstract: "Perform a quick action of an app.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "The action's name, one of QuickActions= in the manifest.") var name: String
@@ -101,7 +103,8 @@ struct Action: ReasonVerb {
 
 struct NotifyApp: ReasonVerb {
     static let configuration = CommandConfiguration(
-        commandName: "notify", abstract: "Deliver a remote notification to an app.")
+        commandName: "notify",
+        abstract: "Deliver a remote notification to an app.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "What it is told, JSON as a rule.") var payload: String
     @Option(
@@ -118,6 +121,7 @@ struct NotifyApp: ReasonVerb {
 
 struct Activity: ReasonVerb {
     static let configuration = CommandConfiguration(
+        commandName: "activity",
         abstract: "Let an app go on with what the user was doing.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "One of UserActivityTypes= in the manifest.") var type: String
@@ -134,6 +138,7 @@ struct Activity: ReasonVerb {
 
 struct Lock: ReasonVerb {
     static let configuration = CommandConfiguration(
+        commandName: "lock",
         abstract: "Make protected data unavailable, as when the screen is locked.")
     @Option(help: ArgumentHelp("Not your own, but that of this user.", valueName: "number"))
     var user: UInt32?
@@ -147,6 +152,7 @@ struct Lock: ReasonVerb {
 
 struct Unlock: ReasonVerb {
     static let configuration = CommandConfiguration(
+        commandName: "unlock",
         abstract: "Make protected data available again.")
     @Option(help: ArgumentHelp("Not your own, but that of this user.", valueName: "number"))
     var user: UInt32?
@@ -160,6 +166,7 @@ struct Unlock: ReasonVerb {
 
 struct Scene: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "scene",
         abstract: "Open, hide, close or discard a scene of an app.",
         discussion: """
             Without a session, activate opens a new scene. "status" shows the sessions that are \

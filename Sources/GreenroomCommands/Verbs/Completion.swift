@@ -2,6 +2,7 @@ import ArgumentParser
 
 struct Completion: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "completion",
         abstract: "Print the completion script of a shell.",
         discussion: """
             "make install" puts the scripts where the shells look for them. They know verbs and \

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Debug: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "debug",
         abstract: "Try out what the daemon does in distress (administrators).",
         subcommands: [DebugPressure.self, DebugRunTask.self, DebugExpireTask.self])
 }

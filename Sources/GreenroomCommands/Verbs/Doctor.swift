@@ -2,6 +2,7 @@ import ArgumentParser
 
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Check what Greenroom needs, and say how to mend it.",
         discussion: """
             Looks at the kernel, cgroups, limits, units, files, permissions and versions; also where \

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Explain: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "explain",
         abstract: "Say why an app is or is not prewarmed, and how its last launch went.")
 
     @Argument(help: "The app.", completion: Candidates.apps)

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Launch: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "launch",
         abstract: "Launch an app.",
         usage: """
             greenroomctl launch <app> [<file>...] [--action <name>] [--background] [--wait] \

@@ -3,7 +3,9 @@ import Glibc
 import GreenroomControl
 
 struct List: Verb {
-    static let configuration = CommandConfiguration(abstract: "Show the installed apps.")
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the installed apps.")
 
     @Flag(help: "Show those that have a desktop entry and are for menus, with their actions.")
     var desktop = false

@@ -7,6 +7,7 @@ import GreenroomLinux
 /// journal is there whether or not the daemon is.
 struct Logs: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "logs",
         abstract: "Show what an app wrote and what happened to it, from the journal.",
         discussion: "Runs journalctl, with its pager and under its rules of access.")
 

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Metrics: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "metrics",
         abstract: "Show how an app launches and ends: times, exits, hangs.",
         discussion: "Times count from the user's request. They are kept across reboots.")
 

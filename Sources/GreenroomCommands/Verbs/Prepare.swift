@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Prepare: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "prepare",
         abstract: "Say that an app will be launched soon.",
         discussion: """
             A hint for launchers, given when a finger is down on the icon: an instance is prewarmed now, \

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Prewarm: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "prewarm",
         abstract: "Prepare paused instances of an app.",
         discussion: "Returns when they are paused: the next launches take a fraction of their time."
     )

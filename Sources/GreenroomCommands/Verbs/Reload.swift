@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Reload: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "reload",
         abstract: "Read the configuration and all manifests anew.",
         discussion: "Bad files are reported, with exit code 1; they leave the good ones alone.")
 

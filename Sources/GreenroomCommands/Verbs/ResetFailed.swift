@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct ResetFailed: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "reset-failed",
         abstract: "Let the daemon start an app again that it has given up.",
         discussion: "Forgets its latest starts, crashes and failures; starts nothing by itself.")
 

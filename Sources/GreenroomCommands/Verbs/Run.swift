@@ -2,6 +2,7 @@ import ArgumentParser
 
 struct Run: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "Run an app here, as if its program had been called.",
         usage: """
             greenroomctl run <app> [--env <name=value>]... [--pty | --pipe] [--socket <path>] \

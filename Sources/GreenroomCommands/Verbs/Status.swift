@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Status: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "Show instances: all, of one app, or one.",
         discussion: "Instances that have ended are remembered for a while.")
 

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Tasks: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "tasks",
         abstract: "Show the work that apps have scheduled, and why it is not run yet.",
         discussion: """
             One task is run at a time, in the background. "greenroomctl debug run-task" runs one \

@@ -30,7 +30,9 @@ extension TransitionVerb {
 }
 
 struct Foreground: TransitionVerb {
-    static let configuration = CommandConfiguration(abstract: "Bring an app to the front.")
+    static let configuration = CommandConfiguration(
+        commandName: "foreground",
+        abstract: "Bring an app to the front.")
     static let transition = Control.Transition.foreground
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -38,7 +40,9 @@ struct Foreground: TransitionVerb {
 }
 
 struct Background: TransitionVerb {
-    static let configuration = CommandConfiguration(abstract: "Send an app to the background.")
+    static let configuration = CommandConfiguration(
+        commandName: "background",
+        abstract: "Send an app to the background.")
     static let transition = Control.Transition.background
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -46,7 +50,9 @@ struct Background: TransitionVerb {
 }
 
 struct Suspend: TransitionVerb {
-    static let configuration = CommandConfiguration(abstract: "Freeze an app.")
+    static let configuration = CommandConfiguration(
+        commandName: "suspend",
+        abstract: "Freeze an app.")
     static let transition = Control.Transition.suspend
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -55,6 +61,7 @@ struct Suspend: TransitionVerb {
 
 struct Resume: TransitionVerb {
     static let configuration = CommandConfiguration(
+        commandName: "resume",
         abstract: "Thaw a suspended app, into the background.")
     static let transition = Control.Transition.resume
     @OptionGroup var target: TargetOptions
@@ -64,6 +71,7 @@ struct Resume: TransitionVerb {
 
 struct Terminate: TransitionVerb {
     static let configuration = CommandConfiguration(
+        commandName: "terminate",
         abstract: "Ask an app to end, and end it if it does not.")
     static let transition = Control.Transition.terminate
     @OptionGroup var target: TargetOptions
@@ -73,6 +81,7 @@ struct Terminate: TransitionVerb {
 
 struct Kill: TransitionVerb {
     static let configuration = CommandConfiguration(
+        commandName: "kill",
         abstract: "End an app and all its processes at once.")
     static let transition = Control.Transition.kill
     @OptionGroup var target: TargetOptions

@@ -6,6 +6,7 @@ import UnitFile
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Check manifests before they are installed.",
         discussion: """
             As the daemon that answers would read them; without one, as a service would. Exit code 2 \

@@ -3,6 +3,7 @@ import GreenroomControl
 
 struct Watch: Verb {
     static let configuration = CommandConfiguration(
+        commandName: "watch",
         abstract: "Print events as they happen.",
         discussion: """
             Ends when the daemon does, with exit code 69, and says how to go on with the next one: by \

@@ -31,6 +31,8 @@ final class ControlConnection {
     private var source: EventSource?
     private var arrivedDescriptors: [FileDescriptor] = []
     private var interest: IOEvents = .readable
+    /// The socket may hold what the last read left there, which is not reported again unasked.
+    private var mayHoldMore = false
     private var isPumping = false
     /// More calls than one turn serves have come; nothing is read until they are served.
     private var awaitsTurn = false
@@ -56,7 +58,9 @@ final class ControlConnection {
         self.peer = peer
         self.user = user
         self.turns = turns
-        source = try LoopActor.io(socket.descriptor.rawValue, interest) { [unowned self] events in
+        // Reported once: sd-event asks epoll before each event that it hands out, and a hundred
+        // clients whose calls wait would be looked at each time.
+        source = try LoopActor.io(socket.descriptor.rawValue, watched) { [unowned self] events in
             happened(events)
         }
     }
@@ -139,6 +143,10 @@ final class ControlConnection {
             return close()
         }
         if isOpen { pump() }
+        // A client that sent its calls and then left, or will send no more: that stands behind them.
+        if isOpen, interest.contains(.readable), !events.isDisjoint(with: [.hangUp, .readHangUp]) {
+            watch()
+        }
         if !awaitsTurn { turns.letOneBefore() }
     }
 
@@ -150,6 +158,9 @@ final class ControlConnection {
             let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: Self.buffer[..<room])
             guard let message = unsafe try socket?.receive(into: buffer) else { return }
             guard message.byteCount > 0, !message.lostDescriptors else { return close() }
+            // A read ends behind descriptors, whatever follows them (unix(7)); else one that did not
+            // fill its buffer has emptied the socket (epoll(7)).
+            mayHoldMore = message.byteCount == room || !message.descriptors.isEmpty
             arrivedDescriptors += message.descriptors
             let bytes = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             codec.receive(
@@ -243,8 +254,25 @@ final class ControlConnection {
     }
 
     private func listen(for events: IOEvents) {
-        guard events != interest else { return }
+        // While a call is served, what has come behind it can wait.
+        let asksAgain = mayHoldMore && events.contains(.readable) && !codec.isCalling
+        guard events != interest || asksAgain else { return }
         interest = events
-        do throws(SystemdError) { try source?.setEvents(events) } catch { close() }
+        watch()
+    }
+
+    /// What is there already is reported, too.
+    private func watch() {
+        mayHoldMore = false
+        do throws(SystemdError) {
+            try source?.setEvents(watched)
+        } catch {
+            close()
+        }
+    }
+
+    private var watched: IOEvents {
+        let events = interest.union(.edgeTriggered)
+        return events.contains(.readable) ? events.union(.readHangUp) : events
     }
 }

@@ -1,0 +1,93 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// What clients sent is taken in whole, however it lies in the socket when the daemon looks: it is told
+/// of it once.
+@Suite struct LeavingClientTests {
+    private static let app = "org.example.app"
+
+    private func daemon() throws -> TestDaemon {
+        try TestDaemon([program(Self.app, try compileProbe("behave.c"))])
+    }
+
+    /// What `body` sends is all there when the daemon looks.
+    private func whileStopped(_ daemon: TestDaemon, _ body: () throws -> Void) throws {
+        let pid = try daemon.pid
+        daemon.signal(SIGSTOP)
+        defer { daemon.signal(SIGCONT) }
+        while Processes.state(of: pid) != "T" {
+            try #require(Processes.isAlive(pid))
+            sched_yield()
+        }
+        try body()
+    }
+
+    /// A read ends behind the descriptors of the first.
+    @Test func `calls with descriptors that came together are all served`() throws {
+        let daemon = try daemon()
+        let client = try daemon.client()
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        var launch = Control.LaunchCall(app: Self.app)
+        launch.arguments = ["exit", "0"]
+        launch.standardOutput = 0
+        try whileStopped(daemon) {
+            for _ in 0..<10 { try client.send(.launch(launch), descriptors: [null]) }
+        }
+        for _ in 0..<10 {
+            guard case .launched = try client.reply(to: .launch(launch)) else {
+                throw TestError("another reply")
+            }
+        }
+    }
+
+    @Test func `a client that writes no more is answered and then closed`() throws {
+        let daemon = try daemon()
+        let client = try daemon.client()
+        try whileStopped(daemon) {
+            try client.send(.list)
+            shutdown(client.descriptor, CInt(SHUT_WR))
+        }
+        guard case .listed(let apps) = try client.reply(to: .list) else {
+            throw TestError("another reply")
+        }
+        #expect(apps.map(\.identifier) == [Self.app])
+        try client.awaitClose()
+    }
+
+    @Test func `a client that waited and writes no more is closed after its answer`() throws {
+        let daemon = try daemon()
+        let (client, other) = (try daemon.client(), try daemon.client())
+        let launched = try other.launch(Self.app, ["wait-forever"])
+        try whileStopped(daemon) {
+            try client.send(.wait(.instance(launched.instance)))
+            shutdown(client.descriptor, CInt(SHUT_WR))
+        }
+        _ = try other.list()
+        kill(try #require(launched.processId), SIGKILL)
+        guard case .exited = try client.reply(to: .wait(.instance(launched.instance))) else {
+            throw TestError("another reply")
+        }
+        try client.awaitClose()
+    }
+
+    @Test func `a client that asks to wait and leaves at once is forgotten before the end comes`()
+        throws
+    {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let launched = try other.launch(Self.app, ["wait-forever"])
+        _ = try other.list()
+        let before = KernelObjects.descriptorCount(of: try daemon.pid)
+        try whileStopped(daemon) {
+            let client = try daemon.client()
+            try client.send(.wait(.instance(launched.instance)))
+        }
+        // A few calls later, the daemon has read its call and seen it leave.
+        for _ in 0..<4 { _ = try other.list() }
+        #expect(KernelObjects.descriptorCount(of: try daemon.pid) == before)
+    }
+}
