@@ -45,6 +45,8 @@ BENCH      := .build/bench
 SHIM       := .build/shim/libgreenroom-prewarm.so
 # A crashed test process must not be held open by Swift's backtracer.
 export SWIFT_BACKTRACE := enable=no
+# Daemons keep that variable from their apps: a client that brought it would find nothing prewarmed.
+AS_USER := env -u SWIFT_BACKTRACE
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
 -include Sources/CPrewarm/build.mk
@@ -101,7 +103,7 @@ release: setup $(SHIM)
 	@install -m 644 $(SHIM) $(PRODUCT)/
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
 order: release $(BENCH)/probe
-	@Tests/Benchmarks/order.py --executable $(BENCH)/probe --shim $(SHIM) --to $(LINK) $(PROGRAMS)
+	@$(AS_USER) Tests/Benchmarks/order.py --executable $(BENCH)/probe --shim $(SHIM) --to $(LINK) $(PROGRAMS)
 
 # Apps made with ApplicationKit, which `make demo` shows.
 SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
@@ -165,13 +167,13 @@ fuzz: setup
 	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 demo: setup-demo release samples
-	@Tests/demo/demo.sh $(PRODUCT)
+	@$(AS_USER) Tests/demo/demo.sh $(PRODUCT)
 demo-systemd: setup release
-	@Tests/demo/systemd.sh $(PRODUCT)
+	@$(AS_USER) Tests/demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
-	@Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
-	@Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
-	@Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
 	@for app in bench-plain-app bench-kit-app; do \
 	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$app; done
 	@Tests/Benchmarks/sdk.py --programs $(DAEMON)/release
@@ -179,7 +181,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 bench-peers: release $(BENCH_PROGRAMS)
 	@Tests/front/setup build peers
 	@$(MAKE) --no-print-directory -s $(BENCH_PEERS)
-	@Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])

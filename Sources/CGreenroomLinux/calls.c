@@ -122,14 +122,12 @@ int gr_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
-int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status) {
+int gr_pidfd_wait(int pidfd, int *code, int *status) {
     siginfo_t info = { 0 };
-    if (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | (nohang ? WNOHANG : 0)) < 0)
-        return -1;
-    if (info.si_pid == 0) return 0;
+    if (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0) return -1;
     *code = info.si_code;
     *status = info.si_status;
-    return 1;
+    return 0;
 }
 
 int32_t gr_wait_any(bool reap, int *code, int *status) {
@@ -205,8 +203,6 @@ bool gr_signal_is_ignored(int signal) {
 
 const char *gr_error_name(int error) { return strerrorname_np(error); }
 const char *gr_error_text(int error) { return strerrordesc_np(error); }
-
-int gr_session_of(int32_t pid) { return getsid(pid); }
 
 uint64_t gr_monotonic_nanoseconds(void) {
     struct timespec now;

@@ -23,6 +23,15 @@ static char ***environment_variables[COUNT(environment_names)];
 static char **full_name_variables[COUNT(full_names)];
 static char **short_name_variables[COUNT(short_names)];
 
+/// Strings of the prewarm's environment, as the kernel laid them out one behind the other.
+static const char *given_start, *given_end;
+
+/// What libraries have put into the environment by themselves (setenv(3)): a cold launch shows it to
+/// main. No library is known that adds more.
+#define OWN_VARIABLE_LIMIT 32
+static char *own_variables[OWN_VARIABLE_LIMIT];
+static size_t own_variable_count;
+
 /// The shared Swift runtime has looked for the arguments in a constructor. This sets them anew; it
 /// stores the two and does nothing else.
 static void (*override_swift_arguments)(char **argv, int argc);
@@ -33,7 +42,8 @@ static bool layout_is_known;
 
 bool arguments_map(struct argument_memory *memory, size_t capacity) {
     // A string has at least its NUL, and a pointer has eight bytes; argc and two null pointers.
-    size_t vectors = (capacity + 4) * sizeof(char *) + AUXILIARY_LIMIT * sizeof(ElfW(auxv_t));
+    size_t vectors =
+        (capacity + 4 + OWN_VARIABLE_LIMIT) * sizeof(char *) + AUXILIARY_LIMIT * sizeof(ElfW(auxv_t));
     memory->mapped = (capacity + vectors + 2 * PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     memory->capacity = capacity;
     memory->strings = sys_map(memory->mapped);
@@ -78,7 +88,9 @@ static void read_layout(void) {
     layout_is_known = fields[26] != 0 && fields[47] != 0;
 }
 
-void arguments_prepare(const ElfW(auxv_t) * auxv) {
+void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv) {
+    given_start = given_end = *environment;
+    for (; *environment; environment++) given_end = *environment + text_length(*environment) + 1;
     auxiliary = auxv;
     auxiliary_count = 1;
     while (auxiliary_count < AUXILIARY_LIMIT && auxv[auxiliary_count - 1].a_type != AT_NULL)
@@ -92,6 +104,39 @@ void arguments_prepare(const ElfW(auxv_t) * auxv) {
     override_swift_arguments =
         (void (*)(char **, int))symbol_find("_swift_stdlib_overrideUnsafeArgvArgc");
     read_layout();
+}
+
+static bool have_same_name(const char *one, const char *other) {
+    while (*one && *one != '=' && *one == *other) one++, other++;
+    return *one == '=' && *other == '=';
+}
+
+static bool was_given(const char *variable) {
+    for (const char *at = given_start; at < given_end; at += text_length(at) + 1)
+        if (have_same_name(at, variable)) return true;
+    return false;
+}
+
+void arguments_find_own_variables(void) {
+    char **entry = NULL;
+    for (size_t i = 0; i < COUNT(environment_names) && !entry; i++)
+        if (environment_variables[i]) entry = *environment_variables[i];
+    for (; entry && *entry && own_variable_count < OWN_VARIABLE_LIMIT; entry++) {
+        bool is_given = *entry >= given_start && *entry < given_end;
+        if (!is_given && !was_given(*entry)) own_variables[own_variable_count++] = *entry;
+    }
+}
+
+/// Behind those of the launch, which come first. Returns the end of the vector, as if it had been made so.
+static char **append_own_variables(char **environment, char **end) {
+    char **null = end - 1;
+    for (size_t i = 0; i < own_variable_count; i++) {
+        char **entry = environment;
+        while (entry < null && !have_same_name(*entry, own_variables[i])) entry++;
+        if (entry == null) *null++ = own_variables[i];
+    }
+    *null++ = NULL;
+    return null;
 }
 
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc) {
@@ -144,7 +189,7 @@ static void tell_kernel(char *arguments, char *environment, char *end) {
 
 /// Everything from argc to the end of the auxiliary vector.
 static size_t vector_byte_count(const struct launch *launch) {
-    size_t pointers = (size_t)launch->argc + launch->envc + 3;
+    size_t pointers = (size_t)launch->argc + launch->envc + own_variable_count + 3;
     return pointers * sizeof(char *) + auxiliary_count * sizeof *auxiliary;
 }
 
@@ -168,6 +213,7 @@ static struct arguments point_at(char *strings, uintptr_t start, const struct la
     char *environment = point_at_strings(&vector, launch->argc, strings);
     arguments.envp = vector;
     char *end = point_at_strings(&vector, launch->envc, environment);
+    if (own_variable_count) vector = append_own_variables(arguments.envp, vector);
     memcpy(vector, auxiliary, auxiliary_count * sizeof *auxiliary);
     tell_library(&arguments);
     if (launch->sets_command_line) tell_kernel(strings, environment, end);

@@ -26,8 +26,13 @@ struct argument_memory {
 bool arguments_map(struct argument_memory *memory, size_t capacity);
 
 /// Looks up, ahead of the launch, the variables in which the C library keeps arguments and
-/// environment, and what the kernel needs to be told. `auxv` is the process's own.
-void arguments_prepare(const ElfW(auxv_t) * auxv);
+/// environment, and what the kernel needs to be told. Both are the process's own, before any code of it
+/// could change them.
+void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv);
+
+/// Finds what has been put into the environment since: the launch keeps it, where it does not name it
+/// itself. Once, at the pause.
+void arguments_find_own_variables(void);
 
 /// Whether the bytes are exactly `argc + envc` NUL-terminated strings, at least one argument.
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc);

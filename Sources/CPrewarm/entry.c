@@ -49,7 +49,7 @@ static void prepare(int argc, char **argv) {
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
     traces_scrub(environment, symbols_own_path());
-    arguments_prepare(auxv);
+    arguments_prepare(environment, auxv);
     is_waiting = true;
     pauses_by_call = traces.pauses_by_call;
     owner = sys_getpid();
@@ -68,6 +68,7 @@ __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
 static struct launch wait_for_launch(enum gr_pause_reason reason) {
     if (sys_getpid() != owner) sys_exit(0);
     is_waiting = false;
+    arguments_find_own_variables();
     return pause_until_launch(reason, prewarm_argc);
 }
 

@@ -48,7 +48,7 @@ extension Lifecycle {
     mutating func channelLost(_ id: InstanceIdentifier) {
         guard let instance = table[id] else { return }
         switch instance.record.state {
-        case .prewarming, .prewarmed: prewarmTimedOut(id)
+        case .prewarming, .prewarmed: pausedChannelLost(id)
         case .launching: if instance.record.isResuming { resumeFailed(id) }
         case .inactive, .active, .background, .suspended, .terminating, .notRunning: break
         }

@@ -51,6 +51,12 @@ public final class FileDescriptor: Sendable {
         _ = Glibc.close(number.exchange(aside, ordering: .acquiringAndReleasing))
     }
 
+    /// What it is of (fstat); O_PATH will do.
+    public var isDirectory: Bool {
+        var status = stat()
+        return unsafe fstat(rawValue, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Opens a file (open); `mode` matters with `O_CREAT`.
     public static func open(
         _ path: String, _ flags: CInt, mode: UInt32 = 0

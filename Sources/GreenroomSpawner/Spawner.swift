@@ -45,7 +45,7 @@ public final class Spawner {
     var unreaped: [UInt64: UInt64] = [:]
     /// Instances whose first process has ended and others may not have.
     var dying: Set<UInt64> = []
-    /// There may be cgroups of nobody's.
+    /// There may be cgroups of nobody's, for a supervisor to look at first.
     var strays = false
     /// Adopted instances of whose last processes nothing tells us.
     var lingering: Set<UInt64> = []

@@ -48,8 +48,8 @@ extension Spawner {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
         for name in reserve.empty() { discard(cgroup: name) }
-        removeLitter()
         if strays { removeStrays() }
+        removeLitter()
         subtree.remove()
         ledger?.delete()
         _ = unsafe unlink(options.statePath)

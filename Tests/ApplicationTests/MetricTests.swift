@@ -186,6 +186,31 @@ import Testing
         #expect(total.launches.first?.buckets.first?.fromUSec ?? 0 >= 300_000)
     }
 
+    @Test func `a later draw is not the first, for another supervisor either`() throws {
+        let kit = try KitDaemon(Self.kit())
+        try kit.launch()
+        let name = kit.app.identifier
+        func firstDraw() throws -> Int64 {
+            try kit.daemon.await("the first draw") { client in
+                let steps = try client.instances(of: name).first?.steps ?? []
+                return steps.first { $0.step == "firstDraw" }?.elapsedUSec
+            }
+        }
+        try kit.ask(Self.open("draw"))
+        let (time, counted) = (
+            try firstDraw(), try kit.daemon.client().metrics(name).total.launches
+        )
+        try kit.ask(Self.open("hang"))
+        try kit.ask(Self.open("draw"))
+        try kit.await { $0.count { $0 == "did probe:draw" } == 2 }
+        #expect(try firstDraw() == time)
+        // It asks the app, which knows.
+        try kit.daemon.kill()
+        try kit.daemon.start()
+        #expect(try firstDraw() == time)
+        #expect(try kit.daemon.client().metrics(name).total.launches == counted)
+    }
+
     @Test func `a launch is extended by the app's own work, until the last of it`() throws {
         let kit = try KitDaemon(Self.kit("PROBE_TASKS=one,two,one,"))
         try kit.launch()

@@ -38,26 +38,80 @@ import Testing
     }
 }
 
-/// A paused instance's channel closes as the kernel kills it, and is heard of first.
+/// The kernel's choice among the paused.
 @Suite struct PausedMemoryEndTests {
-    private func reason(isCertain: Bool?) -> ExitReason? {
-        let id = InstanceIdentifier(1)
+    private let id = InstanceIdentifier(1)
+
+    /// A paused instance is killed; what is left of it.
+    private func stage(
+        isCertain: Bool? = true, isOwnLimit: Bool = false, losesChannel: Bool
+    ) -> Stage {
         var stage = Stage(.prewarmed())
         stage.send(.paused(id, byteCount: 1))
-        stage.send(.channelLost(id))
         if let isCertain {
-            stage.send(.outOfMemory(id, isCertain: isCertain, isOwnLimit: false))
+            stage.send(.outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit))
         }
-        stage.send(.exited(id, .signaled(9, coreDumped: false)))
-        return stage.core.instance(id)?.endReason
+        if losesChannel { stage.send(.channelLost(id)) }
+        stage.die(id, .signaled(9, coreDumped: false))
+        return stage
     }
 
-    @Test func `the kernel's kill is the reason, not the lost channel`() {
-        #expect(reason(isCertain: true) == .outOfMemory)
+    @Test(arguments: [true, false])
+    func `the kernel's kill is the reason, not the lost channel`(_ losesChannel: Bool) {
+        let stage = stage(losesChannel: losesChannel)
+        #expect(stage.core.instance(id)?.endReason == .outOfMemory)
+        let other = self.stage(isCertain: false, losesChannel: losesChannel)
+        #expect(other.core.instance(id)?.endReason == .probablyOutOfMemory)
     }
 
-    @Test func `without the kernel's word it is our own kill that ended it`() {
-        #expect(reason(isCertain: nil) == .prewarmFailed)
-        #expect(reason(isCertain: false) == .prewarmFailed)
+    @Test(arguments: [true, false])
+    func `without the kernel's word it is a failure`(_ losesChannel: Bool) {
+        let stage = stage(isCertain: nil, losesChannel: losesChannel)
+        #expect(stage.core.instance(id)?.endReason == .prewarmFailed)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `one that is taken for others' sake is no failure, but held back like a reclaimed one`(
+        _ isCertain: Bool, _ losesChannel: Bool
+    ) {
+        var stage = stage(isCertain: isCertain, losesChannel: losesChannel)
+        let app = stage.core.app(Stage.app)!
+        #expect(app.prewarmFailures == 0)
+        #expect(stage.core.isPausedByReclaim(Stage.app, until: app.prewarmRetryAt!))
+        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .reclaimed)
+        let effects = stage.wait(stage.core.policy.reclaimPause)
+        #expect(
+            effects.contains { if case .spawn(_, Stage.app, .prewarm) = $0 { true } else { false } }
+        )
+    }
+
+    @Test func `another that comes to its pause meanwhile does not make a failure of it`() {
+        var stage = Stage(.prewarmed(count: 2))
+        stage.send(.outOfMemory(id, isCertain: true, isOwnLimit: false))
+        stage.die(id, .signaled(9, coreDumped: false))
+        stage.send(.paused(InstanceIdentifier(2), byteCount: 1))
+        stage.launch()
+        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .reclaimed)
+    }
+
+    @Test(arguments: [true, false])
+    func `one that reaches its own limit has failed`(_ losesChannel: Bool) {
+        let stage = stage(isOwnLimit: true, losesChannel: losesChannel)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
+        #expect(stage.core.app(Stage.app)?.isReclaimed == false)
+    }
+
+    @Test func `whoever waits for one that is taken is told that its memory was wanted`() {
+        var stage = Stage(.plain { $0.prewarmOccasion = .demand })
+        let request = stage.request()
+        stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        stage.send(.outOfMemory(id, isCertain: true, isOwnLimit: false))
+        stage.send(.channelLost(id))
+        guard case .backOff(Stage.app, let until)? = stage.refusals.first else {
+            Issue.record("\(stage.refusals)")
+            return
+        }
+        #expect(stage.core.isPausedByReclaim(Stage.app, until: until))
     }
 }

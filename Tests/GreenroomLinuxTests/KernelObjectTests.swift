@@ -53,7 +53,6 @@ import Testing
         let spawned = try SpawnRequest(
             path: "/bin/sleep", arguments: ["sleep", "1000"], environment: []
         ).spawn()
-        #expect(try spawned.process.waitNow() == nil)
         let second = try ProcessDescriptor(pid: spawned.pid)
         #expect(try second.send(signal: SIGTERM))
         #expect(try second.descriptor.waitUntilReadable(milliseconds: 20_000))

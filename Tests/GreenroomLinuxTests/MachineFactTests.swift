@@ -12,4 +12,12 @@ import Testing
         #expect(others.count == 1 && !others.isOwnLimit)
         #expect(OutOfMemoryKills(memoryEvents: "low 0\n") == nil)
     }
+
+    @Test func `that were seen before are nobody's`() throws {
+        let child = try #require(OutOfMemoryKills(memoryEvents: "oom 1\noom_kill 1\n"))
+        #expect(child.since(nil) == child)
+        #expect(child.since(child).count == 0 && !child.since(child).isOwnLimit)
+        let later = try #require(OutOfMemoryKills(memoryEvents: "oom 1\noom_kill 2\n"))
+        #expect(later.since(child).count == 1 && !later.since(child).isOwnLimit)
+    }
 }

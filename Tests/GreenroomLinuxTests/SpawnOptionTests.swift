@@ -11,7 +11,7 @@ import Testing
             environment: ["A=1", "EMPTY=", "ÜML=é ü"]
         ) { $0.arguments += ["zero", "", "two words", "ö\n"] }
         #expect(run.output == "zero||two words|ö\n|A=1|EMPTY=|ÜML=é ü|")
-        #expect(run.status.isSuccess)
+        #expect(run.status == .exited(0))
     }
 
     @Test func `a status and a signal are told apart`() throws {
@@ -71,7 +71,7 @@ import Testing
     @Test func `the score for the OOM killer is raised, and lowering it is no failure`() throws {
         let script = "cat /proc/$$/oom_score_adj"
         #expect(try ShellRun.of(script) { $0.oomScoreAdjustment = 321 }.output == "321\n")
-        #expect(try ShellRun.of(script) { $0.oomScoreAdjustment = -900 }.status.isSuccess)
+        #expect(try ShellRun.of(script) { $0.oomScoreAdjustment = -900 }.status == .exited(0))
         #expect(try SmallFile.text(of: "/proc/self/oom_score_adj") != "321\n")
     }
 

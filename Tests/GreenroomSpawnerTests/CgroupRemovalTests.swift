@@ -31,6 +31,33 @@ import Testing
         awaitAbsence(of: own)
     }
 
+    /// It holds somebody else's process, for longer than it is tried.
+    @Test func `one that could not be removed is removed after an upgrade`() throws {
+        let spawner = try SpawnerProcess()
+        let first = try TestSupervisor(spawner)
+        let base = try base(first.hello().welcome)
+        let own = "\(base)/\(SpawnSpecification.cgroupName(app: "org.example.shell", instance: 1))"
+        _ = try first.spawn(.shell(1, "exit 0"))
+        _ = try first.exit(of: 1)
+        try first.emptied(1)
+        let guest = try SpawnRequest(
+            path: "/bin/sleep", arguments: ["sleep", "1000"], environment: []
+        ).spawn()
+        try Cgroup(path: own).add(guest.pid)
+        try first.connection.send(.release(instance: 1))
+        // Read after the release.
+        _ = try first.spawn(.shell(2, "exit 0"))
+        try spawner.process.send(signal: SIGUSR1)
+        #expect(throws: (any Error).self) { try first.exit(of: 99) }  // the connection's end
+        let second = try TestSupervisor(spawner)
+        #expect(try second.hello().table.map(\.instance) == [2])
+        #expect(access(own, F_OK) == 0)
+        try guest.process.send(signal: SIGKILL)
+        _ = try guest.process.wait()
+        try second.connection.send(.reconciled)
+        awaitAbsence(of: own)
+    }
+
     /// Two processes keep its terminal by then, and die with it.
     @Test func `a spawn that fails with its terminal taken leaves no cgroup`() throws {
         let spawner = try SpawnerProcess()

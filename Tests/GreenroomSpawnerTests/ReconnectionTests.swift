@@ -81,7 +81,7 @@ import Testing
         let second = try TestSupervisor(spawner)
         #expect(throws: (any Error).self) { try second.hello() }
         _ = try first.spawn(.shell(1, "exit 0"))
-        #expect(try first.exit(of: 1).isSuccess)
+        #expect(try first.exit(of: 1) == .exited(0))
     }
 
     @Test(arguments: [[], ["--no-cgroups"]] as [[String]])

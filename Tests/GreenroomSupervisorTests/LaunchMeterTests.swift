@@ -18,6 +18,24 @@ import Testing
         return report.launches[.extendedLaunch]?.total ?? 0
     }
 
+    @Test func `has drawn once: what the app says first counts, and before that its activation`() {
+        var report = MetricReport(begin: 0, end: 0)
+        var meter = LaunchMeter(.firstDraw, requestedAt: Self.start)
+        func draw(at milliseconds: Int, isSaid: Bool) -> Duration? {
+            meter.drew(at: Self.start.advanced(by: .milliseconds(milliseconds)), isSaid: isSaid) {
+                $0(&report)
+            }
+        }
+        #expect(draw(at: 10, isSaid: false) == .milliseconds(10))
+        #expect(draw(at: 20, isSaid: false) == nil)
+        #expect(draw(at: 100, isSaid: true) == nil)
+        var expected = MetricHistogram()
+        expected.add(microseconds: 100_000)
+        #expect(report.launches[.firstDraw] == expected)
+        #expect(draw(at: 1000, isSaid: true) == nil)
+        #expect(report.launches[.firstDraw] == expected)
+    }
+
     @Test func `is extended by work of its own, whose name is no longer than the SDKs allow`() {
         #expect(extended(by: "first page") == 1)
         #expect(extended(by: String(repeating: "x", count: 128)) == 1)

@@ -40,6 +40,7 @@ struct RuntimeStateTests {
         full.isEmpty = true
         full.isAutomatic = true
         full.isEndOrdered = true
+        full.wasOverOwnLimit = true
         full.conversation = Conversation(
             scenes: (1...8).map {
                 SceneRecord(

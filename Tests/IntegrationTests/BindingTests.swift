@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -113,6 +114,83 @@ import Testing
             Issue.record("another error: \(String(describing: error))")
             return
         }
+    }
+
+    @Test(arguments: [cold, warm])
+    func `what is no directory is refused, and costs no paused instance`(_ app: String) throws {
+        let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
+        let paused = try daemon.awaitPaused(Self.warm).map(\.instance)
+        let output = try Output()
+        var call = Control.LaunchCall(app: app)
+        call.workingDirectoryDescriptor = 0
+        let client = try daemon.client()
+        let error = #expect(throws: ControlError.self) {
+            try client.launch(call, descriptors: [output.number])
+        }
+        guard case .refused(code: "working_directory", let reason)? = error else {
+            throw TestError("another error: \(String(describing: error))")
+        }
+        #expect(reason.contains("O_DIRECTORY"))
+        #expect(try client.paused(Self.warm).map(\.instance) == paused)
+    }
+
+    @Test(arguments: [cold, warm])
+    func `a terminal that is none is refused, and costs no paused instance`(_ app: String) throws {
+        let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
+        let paused = try daemon.awaitPaused(Self.warm).map(\.instance)
+        let output = try Output()
+        var call = Control.LaunchCall(app: app)
+        call.takesTerminal = true
+        let client = try daemon.client()
+        for numbers in [[], [output.number]] {
+            if !numbers.isEmpty { call.standardOutput = 0 }
+            let error = #expect(throws: ControlError.self) {
+                try client.launch(call, descriptors: numbers)
+            }
+            guard case .refused(code: "no_terminal", let reason)? = error else {
+                throw TestError("another error: \(String(describing: error))")
+            }
+            #expect(reason.contains("the far end of a new pty"))
+        }
+        #expect(try client.paused(Self.warm).map(\.instance) == paused)
+    }
+
+    @Test(arguments: [cold, warm])
+    func `another session's terminal is said to be that`(_ app: String) throws {
+        let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
+        try daemon.awaitPaused(Self.warm)
+        let terminal = try PseudoTerminal()
+        let far = try #require(terminal.terminal)
+        // Somebody's by now.
+        var holder = ChildRequest("/bin/cat", arguments: ["cat"])
+        holder.descriptors = [0: far.rawValue]
+        holder.newSession = true
+        holder.takesTerminal = true
+        let process = try ChildProcess(holder)
+        defer { withExtendedLifetime(process) {} }
+        var call = Control.LaunchCall(app: app)
+        call.takesTerminal = true
+        call.standardInput = 0
+        let client = try daemon.client()
+        let error = #expect(throws: ControlError.self) {
+            try client.launch(call, descriptors: [far.rawValue])
+        }
+        guard case .spawnFailed(stage: "starting a session", _, let reason)? = error else {
+            throw TestError("another error: \(String(describing: error))")
+        }
+        #expect(reason.contains("is another session's"))
+    }
+
+    @Test func `a number for which no descriptor came is named`() throws {
+        let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
+        let output = try Output()
+        var call = Control.LaunchCall(app: Self.cold)
+        call.standardOutput = 0
+        call.standardError = 1
+        let client = try daemon.client()
+        #expect {
+            try client.launch(call, descriptors: [output.number])
+        } throws: { "\($0)".contains("standardErrorDescriptor") }
     }
 
     @Test func `the manifest's words, limits and environment come first`() throws {

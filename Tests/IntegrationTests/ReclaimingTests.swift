@@ -133,6 +133,26 @@ import Testing
         #expect(try client.wait(second.instance).reason == .probablyOutOfMemory)
     }
 
+    @Test func `a paused instance that the kernel takes for others is not a failed prewarm`() throws
+    {
+        var options = TestDaemon.Options()
+        options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 1), options: options)
+        let client = try daemon.client()
+        let paused = try #require(try daemon.awaitPaused(Self.pool).first)
+        try daemon.describeMachine("proc/vmstat", "nr_free_pages 1\noom_kill 4\n")
+        kill(try #require(paused.processId), SIGKILL)
+        #expect(try client.wait(paused.instance).reason == .probablyOutOfMemory)
+        #expect(try client.explain(Self.pool).reasons.map(\.code) == ["reclaimed"])
+        let launched = try client.start(Self.pool)
+        #expect(launched.launched.coldReason == .reclaimed)
+        // The kernel's word is used up: the next kill is what it looks like.
+        kill(launched.pid, SIGKILL)
+        #expect(try client.wait(launched.instance).reason == .crashed)
+    }
+
     @Test(arguments: [
         ("low_memory", ["proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 100000 kB\n"]),
         ("high_load", ["proc/loadavg": "2000.00 1.0 1.0 1/1 1\n"]),

@@ -129,6 +129,53 @@ import Testing
         #expect(try child.waitForExit() == .signal(SIGKILL))
     }
 
+    /// An app whose client's daemon hangs from now on, and what the client complains about.
+    private static func hung(_ daemon: TestDaemon) throws -> (
+        child: ChildProcess, pid: Int32, complaints: Output
+    ) {
+        let (output, complaints) = (try Output(), try Output())
+        var request = try request(daemon, ["run", cold, "--", "print", "here", "wait-forever"])
+        request.descriptors = [1: output.number, 2: complaints.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        complaints.closeWriting()
+        _ = try output.line()
+        let pid = try daemon.await("its process") {
+            try $0.instances(of: cold).first { $0.isAttached }?.processId
+        }
+        Glibc.kill(try daemon.pid, SIGSTOP)
+        return (child, pid, complaints)
+    }
+
+    @Test func `the app has ended and the daemon hangs: a signal ends the client at once`() throws {
+        let daemon = try Self.daemon()
+        let supervisor = try daemon.pid
+        defer { Glibc.kill(supervisor, SIGCONT) }
+        let (child, pid, complaints) = try Self.hung(daemon)
+        kill(pid, SIGKILL)
+        try Processes.awaitEnd(of: pid)
+        child.kill(SIGINT)
+        #expect(try child.waitForExit() == .signal(SIGINT))
+        #expect(try !complaints.text().contains("has not answered"))
+    }
+
+    @Test func `the daemon hangs: the first signal is kept for it, the second ends the client`()
+        throws
+    {
+        let daemon = try Self.daemon()
+        let supervisor = try daemon.pid
+        defer { Glibc.kill(supervisor, SIGCONT) }
+        let (child, pid, complaints) = try Self.hung(daemon)
+        child.kill(SIGTERM)
+        while try !complaints.line().contains("greenroomd has not answered to SIGTERM") {}
+        #expect(Processes.isAlive(pid))
+        child.kill(SIGINT)
+        #expect(try child.waitForExit() == .signal(SIGINT))
+        // It was sent, and is acted upon.
+        Glibc.kill(supervisor, SIGCONT)
+        try Processes.awaitEnd(of: pid)
+    }
+
     @Test func `failures have their own statuses`() throws {
         let folder = try TemporaryDirectory()
         let text = try folder.write("no program\n", to: "text", mode: 0o755)

@@ -48,6 +48,37 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
+    /// The daemon's numbers of processes are not the client's: there the app would not be, or another.
+    @Test(arguments: all)
+    func `in a container, too, keys are the app's`(_ app: String) throws {
+        try requireOrSkip(
+            getuid() == 0, "only root makes a namespace of process numbers everywhere")
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try desk.shell.enter(
+            "unshare --pid --fork --mount-proc greenroomctl run \(app)", until: "waiting\r\n")
+        try desk.awaitFront()
+        try desk.shell.enter("word", until: "got word\r\n")
+        desk.shell.type("\u{4}")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 3"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test func `the app has ended and the daemon hangs: the interrupt key ends the client`() throws
+    {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        let supervisor = try desk.daemon.pid
+        defer { kill(supervisor, SIGCONT) }
+        try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
+        let pid = try #require(try desk.instance(Self.cold).processId)
+        kill(supervisor, SIGSTOP)
+        kill(pid, SIGKILL)
+        try desk.shell.await("the terminal as it was") { !desk.shell.isRaw }
+        desk.shell.type("\u{3}")
+        try desk.shell.await("ready> ")
+        #expect(try desk.shell.enter("echo status $?").contains("status 130"))
+    }
+
     @Test(arguments: all)
     func `the stop key stops it, and it goes on in front`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))

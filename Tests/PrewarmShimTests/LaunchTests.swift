@@ -65,6 +65,80 @@ import Testing
         }
     }
 
+    /// A library with a constructor that does `deeds`, and a program of it that prints its environment.
+    private func program(
+        whoseLibraryDoes deeds: String, in directory: TemporaryDirectory
+    ) throws -> String {
+        let source = try directory.write(
+            """
+            #include <stdlib.h>
+            int probe_library(void) { return 0; }
+            __attribute__((constructor)) static void do_it(void) { \(deeds) }
+            """, to: "sets.c")
+        let library = try compile(
+            source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC"]),
+            output: "libsets.so")
+        let main = try directory.write(
+            """
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <string.h>
+            extern char **environ;
+            int probe_library(void);
+            int main(int argc, char **argv, char **envp) {
+                if (envp != environ || !getenv("LAST")) return 1;
+                for (int i = 0; environ[i]; i++) puts(environ[i]);
+                setenv("LATER", "1", 1);
+                return probe_library() + (strcmp(getenv("LATER"), "1") != 0);
+            }
+            """, to: "shows.c")
+        return try compile(source: main, with: ProbeCompiler("clang", [library]), output: "shows")
+    }
+
+    @Test func `what a library has put into the environment stays, behind what the launch names`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let program = try program(
+            whoseLibraryDoes: """
+                setenv("OWN", "library", 1); putenv("PUT=library"); setenv("GIVEN", "library", 1);
+                setenv("NAMED", "library", 1); setenv("OWN_", "longer", 1);
+                """, in: directory)
+        var request = ChildRequest(
+            program, environment: ["GIVEN=prewarm", "ONLY=prewarm", "PATH=/bin"])
+        let process = try PrewarmedProcess(request)
+        try process.awaitPause()
+        let pipe = try Pipe()
+        request.environment = ["NAMED=launch", "PATH=/usr/bin", "LAST="]
+        request.descriptors[1] = pipe.writeEnd
+        try process.launch(as: request)
+        pipe.closeWriteEnd()
+        #expect(
+            lines(readToEnd(pipe.readEnd)) == request.environment + [
+                "OWN=library", "PUT=library", "OWN_=longer",
+            ])
+        #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    @Test(arguments: [0, 31, 32, 40])
+    func `it keeps as many as any library is known to have, and long ones`(count: Int) throws {
+        let directory = try TemporaryDirectory()
+        let program = try program(
+            whoseLibraryDoes: """
+                static char text[32][4096];
+                for (int i = 0; i < \(count); i++) {
+                    char name[] = { 'V', 'A' + i / 10, '0' + i % 10, 0 };
+                    for (int j = 0; j < 4095; j++) text[i % 32][j] = 'x';
+                    setenv(name, text[i % 32], 1);
+                }
+                """, in: directory)
+        let result = try runPrewarmed(ChildRequest(program, environment: ["LAST="]))
+        #expect(result.exit == .status(0))
+        let seen = lines(result.output)
+        #expect(seen.count == 1 + min(count, 32))
+        #expect(seen.dropFirst().allSatisfy { $0.utf8.count == 4 + 4095 })
+    }
+
     @Test(arguments: [65_000, 65_536, 65_537, 200_000, 5_000_000])
     func `strings of any size arrive`(byteCount: Int) throws {
         let probe = try compileProbe("probe.c")

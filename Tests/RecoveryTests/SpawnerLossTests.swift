@@ -169,6 +169,27 @@ import Testing
         try client.change(.kill, running.instance)
     }
 
+    @Test func `cgroups of nobody's go when both daemons are new, with those in them`() throws {
+        let daemon = try daemon()
+        let pid = try #require(try daemon.client().launch(app, ["wait-forever"]).processId)
+        let cgroup = Cgroups.appFolder(of: pid)
+        try requireOrSkip(cgroup != nil, "no writable cgroup v2")
+        let spawner = try daemon.spawnerPid
+        try daemon.kill()
+        Glibc.kill(spawner, SIGKILL)
+        try Processes.awaitEnd(of: spawner)
+        // As one leaves it whose first process ended meanwhile.
+        let stray = try #require(cgroup?.split(separator: "/").dropLast().joined(separator: "/"))
+        let path = "/\(stray)/app-org.example.gone-99"
+        #expect(mkdir(path, 0o755) == 0 && mkdir(path + "/inner", 0o755) == 0)
+        try daemon.start()
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Int(Processes.deadline)))
+        while access(path, F_OK) == 0, ContinuousClock.now < end { sched_yield() }
+        #expect(access(path, F_OK) != 0)
+        try daemon.client().change(
+            .kill, try #require(daemon.client().instances(of: app).first).instance)
+    }
+
     @Test func `a spawner that executes itself anew still gives exit statuses`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)

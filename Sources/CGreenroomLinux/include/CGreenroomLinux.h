@@ -163,8 +163,8 @@ int gr_pidfd_send_signal(int pidfd, int signal);
 /* process_madvise(2), MADV_PAGEOUT (Linux 5.10): the bytes that were gone through. Waits where they have
    to be written first, so take few at a time. */
 ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count);
-/* waitid(P_PIDFD): 1 ended (code CLD_*, status), 0 still running (only with nohang). */
-int gr_pidfd_wait(int pidfd, bool nohang, int *code, int *status);
+/* waitid(P_PIDFD): how it ended (code CLD_*, status). */
+int gr_pidfd_wait(int pidfd, int *code, int *status);
 /* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */
 int32_t gr_wait_any(bool reap, int *code, int *status);
 /* A timerfd(2) that never comes due, and whose read(2) fails with ECANCELED once the clock was set. */
@@ -191,7 +191,6 @@ int gr_stop_group(int signal);
 bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
 const char *_Nullable gr_error_text(int error);
-int gr_session_of(int32_t pid);
 uint64_t gr_monotonic_nanoseconds(void);
 
 /* ---- terminal.c: ioctl(2) is variadic ---- */

@@ -22,6 +22,11 @@ final class FollowedLaunch {
     /// Between looks whether a job in the background has come to the front, in milliseconds.
     static let frontPause: CInt = 200
 
+    /// To a signal. A daemon that is only busy has answered by then.
+    static let answerPause: CInt = 1000
+    /// For the status of an app that has ended, when the user wants out.
+    static let farewellPause: CInt = 100
+
     private var client: ControlClient
     private let call: Control.LaunchCall
     private let descriptors: [CInt]
@@ -35,6 +40,8 @@ final class FollowedLaunch {
     private var stopsOnceLaunched = false
     /// Of an app with a terminal, until its main process has ended.
     private var process: ProcessDescriptor?
+    /// A signal that was sent was not answered: there may be nobody to take the next.
+    private var unanswered: ControlClient?
 
     init(
         _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
@@ -53,9 +60,9 @@ final class FollowedLaunch {
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         instance = launched.instance
         job.instance = launched.instance
-        job.process = launched.processId
+        if client.sharesProcessNumbers { job.process = launched.processId }
         if terminal != nil {
-            process = launched.processId.flatMap { try? ProcessDescriptor(pid: $0) }
+            process = job.process.flatMap { try? ProcessDescriptor(pid: $0) }
             if process == nil, hasEnded { terminal?.leaveInput() }
         }
         for signal in early { forward(signal, to: launched.instance) }
@@ -72,7 +79,8 @@ final class FollowedLaunch {
         return exited
     }
 
-    /// The app's main process is gone. Asked only while there is nobody else to ask.
+    /// The app's main process is gone, as far as we can see it. Asked only while there is nobody else to
+    /// ask.
     private var hasEnded: Bool {
         guard let process = job.process else { return false }
         return ProcessTable.entry(of: process).map(\.isZombie) ?? true
@@ -192,6 +200,8 @@ final class FollowedLaunch {
 
     private func forwardOrKeep(_ signal: CInt) {
         if let instance {
+            if let unanswered, !unanswered.hasInput(milliseconds: 0) { die(by: signal) }
+            if hasEnded, !client.hasInput(milliseconds: Self.farewellPause) { die(by: signal) }
             forward(signal, to: instance)
         } else if early.isEmpty {
             early.append(signal)
@@ -211,7 +221,13 @@ final class FollowedLaunch {
     private func forward(_ signal: CInt, to instance: UInt64) {
         do throws(Failure) {
             let client = try ControlClient(path: client.path)
-            _ = try client.call(.signal(instance: instance, signal: signal))
+            let call = ControlCall.signal(instance: instance, signal: signal)
+            unanswered = nil
+            guard try client.call(call, milliseconds: Self.answerPause) == nil else { return }
+            unanswered = client
+            StandardConsole().complain(
+                "greenroomd has not answered to \(Phrase.signalName(signal)); the next signal ends "
+                    + "greenroomctl alone")
         } catch {
             switch error {
             case .control(.notRunning): break

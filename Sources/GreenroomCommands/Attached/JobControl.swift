@@ -10,12 +10,14 @@ import GreenroomLinux
 struct JobControl {
     /// Milliseconds of quiet before each look.
     private static let looks: [CInt] = [10, 40, 160, 640]
+    /// Milliseconds that a daemon has to freeze or thaw the app.
+    private static let patience: CInt = 5000
 
     private let client: String
     private(set) var isStopped = false
     private var nextLook = JobControl.looks.count
     var instance: UInt64?
-    /// Leader of the app's session and first process group.
+    /// Leader of the app's session and first process group; nil where the daemon's numbers are not ours.
     var process: pid_t?
 
     /// - Parameter client: the daemon's socket.
@@ -56,13 +58,24 @@ struct JobControl {
         if wasFrozen {
             transition(terminal?.isInForeground ?? true ? .foreground : .resume)
         }
-        if let process { _ = kill(-process, SIGCONT) }
+        if let process {
+            _ = kill(-process, SIGCONT)
+        } else {
+            call { .signal(instance: $0, signal: SIGCONT) }
+        }
         sawActivity()
     }
 
     @discardableResult
     private func transition(_ transition: Control.Transition) -> Bool {
+        call { .transition(transition, .instance($0)) }
+    }
+
+    /// - Returns: true if the daemon did it. To freeze an app may take it some seconds.
+    @discardableResult
+    private func call(_ call: (UInt64) -> ControlCall) -> Bool {
         guard let instance, let client = try? ControlClient(path: client) else { return false }
-        return (try? client.call(.transition(transition, .instance(instance)))) != nil
+        let reply = try? client.call(call(instance), milliseconds: Self.patience)
+        return reply.flatMap(\.self) != nil
     }
 }

@@ -29,6 +29,17 @@ final class ControlClient {
         do throws(SystemError) { return try socket.peerCredentials().pid } catch { return nil }
     }
 
+    /// The numbers that the daemon gives to processes are ours, too (pid_namespaces(7)). In a container,
+    /// who listens outside is nobody: 0. Who listens in one has a second number there.
+    var sharesProcessNumbers: Bool {
+        guard let process = serverProcess, process > 0 else { return false }
+        // Gone, or not to be seen by us: it has a number here.
+        guard let text = try? SmallFile.text(of: "/proc/\(process)/status"),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("NSpid:") })
+        else { return true }
+        return line.split(whereSeparator: \.isWhitespace).count == 2
+    }
+
     /// Whose process listens (SO_PEERCRED).
     var serverUser: UInt32? {
         do throws(SystemError) { return try socket.peerCredentials().user } catch { return nil }
@@ -46,6 +57,24 @@ final class ControlClient {
     func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
         try send(call, descriptors: descriptors)
         return try reply(to: call)
+    }
+
+    /// Calls, and waits for the reply no longer than that; nil if the daemon says nothing.
+    func call(_ call: ControlCall, milliseconds: CInt) throws(Failure) -> ControlReply? {
+        try send(call)
+        let end = MonotonicClock.nanoseconds + UInt64(milliseconds) * 1_000_000
+        while true {
+            if let reply = try bufferedReply(to: call) { return reply }
+            let now = MonotonicClock.nanoseconds
+            guard now < end else { return nil }
+            if hasInput(milliseconds: CInt((end - now) / 1_000_000 + 1)) { try receive() }
+        }
+    }
+
+    /// Waits no longer than that for something to receive, or for the end of the connection.
+    func hasInput(milliseconds: CInt) -> Bool {
+        var entries = [PollEntry(descriptor, POLLIN)]
+        return (try? PollEntry.wait(&entries, milliseconds: milliseconds)) ?? 0 > 0
     }
 
     func send(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) {

@@ -15,7 +15,9 @@ extension Lifecycle {
 
     mutating func countPrewarmFailure(_ app: AppIdentifier) -> Instant {
         let failures = directory[app]!.record.prewarmFailures.addingClamped(1)
-        let retryAt = now.advanced(by: backOff(after: failures))
+        let backOffEnd = now.advanced(by: backOff(after: failures))
+        // Not sooner than after a reclaim.
+        let retryAt = max(directory[app]!.record.prewarmRetryAt ?? backOffEnd, backOffEnd)
         updateApp(app) {
             $0.prewarmFailures = failures
             $0.prewarmRetryAt = retryAt

@@ -45,9 +45,10 @@ extension Lifecycle {
         let app = instance.record.app
         resize(id, to: byteCount)
         let measured = table[id]!.record.byteCount
-        updateApp(app) {
+        updateApp(app) { [now] in
             $0.measuredByteCount = measured
-            $0.isReclaimed = false
+            // One was taken while this one was on its way: the app is held back all the same.
+            if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
         }
         let timeToLive =
             directory[app]!.description?.prewarmTimeToLive ?? policy.prewarmTimeToLive

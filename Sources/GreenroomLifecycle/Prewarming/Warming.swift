@@ -30,9 +30,6 @@ struct Conditions: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// What holds prewarming back, as last seen.
-    public var prewarmHold: PrewarmHold? { conditions.hold }
-
     /// Before this nothing is prewarmed at boot or login: the clock counts from the machine's boot.
     public var prewarmingStarts: Instant {
         Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)

@@ -66,16 +66,25 @@ extension Lifecycle {
         note(
             .reclaimed(
                 id, record.app, byteCount: record.byteCount, pressure, from: record.state))
-        if record.state.isPrewarm {
-            // Not prewarmed again at once when the pressure falls: it would rise again.
-            let pause = now.advanced(by: policy.reclaimPause)
-            updateApp(record.app) {
-                $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause)
-                $0.isReclaimed = true
-            }
-        }
+        if record.state.isPrewarm { holdBack(record.app) }
         // A suspended app is killed without a callback (UIKit); a running one is asked.
         end(id, .reclaimed, gently: record.state == .background)
+    }
+
+    /// Not prewarmed again at once when the pressure falls: it would rise again.
+    private mutating func holdBack(_ app: AppIdentifier) {
+        let pause = now.advanced(by: policy.reclaimPause)
+        updateApp(app) {
+            $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause)
+            $0.isReclaimed = true
+        }
+    }
+
+    /// The kernel took a paused instance for others, as we would have: no failure of its app.
+    mutating func poolTaken(_ app: AppIdentifier) {
+        holdBack(app)
+        refusePrewarms(of: app, .backOff(app, until: directory[app]!.record.prewarmRetryAt!))
+        wantRefill(of: app)
     }
 
     /// Whether an app is not prewarmed before `time` because its memory was taken back, and not because

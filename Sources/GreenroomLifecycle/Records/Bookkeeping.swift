@@ -60,8 +60,6 @@ struct Instance: Hashable, Sendable {
     var stalledAt: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
-    /// It had reached a limit of its own.
-    var wasOverOwnLimit = false
     /// What is kept for it, and how far it is with that.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// What it has saved since it was told its step.

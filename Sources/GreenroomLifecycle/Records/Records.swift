@@ -42,6 +42,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var conversation: Conversation?
     /// Its launch screen is on the display.
     public var showsLaunchScreen = false
+    /// The kernel ended it, and it had reached a limit of memory of its own.
+    public var wasOverOwnLimit = false
     /// What keeps it running in the background.
     public var background: Rare<BackgroundTime>
 
@@ -76,7 +78,8 @@ public struct AppRecord: Hashable, Sendable {
     /// Consecutive failures of prewarms and of launches; reset by a success.
     public var prewarmFailures: UInt32
     public var prewarmRetryAt: Instant?
-    /// The memory of its paused instances was taken back; since then none was paused and none failed.
+    /// The memory of its paused instances was taken back; since then none failed, and none was paused
+    /// after `prewarmRetryAt`.
     public var isReclaimed: Bool
     public var launchFailures: UInt32
     public var launchRetryAt: Instant?

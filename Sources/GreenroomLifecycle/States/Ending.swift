@@ -71,8 +71,7 @@ extension Lifecycle {
         else { return }
         let record = instance.record
         let isFallingBack = instance.isUndecided && record.isResuming
-        let reason =
-            memoryEndOfPaused(instance, status) ?? record.endReason ?? exitReason(instance, status)
+        let reason = record.endReason ?? exitReason(instance, status)
         if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }
         answerFreeze(of: id, .refused(.ended(id, reason)))
         update(id) { [now] in
@@ -104,22 +103,27 @@ extension Lifecycle {
         }
     }
 
-    /// A paused one's channel closes as it is killed: that it was lost is known before why.
-    private func memoryEndOfPaused(_ instance: Instance, _ status: ExitStatus) -> ExitReason? {
-        guard case .signaled(9, _) = status, instance.memoryEnd == .outOfMemory,
-            instance.record.endReason == .prewarmFailed
-        else { return nil }
-        return .outOfMemory
+    mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool) {
+        guard let record = table[id]?.record, record.state != .notRunning else { return }
+        table[id]!.memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
+        if record.wasOverOwnLimit != isOwnLimit { update(id) { $0.wasOverOwnLimit = isOwnLimit } }
     }
 
-    mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool) {
-        table[id]?.memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
-        table[id]?.wasOverOwnLimit = isOwnLimit
+    /// A paused instance's channel closes as it is killed, and is heard of before its end.
+    mutating func pausedChannelLost(_ id: InstanceIdentifier) {
+        guard let instance = table[id], let reason = instance.memoryEnd,
+            !instance.record.wasOverOwnLimit
+        else { return prewarmTimedOut(id) }
+        poolTaken(instance.record.app)
+        end(id, reason, gently: false)
     }
 
     /// What an end that nobody ordered says about its app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
-        if record.state.isPrewarm { return prewarmFailed(record.app, reason) }
+        if record.state.isPrewarm {
+            let isTaken = reason.isForMemory && !record.wasOverOwnLimit
+            return isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
+        }
         if isCrash(record, reason) { crashed(record.app) }
         if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
     }
@@ -128,9 +132,9 @@ extension Lifecycle {
     /// reclaimed it. In front, or over a limit of its own, it is what keeps it from working.
     private func isCrash(_ record: InstanceRecord, _ reason: ExitReason) -> Bool {
         if reason == .crashed { return true }
-        guard reason == .outOfMemory || reason == .probablyOutOfMemory else { return false }
+        guard reason.isForMemory else { return false }
         let isAway = record.state == .background || record.state == .suspended
-        return !isAway || table[record.instance]!.wasOverOwnLimit
+        return !isAway || record.wasOverOwnLimit
     }
 
     mutating func emptied(_ id: InstanceIdentifier) {

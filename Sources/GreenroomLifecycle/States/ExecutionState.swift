@@ -100,6 +100,11 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case backgroundTaskTimeout = 40
 }
 
+extension ExitReason {
+    /// The kernel's out-of-memory killer, surely or probably.
+    public var isForMemory: Bool { self == .outOfMemory || self == .probablyOutOfMemory }
+}
+
 /// How the main process of an instance ended (wait(2)).
 public enum ExitStatus: Hashable, Sendable {
     case exited(UInt8)

@@ -11,9 +11,6 @@ public struct ExecutableFacts: Equatable, Sendable {
     /// the program's name: interpreter, its option, script.
     public var argumentPrefix: [String]?
     public var eligibility: Eligibility
-
-    /// The first file that is no longer what it was, nil when all are. One stat(2) per file.
-    public func changedFile() -> InspectedFile? { files.first { $0.hasChanged } }
 }
 
 /// One file that a command consists of.

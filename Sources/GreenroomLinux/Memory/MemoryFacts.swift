@@ -49,8 +49,10 @@ public enum ProcessMemory {
 public struct OutOfMemoryKills: Hashable, Sendable {
     /// Of a cgroup and those below: `oom_kill` of memory.events.
     public let count: UInt64
-    /// One of these has reached its own memory.max (`oom`); else they were chosen for what others took.
-    public let isOwnLimit: Bool
+    /// How often one of these was at its own memory.max (`oom`).
+    private let limitCount: UInt64
+    /// At its own limit; else they were chosen for what others took.
+    public var isOwnLimit: Bool { limitCount > 0 }
 
     /// Nil without the controller.
     public init?(in cgroup: Cgroup) {
@@ -60,8 +62,20 @@ public struct OutOfMemoryKills: Hashable, Sendable {
 
     public init?(memoryEvents text: String) {
         guard let count = Self.field("oom_kill", in: text) else { return nil }
+        self.init(count: count, limitCount: Self.field("oom", in: text) ?? 0)
+    }
+
+    private init(count: UInt64, limitCount: UInt64) {
         self.count = count
-        isOwnLimit = Self.field("oom", in: text) ?? 0 > 0
+        self.limitCount = limitCount
+    }
+
+    /// What came after an earlier look at the same cgroup.
+    public func since(_ earlier: OutOfMemoryKills?) -> OutOfMemoryKills {
+        guard let earlier else { return self }
+        return OutOfMemoryKills(
+            count: count - min(count, earlier.count),
+            limitCount: limitCount - min(limitCount, earlier.limitCount))
     }
 
     /// Of the machine since its boot: `oom_kill` of /proc/vmstat, as text.

@@ -18,8 +18,6 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var isSuccess: Bool { self == .exited(0) }
-
     public var description: String {
         switch self {
         case .exited(let status): "exited with status \(status)"
@@ -64,20 +62,10 @@ public struct ProcessDescriptor: Sendable {
 
     /// Waits for the end of a child of ours and reaps it (waitid P_PIDFD).
     public func wait() throws(SystemError) -> TerminationStatus {
-        guard let status = try wait(nohang: false) else { preconditionFailure("waitid: no status") }
-        return status
-    }
-
-    /// The status of a child of ours if it has ended, which reaps it; nil while it runs.
-    public func waitNow() throws(SystemError) -> TerminationStatus? { try wait(nohang: true) }
-
-    private func wait(nohang: Bool) throws(SystemError) -> TerminationStatus? {
         var code: CInt = 0
         var status: CInt = 0
-        let ended = try systemCall("waitid") {
-            unsafe gr_pidfd_wait(descriptor.rawValue, nohang, &code, &status)
-        }
-        return ended == 1 ? TerminationStatus(code: code, status: status) : nil
+        try systemCall("waitid") { unsafe gr_pidfd_wait(descriptor.rawValue, &code, &status) }
+        return TerminationStatus(code: code, status: status)
     }
 }
 

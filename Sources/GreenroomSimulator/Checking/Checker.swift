@@ -33,7 +33,6 @@ struct Checker: Sendable {
     var tally = Tally()
     /// Prewarms of an app since somebody gave a reason for some.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
-    var releases: [InstanceIdentifier: Int] = [:]
     var prewarmedBytes: UInt64 = 0
     var prewarmingCount = 0
     var liveCount = 0
@@ -133,6 +132,7 @@ struct Checker: Sendable {
         machine.stalledAt = [:]
         machine.triggered = [:]
         machine.inquiries = []
+        machine.takenForOthers = []
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }

@@ -197,7 +197,9 @@ extension Checker {
             }
             try checkReclaim(id, level)
         case .prewarmFailed(let app, _, let until):
-            let isBounded = until > now && until <= now.advanced(by: policy.backOffCap)
+            try require(machine.poolTaken != app, "\(app) failed, of which one was taken")
+            let longest = max(policy.backOffCap, policy.reclaimPause)
+            let isBounded = until > now && until <= now.advanced(by: longest)
             try require(isBounded, "back-off of \(app) is unbounded")
             // An app that is gone is new when it comes back.
             if installed[app] != nil { retryAt[app] = until }
@@ -243,7 +245,11 @@ extension Checker {
             let isFirst = from == .notRunning && (to == .prewarming || to == .launching)
             try require(isFirst, "\(id) began as \(to)")
         }
-        if to == .prewarmed, let app = saved[id]?.app { poolReclaimed.remove(app) }
+        if to == .prewarmed, let app = saved[id]?.app,
+            savedApps[app]?.prewarmRetryAt.map({ $0 <= now }) ?? true
+        {
+            poolReclaimed.remove(app)
+        }
         if to == .suspended {
             try checkSuspension(id, event, now)
             try checkNothingOpen(id)

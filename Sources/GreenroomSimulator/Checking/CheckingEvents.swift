@@ -28,7 +28,10 @@ extension Checker {
             owed[request] = event
             forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
-        case .exited(let id, let status): noteExit(id, status, now)
+        case .exited(let id, let status):
+            if case .signaled(9, _) = status { notePoolTaken(id, now) }
+            noteExit(id, status, now)
+        case .channelLost(let id): notePoolTaken(id, now)
         case .shutdownRequested: isShuttingDown = true
         case .shutdownCancelled:
             isShuttingDown = false
@@ -53,8 +56,8 @@ extension Checker {
         case .prepareRequested(let request, let app):
             owed[request] = event
             churn[app] = nil
-        case .spawned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
-            .freezeFailed, .emptied, .becameStale, .memoryMeasured, .connectionArrived,
+        case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,
+            .emptied, .becameStale, .memoryMeasured, .connectionArrived,
             .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false
@@ -111,6 +114,20 @@ extension Checker {
         let recent = crashes[record.app]!.filter { $0.duration(to: now) <= policy.crashLoopWindow }
         if recent.count >= policy.crashLoopCount {
             crashLoopUntil[record.app] = now.advanced(by: policy.crashLoopWindow)
+        }
+    }
+
+    /// The kernel took a paused one for others: that is a reclaim, and no failure.
+    private mutating func notePoolTaken(_ id: InstanceIdentifier, _ now: Instant) {
+        guard let record = saved[id], record.endReason == nil,
+            record.state == .prewarming || record.state == .prewarmed,
+            machine.takenForOthers.contains(id)
+        else { return }
+        poolReclaimed.insert(record.app)
+        machine.poolTaken = record.app
+        let pause = now.advanced(by: policy.reclaimPause)
+        if installed[record.app] != nil {
+            retryAt[record.app] = max(retryAt[record.app] ?? pause, pause)
         }
     }
 

@@ -14,6 +14,10 @@ struct MachineBooks: Sendable {
     /// Whom the kernel is said to have taken.
     var outOfMemory: Set<InstanceIdentifier> = []
     var overOwnLimit: Set<InstanceIdentifier> = []
+    /// Whom it took for others, by the word that this supervisor heard.
+    var takenForOthers: Set<InstanceIdentifier> = []
+    /// Of which a paused instance was taken so, in the event being handled.
+    var poolTaken: AppIdentifier?
     /// When each was last warned of its own stall.
     var stalledAt: [InstanceIdentifier: Instant] = [:]
     /// Launches that triggers caused.
@@ -22,6 +26,7 @@ struct MachineBooks: Sendable {
 
 extension Checker {
     mutating func noteMachine(_ event: Event, at now: Instant) {
+        machine.poolTaken = nil
         switch event {
         case .stallReported(.none):
             pressure = .none
@@ -45,8 +50,10 @@ extension Checker {
             machine.outOfMemory.insert(id)
             if isOwnLimit {
                 machine.overOwnLimit.insert(id)
+                machine.takenForOthers.remove(id)
             } else {
                 machine.overOwnLimit.remove(id)
+                machine.takenForOthers.insert(id)
             }
         case .triggersForgiven: machine.triggered = [:]
         case .appInstalled(let description): machine.triggered[description.identifier] = nil

@@ -91,6 +91,8 @@ extension Simulation {
         case .runOutOfMemory(let pick, let isCertain, let isOwnLimit):
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
             try feed(.outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit))
+            // Of a paused one the channel is heard first.
+            if pick % 2 == 0 { try happen(.channelLost(id)) }
             try happen(.exited(id, .signaled(9, coreDumped: false)))
         case .stallInstance(let pick, let level):
             if let id = live(pick) { try feed(.instanceStalled(id, level)) }

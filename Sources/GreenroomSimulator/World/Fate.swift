@@ -112,7 +112,6 @@ struct FakeProcess: Sendable {
     var isFrozen = false
     var exitStatus: ExitStatus?
     var isEmpty = false
-    var wasTold = false
     var isReleased = false
     /// Open background tasks, how many it ever began, and the runs it was told.
     var openTasks: [UInt64] = []

@@ -76,12 +76,13 @@ extension Spawner {
                 startTicks: 0))
     }
 
-    /// Those of instances that nobody knows any more.
+    /// Those of instances that nobody knows any more go with the others: they may not be empty yet.
     func removeStrays() {
         strays = false
         let kept = Set(instances.values.compactMap(\.group.cgroupName)).union(reserve.names)
+            .union(litter.map(\.cgroup))
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
-            _ = try? subtree.cgroup?.removeChild(name)
+            litter.append(Litter(cgroup: name))
         }
     }
 

@@ -29,6 +29,8 @@ extension Spawner {
 
     /// Goes on where the last execution stopped.
     func resume(_ succession: Succession) {
+        // What it could not remove yet.
+        strays = true
         graceMilliseconds = succession.graceMilliseconds
         state = succession.state
         kept = succession.kept

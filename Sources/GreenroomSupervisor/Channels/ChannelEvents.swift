@@ -172,6 +172,7 @@ final class ChannelEvents {
     @discardableResult
     private func lost(_ instance: Instance) -> Bool {
         instance.closeChannel()
+        supervisor.reclaimer.ends.examineLost(instance.identifier)
         supervisor.handle(.channelLost(instance.identifier))
         return false
     }

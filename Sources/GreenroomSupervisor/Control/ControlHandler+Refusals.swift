@@ -34,7 +34,8 @@ extension ControlHandler {
         case .spawnFailed(_, let failure):
             .spawnFailed(
                 stage: failure.stage, errno: failure.errno,
-                reason: SystemError.text(of: failure.errno))
+                reason: failure.stage == SpawnError.Stage.session.deed
+                    ? ControlError.foreignTerminal : SystemError.text(of: failure.errno))
         case .ended(let instance, let reason):
             .refused(
                 code: "ended",

@@ -113,7 +113,7 @@ final class Parts {
         supervisor.metrics.deliveries.lastInherited = supervisor.screens.lastInherited
         supervisor.work = BackgroundWork(
             supervisor: supervisor, catalog: catalog, stateDirectory: options.stateDirectory,
-            machineRoot: options.machineRoot, configuration)
+            configuration)
     }
 
     /// Once nothing runs that was launched. A paused instance has made none.

@@ -104,6 +104,7 @@ final class LaunchContexts {
         if app.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
+        try context.checkDescriptors()
         return (context, key)
     }
 
@@ -129,7 +130,11 @@ final class LaunchContexts {
         do throws(SystemError) {
             return try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
         } catch {
-            throw .refused(code: "working_directory", reason: error.description)
+            throw .refused(
+                code: "working_directory",
+                reason:
+                    "\(error.description); name a directory that greenroomd can enter, or pass a "
+                    + "descriptor of it")
         }
     }
 

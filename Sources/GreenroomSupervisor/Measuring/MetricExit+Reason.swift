@@ -13,7 +13,7 @@ extension MetricExit {
         case .crashed: self = Self.bySignal(record.exitStatus)
         case .terminateTimeout, .launchWatchdog, .watchdog: self = .watchdog
         case .reclaimed, .probablyOutOfMemory: self = .memoryPressure
-        case .outOfMemory: self = .memoryLimit
+        case .outOfMemory: self = record.wasOverOwnLimit ? .memoryLimit : .memoryPressure
         case .suspendedWithLockedFile: self = .suspendedWithLockedFile
         case .backgroundTaskTimeout: self = .backgroundTaskTimeout
         case .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .spawnFailed,

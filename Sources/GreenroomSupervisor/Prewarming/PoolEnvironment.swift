@@ -26,12 +26,12 @@ struct PoolEnvironment: Hashable, Sendable {
     /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
     /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
     /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape; of
-    /// libdispatch, OpenBLAS, OpenCV and glog.
+    /// libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime reads all of its own at once, for its backtraces.
     static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
         "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_", "LIBDISPATCH_",
-        "OPENBLAS_", "OPENCV_", "GLOG_",
+        "OPENBLAS_", "OPENCV_", "GLOG_", "SWIFT_",
     ]
 
     /// One look-up a variable, and one more where it has an underscore: this is asked at each launch.

@@ -66,9 +66,10 @@ final class ConditionInspector {
         return machine.loadPercent.flatMap { $0 > maximalLoadPercent ? $0 : nil }
     }
     private var isBatteryLow: Int? {
-        battery.value { machine.dischargingBatteryPercent }
-            .flatMap { $0 < minimalBatteryPercent ? $0 : nil }
+        dischargingBatteryPercent.flatMap { $0 < minimalBatteryPercent ? $0 : nil }
     }
+    /// For everybody: a slow driver is asked once for all.
+    var dischargingBatteryPercent: Int? { battery.value { machine.dischargingBatteryPercent } }
     private var isHot: (name: String, degrees: Int)? {
         mindsHeat ? heat.value { machine.hotZone } : nil
     }

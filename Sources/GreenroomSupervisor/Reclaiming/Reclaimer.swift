@@ -35,6 +35,9 @@ final class Reclaimer {
         priorities = writer
         writer.backgroundMemoryHigh = configuration.backgroundMemoryHigh
         writer.onApplied = { [unowned self] instance, priority in
+            if priority == .background || priority == .suspended, let cgroup = instance.cgroup {
+                ends.lives(instance.identifier, in: cgroup)
+            }
             let isRunning = priority == .foreground || priority == .background
             if isRunning, let cgroup = instance.cgroup {
                 instancePressure.runs(instance.identifier, in: cgroup)

@@ -33,7 +33,7 @@ extension InstanceRecord {
         writer.put(
             (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
                 | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0)
-                | (showsLaunchScreen ? 128 : 0) as UInt8)
+                | (wasOverOwnLimit ? 64 : 0) | (showsLaunchScreen ? 128 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
         writer.put(byteCount)
         writer.put(optional: endReason?.rawValue)
@@ -69,6 +69,7 @@ extension InstanceRecord {
         isEmpty = flags & 8 != 0
         isAutomatic = flags & 16 != 0
         isEndOrdered = flags & 32 != 0
+        wasOverOwnLimit = flags & 64 != 0
         showsLaunchScreen = flags & 128 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes

@@ -11,8 +11,6 @@ final class BackgroundWork {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
     private let files: TaskFiles
-    private let machine: MachineCondition
-    private var battery = SlowReading<Int?>()
     private var maximalLoadPercent: Int
     private var isOffered: Bool
     private var alarm: EventSource?
@@ -26,13 +24,12 @@ final class BackgroundWork {
     private static let accuracy: Duration = .seconds(1)
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String, machineRoot: String,
+        supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String,
         _ configuration: DaemonConfiguration
     ) {
         self.supervisor = supervisor
         self.catalog = catalog
         files = TaskFiles(stateDirectory: stateDirectory)
-        machine = MachineCondition(root: machineRoot)
         maximalLoadPercent = configuration.taskMaximalLoadPercent
         isOffered = configuration.offersScheduledWork
     }
@@ -84,11 +81,12 @@ final class BackgroundWork {
     func inspect() { supervisor.handle(.taskConditionsInspected(conditions)) }
 
     var conditions: TaskConditions {
-        TaskConditions(
+        let inspector = supervisor.reclaimer.conditions
+        return TaskConditions(
             wallClock: WallClock.nowMicroseconds,
-            isOnExternalPower: battery.value { machine.dischargingBatteryPercent } == nil,
-            hasNetwork: machine.hasDefaultRoute,
-            isLoadLow: machine.loadPercent.map { $0 <= maximalLoadPercent } ?? true)
+            isOnExternalPower: inspector.dischargingBatteryPercent == nil,
+            hasNetwork: inspector.machine.hasDefaultRoute,
+            isLoadLow: inspector.machine.loadPercent.map { $0 <= maximalLoadPercent } ?? true)
     }
 
     func setAlarm(_ time: Int64?) {

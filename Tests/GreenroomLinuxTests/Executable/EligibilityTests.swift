@@ -33,7 +33,7 @@ import Testing
         #expect(facts.eligibility == .eligible)
         #expect(facts.files.map(\.role) == [.executable, .loader])
         #expect(facts.argumentPrefix == nil)
-        #expect(facts.changedFile() == nil)
+        #expect(facts.files.first(where: \.hasChanged) == nil)
     }
 
     @Test(arguments: ["ffmpeg", "inkscape", "git", "/usr/bin/python3", "sh", "env"])
@@ -131,7 +131,7 @@ import Testing
         #expect(try inspect(program).eligibility == .ineligible(.setGroupID))
         chmod(program, 0o755)
         #expect(try inspect(program).eligibility == .eligible)
-        #expect(eligible.changedFile()?.path == program)
+        #expect(eligible.files.first(where: \.hasChanged)?.path == program)
 
         // VFS_CAP_REVISION_2 with CAP_NET_RAW permitted.
         let capability: [UInt8] = [1, 0, 0, 2, 0, 0x20, 0, 0] + [UInt8](repeating: 0, count: 12)

@@ -111,10 +111,10 @@ import Testing
     @Test func `a changed script makes its facts stale`() throws {
         let path = try script("#!/bin/sh")
         let facts = try inspect(path)
-        #expect(facts.changedFile() == nil)
+        #expect(facts.files.first(where: \.hasChanged) == nil)
         try directory.write("#!/bin/sh\nexit 1\n", to: "script", mode: 0o755)
-        #expect(facts.changedFile()?.role == .script)
+        #expect(facts.files.first(where: \.hasChanged)?.role == .script)
         unlink(path)
-        #expect(facts.changedFile()?.role == .script)
+        #expect(facts.files.first(where: \.hasChanged)?.role == .script)
     }
 }
