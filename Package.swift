@@ -194,7 +194,7 @@ let package = Package(
             name: "GreenroomCommandsTests",
             dependencies: [
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
-                "Varlink", "VarlinkTestSupport", "greenroomctl",
+                "TestSupport", "Varlink", "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], exclude: ["Snapshots"], swiftSettings: relaxed),
         .testTarget(

@@ -70,7 +70,10 @@ import Testing
         let supervisor = try desk.daemon.pid
         defer { kill(supervisor, SIGCONT) }
         try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
-        let pid = try #require(try desk.instance(Self.cold).processId)
+        // The app may have spoken before the daemon heard of its process.
+        let pid = try desk.daemon.await("its process") {
+            try $0.instances(of: Self.cold).first { $0.isAttached && $0.exit == nil }?.processId
+        }
         kill(supervisor, SIGSTOP)
         kill(pid, SIGKILL)
         try desk.shell.await("the terminal as it was") { !desk.shell.isRaw }

@@ -24,8 +24,8 @@ final class FollowedLaunch {
 
     /// To a signal. A daemon that is only busy has answered by then.
     static let answerPause: CInt = 1000
-    /// For the status of an app that has ended, when the user wants out.
-    static let farewellPause: CInt = 100
+    /// From where the app has ended and the user wants out.
+    static let farewellPause: CInt = 200
 
     private var client: ControlClient
     private let call: Control.LaunchCall
@@ -201,7 +201,6 @@ final class FollowedLaunch {
     private func forwardOrKeep(_ signal: CInt) {
         if let instance {
             if let unanswered, !unanswered.hasInput(milliseconds: 0) { die(by: signal) }
-            if hasEnded, !client.hasInput(milliseconds: Self.farewellPause) { die(by: signal) }
             forward(signal, to: instance)
         } else if early.isEmpty {
             early.append(signal)
@@ -223,7 +222,11 @@ final class FollowedLaunch {
             let client = try ControlClient(path: client.path)
             let call = ControlCall.signal(instance: instance, signal: signal)
             unanswered = nil
-            guard try client.call(call, milliseconds: Self.answerPause) == nil else { return }
+            // Perhaps only out of sight: the daemon knows, if it is there.
+            let hasEnded = hasEnded
+            let pause = hasEnded ? Self.farewellPause : Self.answerPause
+            guard try client.call(call, milliseconds: pause) == nil else { return }
+            if hasEnded { die(by: signal) }
             unanswered = client
             StandardConsole().complain(
                 "greenroomd has not answered to \(Phrase.signalName(signal)); the next signal ends "
