@@ -1,3 +1,4 @@
+import CTestSupport
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
@@ -56,6 +57,48 @@ import Testing
         }
         #expect(apps.map(\.identifier) == [Self.app])
         try client.awaitClose()
+    }
+
+    /// So many that a list of them and a few more do not fit into a socket's buffer.
+    private func daemonWithLongList() throws -> TestDaemon {
+        try TestDaemon((1...500).map { program("\(Self.app)\($0)", "/bin/true") })
+    }
+
+    /// As `printf ... | socat - UNIX:...` does.
+    @Test func `a client that writes no more gets all of its replies, however slowly it reads`()
+        throws
+    {
+        let daemon = try daemonWithLongList()
+        let (client, other) = (try daemon.client(), try daemon.client())
+        let count = 6
+        for _ in 0..<count { try client.send(.list) }
+        shutdown(client.descriptor, CInt(SHUT_WR))
+        // The daemon has seen that by then, and its replies wait.
+        for _ in 0..<8 { _ = try other.list() }
+        for _ in 0..<count {
+            guard case .listed(let apps) = try client.reply(to: .list) else {
+                throw TestError("another reply")
+            }
+            #expect(apps.count == 500)
+        }
+        try client.awaitClose()
+    }
+
+    /// They were held up as too many replies waited; then all of those go in one write.
+    @Test func `calls that were held up go on, however fast their client reads the replies`() throws
+    {
+        try requireOrSkip(geteuid() == 0, "only root enlarges another process's sockets")
+        let daemon = try daemonWithLongList()
+        let (client, other) = (try daemon.client(), try daemon.client())
+        let count = 40
+        for _ in 0..<count { try client.send(.list) }
+        for _ in 0..<(2 * count) { _ = try other.list() }
+        #expect(cts_enlarge_sockets(try daemon.pid, 32 << 20) == 0)
+        for _ in 0..<count {
+            guard case .listed = try client.reply(to: .list) else {
+                throw TestError("another reply")
+            }
+        }
     }
 
     @Test func `a client that waited and writes no more is closed after its answer`() throws {

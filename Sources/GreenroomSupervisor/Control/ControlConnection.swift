@@ -33,6 +33,8 @@ final class ControlConnection {
     private var interest: IOEvents = .readable
     /// The socket may hold what the last read left there, which is not reported again unasked.
     private var mayHoldMore = false
+    /// The client writes no more; it still reads.
+    private var inputHasEnded = false
     private var isPumping = false
     /// More calls than one turn serves have come; nothing is read until they are served.
     private var awaitsTurn = false
@@ -157,7 +159,11 @@ final class ControlConnection {
             let room = unsafe isLarge ? Self.portionByteCount : Self.buffer.count
             let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: Self.buffer[..<room])
             guard let message = unsafe try socket?.receive(into: buffer) else { return }
-            guard message.byteCount > 0, !message.lostDescriptors else { return close() }
+            guard !message.lostDescriptors else { return close() }
+            guard message.byteCount > 0 else {
+                inputHasEnded = true
+                return
+            }
             // A read ends behind descriptors, whatever follows them (unix(7)); else one that did not
             // fill its buffer has emptied the socket (epoll(7)).
             mayHoldMore = message.byteCount == room || !message.descriptors.isEmpty
@@ -193,17 +199,24 @@ final class ControlConnection {
             flush()
             served += 1
         }
+        // The client let too much wait; with what it reads meanwhile, calls that are here go on.
+        let wasHeldUp = !codec.isCalling && !codec.wantsInput
         flush()
         guard isOpen else { return }
         if let violation = codec.violation { return end(violation) }
         account()
         guard isOpen else { return }
-        if served == Self.callsPerTurn, codec.hasInput, !codec.isCalling {
+        let mayServeMore = served == Self.callsPerTurn || wasHeldUp && codec.wantsInput
+        if mayServeMore, codec.hasInput, !codec.isCalling {
             awaitsTurn = true
             turns.add(self)
             return listen(for: codec.hasOutput ? .writable : [])
         }
         var wanted: IOEvents = codec.hasOutput ? .writable : []
+        // It has its replies.
+        if inputHasEnded {
+            return wanted.isEmpty && !codec.isCalling ? close() : listen(for: wanted)
+        }
         if codec.wantsInput { wanted.insert(.readable) }
         // Reading stays armed while a call is served: most are answered before anything comes.
         if interest.contains(.readable), codec.isCalling { wanted.insert(.readable) }

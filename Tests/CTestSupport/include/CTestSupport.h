@@ -73,4 +73,7 @@ int cts_timer(int milliseconds);
 /// For root only. An extra group of -1 is none.
 int cts_connect_as(const char *path, int user, int group, int extra_group);
 
+/// Lets all sockets of another process hold so much that was not read: 0 or -errno. For root only.
+int cts_enlarge_sockets(pid_t process, int byte_count);
+
 #endif
