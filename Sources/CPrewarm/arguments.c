@@ -23,8 +23,11 @@ static char ***environment_variables[COUNT(environment_names)];
 static char **full_name_variables[COUNT(full_names)];
 static char **short_name_variables[COUNT(short_names)];
 
-/// Strings of the prewarm's environment, as the kernel laid them out one behind the other.
-static const char *given_start, *given_end;
+/// Names in the prewarm's environment, hashed: where its strings are, a library may have written a title
+/// (setproctitle(3bsd)). With more than are remembered, nobody can tell whose a variable is.
+#define GIVEN_NAME_LIMIT 256
+static uint64_t given_names[GIVEN_NAME_LIMIT];
+static size_t given_name_count;
 
 /// What libraries have put into the environment by themselves (setenv(3)): a cold launch shows it to
 /// main. No library is known that adds more.
@@ -88,9 +91,18 @@ static void read_layout(void) {
     layout_is_known = fields[26] != 0 && fields[47] != 0;
 }
 
+/// FNV-1a.
+static uint64_t hash_of_name(const char *variable) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *variable && *variable != '='; variable++)
+        hash = (hash ^ (unsigned char)*variable) * 0x100000001b3u;
+    return hash;
+}
+
 void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv) {
-    given_start = given_end = *environment;
-    for (; *environment; environment++) given_end = *environment + text_length(*environment) + 1;
+    for (; environment[given_name_count]; given_name_count++)
+        if (given_name_count < GIVEN_NAME_LIMIT)
+            given_names[given_name_count] = hash_of_name(environment[given_name_count]);
     auxiliary = auxv;
     auxiliary_count = 1;
     while (auxiliary_count < AUXILIARY_LIMIT && auxv[auxiliary_count - 1].a_type != AT_NULL)
@@ -112,19 +124,19 @@ static bool have_same_name(const char *one, const char *other) {
 }
 
 static bool was_given(const char *variable) {
-    for (const char *at = given_start; at < given_end; at += text_length(at) + 1)
-        if (have_same_name(at, variable)) return true;
+    uint64_t hash = hash_of_name(variable);
+    for (size_t i = 0; i < given_name_count; i++)
+        if (given_names[i] == hash) return true;
     return false;
 }
 
 void arguments_find_own_variables(void) {
+    if (given_name_count > GIVEN_NAME_LIMIT) return;
     char **entry = NULL;
     for (size_t i = 0; i < COUNT(environment_names) && !entry; i++)
         if (environment_variables[i]) entry = *environment_variables[i];
-    for (; entry && *entry && own_variable_count < OWN_VARIABLE_LIMIT; entry++) {
-        bool is_given = *entry >= given_start && *entry < given_end;
-        if (!is_given && !was_given(*entry)) own_variables[own_variable_count++] = *entry;
-    }
+    for (; entry && *entry && own_variable_count < OWN_VARIABLE_LIMIT; entry++)
+        if (!was_given(*entry)) own_variables[own_variable_count++] = *entry;
 }
 
 /// Behind those of the launch, which come first. Returns the end of the vector, as if it had been made so.

@@ -72,6 +72,7 @@ import Testing
         let source = try directory.write(
             """
             #include <stdlib.h>
+            #include <string.h>
             int probe_library(void) { return 0; }
             __attribute__((constructor)) static void do_it(void) { \(deeds) }
             """, to: "sets.c")
@@ -117,6 +118,34 @@ import Testing
             lines(readToEnd(pipe.readEnd)) == request.environment + [
                 "OWN=library", "PUT=library", "OWN_=longer",
             ])
+        #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    /// As setproctitle(3bsd) does: the prewarm's environment is elsewhere, and a title where it was.
+    @Test func `what the prewarm was given does not stay where a library has moved it`() throws {
+        let directory = try TemporaryDirectory()
+        let program = try program(
+            whoseLibraryDoes: """
+                extern char **environ;
+                char **given = environ;
+                char *first = given[0];
+                size_t count = 0, size = 0;
+                for (; given[count]; count++) size = given[count] + strlen(given[count]) + 1 - first;
+                char **moved = calloc(count + 1, sizeof *moved);
+                for (size_t i = 0; i < count; i++) moved[i] = strdup(given[i]);
+                environ = moved;
+                memset(first, 't', size);
+                setenv("OWN", "library", 1);
+                """, in: directory)
+        var request = ChildRequest(program, environment: ["GIVEN=prewarm", "ONLY=prewarm"])
+        let process = try PrewarmedProcess(request)
+        try process.awaitPause()
+        let pipe = try Pipe()
+        request.environment = ["LAST="]
+        request.descriptors[1] = pipe.writeEnd
+        try process.launch(as: request)
+        pipe.closeWriteEnd()
+        #expect(lines(readToEnd(pipe.readEnd)) == ["LAST=", "OWN=library"])
         #expect(try process.child.waitForExit() == .status(0))
     }
 
