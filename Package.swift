@@ -178,11 +178,7 @@ let package = Package(
             swiftSettings: relaxed),
         .testTarget(
             name: "GreenroomLinuxTests",
-            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport"],
-            swiftSettings: relaxed),
-        .testTarget(
-            name: "EligibilityTests",
-            dependencies: ["GreenroomLinux", "TestSupport", "CTestSupport"],
+            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"],
             swiftSettings: relaxed),
         .testTarget(
             name: "PrewarmShimTests",

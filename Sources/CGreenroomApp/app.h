@@ -1,6 +1,13 @@
-/* What the parts of the library share. Each part is a file: the app and its events (app.c), its saved state
- * (state.c, restoration.c), its credentials (credentials.c), background time (background.c), scheduled work (scheduled.c), and its questions to
- * the daemon (requests.c), and measured launches (measuring.c). */
+/* What the parts of the library share. Each part is a file:
+ *
+ *   pause.c          how a process becomes the launch that it was prewarmed for
+ *   app.c            the launch sequence, the daemon's messages, the loop
+ *   scenes.c         scenes
+ *   content.c        what the app shall open or do
+ *   state.c, restoration.c   its saved state, and when it is saved and restored
+ *   background.c, scheduled.c   background time, scheduled work
+ *   requests.c       its questions to the daemon
+ *   credentials.c, measuring.c, channel.c   credentials; measured launches; bytes */
 #pragma once
 
 #include "channel.h"
@@ -120,8 +127,10 @@ struct greenroom_app {
 
 uint64_t now(void);
 void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
+/* A step of the launch was reached: now, or now for the first time. */
+void report(struct greenroom_app *app, int step, const char *session);
+void report_first(struct greenroom_app *app, int step, const char *session);
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
-struct scene *find_scene(const struct greenroom_app *app, const char *session);
 /* The daemon is gone for good: the app goes on by itself. */
 void channel_ended(struct greenroom_app *app);
 
@@ -152,6 +161,21 @@ void tell_launch_steps(struct greenroom_app *app);
 /* Makes room for one more at the end of a list; NULL without memory. */
 void *list_grow(void *list, size_t *count, size_t size);
 void list_remove(void *list, size_t *count, size_t size, size_t index);
+
+/* --- scenes.c */
+
+struct scene *find_scene(const struct greenroom_app *app, const char *session);
+/* Whether there was room for it. */
+bool connect_scene(struct greenroom_app *app, const struct message *message);
+void move_scene(struct greenroom_app *app, const struct message *message);
+void discard_scenes(struct greenroom_app *app, const struct message *message);
+
+/* --- content.c */
+
+struct greenroom_content content_of(const struct message *message);
+/* Whether the app handled it. To the scene that the message names, or the app. */
+bool deliver(struct greenroom_app *app, const struct message *message);
+bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted);
 
 /* --- credentials.c */
 

@@ -34,3 +34,24 @@ public struct Tally: Sendable {
         taskOutcomes.merge(other.taskOutcomes, uniquingKeysWith: +)
     }
 }
+
+extension Tally: CustomStringConvertible {
+    /// A line for each, the most frequent first.
+    public var description: String {
+        let lines = [
+            "launches: \(Self.words(launches))",
+            "cold because: \(Self.words(coldReasons))",
+            "ends: \(Self.words(exits))",
+            "scheduled work: \(runs) runs, \(Self.words(taskOutcomes))",
+            "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
+                + "\(failures)",
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func words(_ counts: [some Hashable: Int]) -> String {
+        counts.map { (word: "\($0.key)", count: $0.value) }
+            .sorted { ($1.count, $0.word) < ($0.count, $1.word) }
+            .map { "\($0.word) \($0.count)" }.joined(separator: ", ")
+    }
+}

@@ -43,7 +43,7 @@ extension Spawner {
                     isManaged: options.isManaged, degradation: subtree.degradation,
                     instanceCount: UInt32(kept.count), state: state.descriptor,
                     cgroup: subtree.cgroup?.directory)))
-        for instance in kept { tell(.instance(instance.record)) }
+        for instance in kept { tell(.instance(instance.entry)) }
     }
 
     private func spawn(_ specification: SpawnSpecification) {
@@ -62,7 +62,7 @@ extension Spawner {
                 process: started.spawned.process, channel: started.channel, group: started.group,
                 watch: nil)
             enter(instance)
-            tell(.spawned(instance.record))
+            tell(.spawned(instance.entry))
         } catch {
             tell(.spawnFailed(instance: number, error))
         }

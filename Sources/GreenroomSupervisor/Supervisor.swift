@@ -115,24 +115,8 @@ final class Supervisor {
         case .kill(let instance): instances.kill(instance)
         case .release(let instance): instances.release(instance)
         case .applyPriority(let instance, let priority): instances.apply(priority, to: instance)
-        case .answer(let request, let answer):
-            if !applications.requests.take(answer, to: request) {
-                control.answer(request, with: answer)
-            }
-            if case .launched(let outcome) = answer,
-                let requestedAt = launcher.contexts.context(of: request)?.requestedAt
-            {
-                metrics.launched(outcome, requestedAt: requestedAt)
-            }
-            metrics.answered(request, answer)
-            launcher.contexts.forget(request)
-        case .record(let record):
-            reporter.note(record)
-            screens.note(record)
-            metrics.note(record)
-            if case .stateChanged(let instance, let app, let old, let new) = record {
-                applications.traces.moved(instance, app, from: old, to: new)
-            }
+        case .answer(let request, let answer): self.answer(request, with: answer)
+        case .record(let record): note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step): applications.tell(instance, step)
@@ -159,6 +143,29 @@ final class Supervisor {
         case .expireRun(let instance, let run, let end): work.expire(run, on: instance, at: end)
         case .inspectTaskConditions: work.inspect()
         case .setTaskAlarm(let time): work.setAlarm(time)
+        }
+    }
+
+    /// To the app or the client that asked; then to those who count.
+    private func answer(_ request: RequestIdentifier, with answer: Answer) {
+        if !applications.requests.take(answer, to: request) {
+            control.answer(request, with: answer)
+        }
+        if case .launched(let outcome) = answer,
+            let requestedAt = launcher.contexts[request]?.requestedAt
+        {
+            metrics.launched(outcome, requestedAt: requestedAt)
+        }
+        metrics.answered(request, answer)
+        launcher.contexts.forget(request)
+    }
+
+    private func note(_ record: Record) {
+        reporter.note(record)
+        screens.note(record)
+        metrics.note(record)
+        if case .stateChanged(let instance, let app, let old, let new) = record {
+            applications.traces.moved(instance, app, from: old, to: new)
         }
     }
 

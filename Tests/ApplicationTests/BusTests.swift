@@ -160,13 +160,13 @@ import Testing
         try describe(daemon, bus, log: log)
         try bus.ask("org.example.view", "Open", "['file:///a%20b']", "{}")
         let instance = try #require(try daemon.client().instances(of: "org.example.view").first)
-        try awaitFiles(in: daemon.directory.path, "its name") { lines(log).count == 2 }
+        try awaitChange(in: daemon.directory.path, "its name") { lines(log).count == 2 }
         try bus.ask("org.example.view", "Activate", "{}")
         #expect(
             lines(log) == ["started file:///a%20b", "owns its name", "called Activate []"])
         try daemon.client().change(.kill, instance.instance)
         try bus.ask("org.example.view", "ActivateAction", "new", "[]", "{}")
-        try awaitFiles(in: daemon.directory.path, "its second name") { lines(log).count == 5 }
+        try awaitChange(in: daemon.directory.path, "its second name") { lines(log).count == 5 }
         #expect(lines(log)[3] == "started new")
     }
 

@@ -38,7 +38,7 @@ import Testing
 
         /// Returns when the app in front has been told so often.
         func awaitTold(_ count: Int) throws {
-            try awaitFiles(in: daemon.directory.path, "significantTimeChange") {
+            try awaitChange(in: daemon.directory.path, "significantTimeChange") {
                 app.told(in: daemon).count { $0 == "significantTimeChange" } == count
             }
         }

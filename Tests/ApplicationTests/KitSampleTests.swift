@@ -157,16 +157,10 @@ import Testing
             return tasks.filter { $0.state == .pending }
         }
         func awaitPending() throws {
-            let files = try Inotify()
             let folder = daemon.directory.path + "/state/tasks"
             mkdir(daemon.directory.path + "/state", 0o755)
             mkdir(folder, 0o755)
-            _ = try files.watch(folder + "/", for: UInt32(IN_MOVED_TO))
-            while try pending().isEmpty {
-                guard try files.descriptor.waitUntilReadable(milliseconds: Processes.deadline)
-                else { throw TestError("nothing is scheduled") }
-                _ = try files.read()
-            }
+            try awaitChange(in: folder + "/", "something scheduled") { try !pending().isEmpty }
         }
         try awaitPending()
         try client.change(.kill, launched.instance)

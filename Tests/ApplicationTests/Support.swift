@@ -54,18 +54,6 @@ struct Probe {
     }
 }
 
-/// Returns when it holds; it is looked at now and after each change in the folder.
-func awaitChange(in folder: String, _ what: String, _ holds: () -> Bool) throws {
-    let inotify = try Inotify()
-    _ = try inotify.watch(folder, for: UInt32(IN_DELETE | IN_MODIFY | IN_CREATE))
-    while !holds() {
-        var entries = [PollEntry(inotify.descriptor.rawValue, POLLIN)]
-        let count = try PollEntry.wait(&entries, milliseconds: Processes.deadline)
-        guard count > 0 else { throw TestError("waiting for \(what)") }
-        _ = try inotify.read()
-    }
-}
-
 extension TestDaemon {
     /// A daemon with these probes installed.
     static func with(
@@ -109,18 +97,5 @@ extension TestClient {
             guard case .refused(let code, _) = error else { throw error }
             return code
         }
-    }
-}
-
-/// Waits until what processes write into files of a folder shows a fact.
-func awaitFiles(in folder: String, _ what: String, _ look: () throws -> Bool) throws {
-    let inotify = try Inotify()
-    _ = try inotify.watch(folder, for: UInt32(IN_CREATE | IN_MODIFY | IN_MOVED_TO))
-    while try !look() {
-        let milliseconds = Processes.deadline
-        guard try inotify.descriptor.waitUntilReadable(milliseconds: milliseconds) else {
-            throw TestError("never: \(what)")
-        }
-        _ = try inotify.read()
     }
 }

@@ -31,12 +31,8 @@ extension KitDaemon {
 
     /// Waits until the app has said so, so often.
     func hear(_ line: String, times count: Int = 1) throws {
-        let inotify = try Inotify()
-        _ = try inotify.watch(daemon.directory.path + "/", for: UInt32(IN_MODIFY | IN_CREATE))
-        while said.count(where: { $0 == line }) < count {
-            guard try inotify.descriptor.waitUntilReadable(milliseconds: Processes.deadline)
-            else { throw TestError("“\(line)” is not among \(said)") }
-            _ = try inotify.read()
+        try awaitChange(in: daemon.directory.path + "/", "“\(line)”") {
+            said.count(where: { $0 == line }) >= count
         }
     }
 

@@ -3,18 +3,7 @@ import TestSupport
 
 /// The cgroups that spawners without systemd make for their instances, below that of the test.
 enum LeftCgroups {
-    private static let own: String? = {
-        guard
-            let line = lines(of: "/proc/self/cgroup").first(where: { $0.hasPrefix("0::") }),
-            let mount = lines(of: "/proc/mounts").map({ $0.split(separator: " ") })
-                .first(where: { $0.count > 2 && $0[2] == "cgroup2" })
-        else { return nil }
-        return mount[1] + line.dropFirst(3) + (line.hasSuffix("/") ? "" : "/")
-    }()
-
-    private static func lines(of path: String) -> [Substring] {
-        String(decoding: (try? readFile(path)) ?? [], as: UTF8.self).split(separator: "\n")
-    }
+    private static let own = Cgroups.folder(of: getpid()).map { $0.hasSuffix("/") ? $0 : $0 + "/" }
 
     /// Those of these spawners that are still there.
     static func paths(of spawners: Set<Int32>) -> Set<String> {

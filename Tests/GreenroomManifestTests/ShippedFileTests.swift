@@ -1,13 +1,12 @@
 import Glibc
 import GreenroomManifest
+import TestSupport
 import Testing
 import UnitFile
 
 /// What config/ ships.
 @Suite struct ShippedFileTests {
-    static let configuration =
-        #filePath.split(separator: "/").dropLast(3)
-        .reduce("") { $0 + "/" + $1 } + "/config"
+    static let configuration = packageRoot + "/config"
 
     static func names(in directory: String) -> [String] {
         var names: [String] = []

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// One launch, after whose end the spawner has had a quiet moment.
-    private func launch(_ number: UInt64, _ supervisor: TestSupervisor) throws -> InstanceRecord {
+    private func launch(_ number: UInt64, _ supervisor: TestSupervisor) throws -> TableEntry {
         let record = try supervisor.spawn(.shell(number, "exit 0"))
         #expect(try supervisor.exit(of: number) == .exited(0))
         try supervisor.emptied(number)

@@ -98,7 +98,7 @@ import Testing
 
     @Test func `every message is read as it was written`() throws {
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
-        let record = InstanceRecord(
+        let record = TableEntry(
             instance: 9, app: "a.b", pid: 77, status: .signaled(11, coreDumped: true),
             isEmptied: true, cgroupName: "app-a.b-9", process: ProcessDescriptor(file),
             channel: UnixSocket(file))
@@ -194,7 +194,7 @@ import Testing
 
     /// Descriptors are compared by number, which the same object has on both sides.
     private func describe(_ message: SpawnerMessage) -> String {
-        func describe(_ record: InstanceRecord) -> String {
+        func describe(_ record: TableEntry) -> String {
             "\(record.instance) \(record.app) \(record.pid) \(String(describing: record.status)) "
                 + "\(record.isEmptied) \(String(describing: record.cgroupName)) "
                 + "\(record.process.descriptor.rawValue) "

@@ -121,7 +121,7 @@ final class TestSupervisor {
     /// It ends here, whatever child of a test beside it holds a copy until its exec.
     func leave() { shutdown(connection.fileDescriptor, CInt(SHUT_RDWR)) }
 
-    func hello(grace: UInt32 = 2_000) throws -> (welcome: Welcome, table: [InstanceRecord]) {
+    func hello(grace: UInt32 = 2_000) throws -> (welcome: Welcome, table: [TableEntry]) {
         try connection.send(.hello(stateByteCount: 8192, graceMilliseconds: grace))
         let welcome = try first { if case .welcome(let value) = $0 { value } else { nil } }
         let table = try (0..<welcome.instanceCount).map { _ in
@@ -151,9 +151,9 @@ final class TestSupervisor {
         }
     }
 
-    func spawn(_ specification: SpawnSpecification) throws -> InstanceRecord {
+    func spawn(_ specification: SpawnSpecification) throws -> TableEntry {
         try connection.send(.spawn(specification))
-        let result: Result<InstanceRecord, SpawnError> = try first {
+        let result: Result<TableEntry, SpawnError> = try first {
             switch $0 {
             case .spawned(let record) where record.instance == specification.instance:
                 .success(record)

@@ -79,7 +79,7 @@ import Testing
         _ = try daemon.awaitPaused(Self.app, count: 4)
         let before = try Self.descriptorCounts(daemon, extra)
         let pausedPid = try daemon.awaitPaused(Self.app, count: 4).first?.processId ?? 0
-        let base = Freezing.cgroup(of: pausedPid).map { path in
+        let base = Cgroups.folder(of: pausedPid).map { path in
             String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
         }
         let hasCgroups = try daemon.client().describe().degraded.isEmpty

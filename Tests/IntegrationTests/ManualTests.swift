@@ -34,13 +34,8 @@ import Testing
 
     /// What stands between the marks, as man(1) shows it.
     private static func example() throws -> String {
-        let folder = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
-        let path = folder + "/Sources/Documentation/man/greenroom-protocol.7"
-        let stream = try #require(fopen(path, "r"))
-        defer { fclose(stream) }
-        var bytes: [UInt8] = []
-        while case let next = getc(stream), next != EOF { bytes.append(UInt8(next)) }
-        let page = String(decoding: bytes, as: UTF8.self)
+        let path = packageRoot + "/Sources/Documentation/man/greenroom-protocol.7"
+        let page = String(decoding: try readFile(path), as: UTF8.self)
         let start = try #require(page.firstRange(of: "begin example\n.EX\n")).upperBound
         let end = try #require(page[start...].firstRange(of: ".EE\n.\\\" end example")).lowerBound
         return String(page[start..<end]).replacing("\\-", with: "-").replacing("\\&", with: "")

@@ -23,13 +23,13 @@ import Testing
         #expect(try client.instance(instance).state == .active)
         #expect(try client.change(.background, instance) == .background)
         #expect(try client.change(.suspend, instance) == .suspended)
-        #expect(Freezing.isFrozen(running.pid))
+        #expect(Processes.isFrozen(running.pid))
         #expect(try client.change(.resume, instance) == .background)
-        #expect(!Freezing.isFrozen(running.pid))
+        #expect(!Processes.isFrozen(running.pid))
         #expect(try client.change(.suspend, instance) == .suspended)
-        #expect(Freezing.isFrozen(running.pid))
+        #expect(Processes.isFrozen(running.pid))
         #expect(try client.change(.foreground, instance) == .active)
-        #expect(!Freezing.isFrozen(running.pid))
+        #expect(!Processes.isFrozen(running.pid))
         #expect(try client.change(.suspend, instance) == .suspended)
         #expect(try client.change(.terminate, instance) == .notRunning)
         #expect(!Processes.isAlive(running.pid))
@@ -59,8 +59,8 @@ import Testing
         defer { input.closeWriteEnd() }
         let child = try #require(Int32(try output.line()))
         try client.change(.suspend, launched.instance)
-        #expect(Freezing.isFrozen(launched.processId ?? 0))
-        #expect(Freezing.isFrozen(child))
+        #expect(Processes.isFrozen(launched.processId ?? 0))
+        #expect(Processes.isFrozen(child))
         try client.change(.kill, launched.instance)
         #expect(!Processes.isAlive(child))
     }
@@ -77,10 +77,10 @@ import Testing
         try watcher.awaitState(.suspended, of: running.instance)
         // The event comes with the order to freeze; the answer, once it is done.
         try client.change(.suspend, running.instance)
-        #expect(Freezing.isFrozen(running.pid))
+        #expect(Processes.isFrozen(running.pid))
         // Its launcher is asked for again: the thawed instance comes to the front.
         try client.change(.foreground, running.instance)
-        #expect(!Freezing.isFrozen(running.pid))
+        #expect(!Processes.isFrozen(running.pid))
     }
 
     @Test func `a single instance comes to the front instead of starting twice`() throws {
@@ -99,7 +99,7 @@ import Testing
         #expect(third.kind == .resume)
         #expect(third.instance == running.instance)
         #expect(try client.instance(running.instance).state == .active)
-        #expect(!Freezing.isFrozen(running.pid))
+        #expect(!Processes.isFrozen(running.pid))
         // An attached launch is always an instance of its own.
         let attached = try client.start(Self.app) { $0.isAttached = true }
         #expect(attached.instance != running.instance)

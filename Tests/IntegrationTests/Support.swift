@@ -88,34 +88,6 @@ extension TestClient {
     }
 }
 
-/// What the daemon's apps are held by, where the tests run.
-enum Freezing {
-    /// Whether nothing of the process runs: its cgroup is frozen, or it is stopped.
-    static func isFrozen(_ pid: Int32) -> Bool {
-        if Processes.state(of: pid) == "T" { return true }
-        guard let directory = cgroup(of: pid),
-            let events = try? readFile(directory + "/cgroup.events")
-        else { return false }
-        return String(decoding: events, as: UTF8.self).contains("frozen 1")
-    }
-
-    /// The folder of the process's cgroup v2.
-    static func cgroup(of pid: Int32) -> String? {
-        let text = String(
-            decoding: (try? readFile("/proc/\(pid)/cgroup")) ?? [], as: UTF8.self)
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("0::") }),
-            let mount
-        else { return nil }
-        return mount + line.dropFirst(3)
-    }
-
-    static let mount: String? = {
-        let text = String(decoding: (try? readFile("/proc/mounts")) ?? [], as: UTF8.self)
-        let fields = text.split(separator: "\n").map { $0.split(separator: " ") }
-        return fields.first { $0.count > 2 && $0[2] == "cgroup2" }.map { String($0[1]) }
-    }()
-}
-
 /// Who runs the daemon: the test's own user, with cgroups where there are any, or nobody without.
 enum Runner: CaseIterable, CustomStringConvertible {
     case ownUser, nobody

@@ -43,8 +43,9 @@ import Varlink
     }
 
     @Test func `numbers every message of the app channel, and no other`() throws {
-        let source = try readFile(ManualPage.folder + "/../../GreenroomAppChannel/AppFrame.swift")
-        let shared = try readFile(ManualPage.folder + "/../../GreenroomAppChannel/WireFormat.swift")
+        let channel = ManualPage.folder + "/../../GreenroomAppChannel"
+        let source = try readFile(channel + "/Application/AppFrame.swift")
+        let shared = try readFile(channel + "/Prewarming/WireFormat.swift")
         let numbers = (source + shared).matches(of: /\n    +case \w+ = (\d+)(?=\n)/).map {
             String($0.1)
         }

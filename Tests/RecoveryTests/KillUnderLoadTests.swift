@@ -124,7 +124,7 @@ import Testing
         // Our asking for its number was a connection, too.
         try awaitTimer(milliseconds: 100)
         let descriptorsBefore = KernelObjects.descriptorCount(of: spawner)
-        let cgroups = daemon.cgroupDirectory(of: try daemon.client().paused(app)[0].processId!)
+        let cgroups = Cgroups.appFolder(of: try daemon.client().paused(app)[0].processId!)
             .map { String($0.prefix(upTo: $0.lastIndex(of: "/")!)) }
 
         let outputPath = daemon.directory.path + "/output"

@@ -45,7 +45,7 @@ import Testing
         try replaceSpawner(of: daemon)
         #expect(Processes.isAlive(pid))
         #expect(try client.change(.suspend, first.instance) == .suspended)
-        let cgroup = daemon.cgroupDirectory(of: pid)
+        let cgroup = Cgroups.appFolder(of: pid)
         if let cgroup {
             let events = try readFile(cgroup + "/cgroup.events")
             #expect(String(decoding: events, as: UTF8.self).contains("frozen 1"))
@@ -134,7 +134,7 @@ import Testing
         try daemon.awaitPaused(app)
         let client = try daemon.client()
         let running = try client.launch(app, ["wait-forever"])
-        let cgroup = daemon.cgroupDirectory(of: running.processId!)
+        let cgroup = Cgroups.appFolder(of: running.processId!)
         try requireOrSkip(cgroup != nil, "no writable cgroup v2")
         let base = cgroup!.prefix(upTo: cgroup!.lastIndex(of: "/")!)
         try daemon.awaitPaused(app)
@@ -172,7 +172,7 @@ import Testing
     @Test func `cgroups of nobody's go when both daemons are new, with those in them`() throws {
         let daemon = try daemon()
         let pid = try #require(try daemon.client().launch(app, ["wait-forever"]).processId)
-        let cgroup = daemon.cgroupDirectory(of: pid)
+        let cgroup = Cgroups.appFolder(of: pid)
         try requireOrSkip(cgroup != nil, "no writable cgroup v2")
         let spawner = try daemon.spawnerPid
         try daemon.kill()

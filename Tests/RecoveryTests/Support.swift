@@ -4,7 +4,6 @@ import GreenroomControl
 import GreenroomLinux
 import TestSupport
 
-/// A pipe's two ends, of which the test keeps one and an app gets the other.
 extension TestDaemon {
     /// Kills the supervisor and starts it again.
     func restart() throws {
@@ -18,27 +17,6 @@ extension TestDaemon {
         }
         return pid
     }
-
-    /// The directory of the instances' cgroups, nil in degraded mode.
-    func cgroupDirectory(of pid: Int32) -> String? {
-        guard let mount = CgroupMount.path,
-            let text = try? readFile("/proc/\(pid)/cgroup"),
-            let line = String(decoding: text, as: UTF8.self).split(separator: "\n")
-                .first(where: { $0.hasPrefix("0::") }), line.contains("/app-")
-        else { return nil }
-        return mount + line.dropFirst(3)
-    }
-}
-
-enum CgroupMount {
-    static let path: String? = {
-        let text = String(decoding: (try? readFile("/proc/mounts")) ?? [], as: UTF8.self)
-        for line in text.split(separator: "\n") {
-            let words = line.split(separator: " ")
-            if words.count > 2, words[2] == "cgroup2" { return String(words[1]) }
-        }
-        return nil
-    }()
 }
 
 /// An app that may run any number of times and displaces nobody.

@@ -1,14 +1,12 @@
 import Glibc
+import TestSupport
 import Testing
 import Varlink
 
 /// The cases that JSON parsers are commonly compared with, written anew: files of the fuzzer's
 /// corpus whose names begin with `y_` must be read, those with `n_` refused.
 @Suite struct `JSON conformance cases` {
-    private static let directory: String = {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        return "/\(root)/Tests/fuzz/corpus/json"
-    }()
+    private static let directory = packageRoot + "/Tests/fuzz/corpus/json"
 
     private static func cases(_ prefix: String) throws -> [(name: String, bytes: [UInt8])] {
         let stream = try #require(opendir(directory))

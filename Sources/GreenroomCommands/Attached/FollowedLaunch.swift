@@ -57,7 +57,7 @@ final class FollowedLaunch {
 
     func launch() throws(Failure) -> Control.Launched {
         let reply = try insist(.launch(call), descriptors: descriptors)
-        guard case .launched(let launched) = reply else { throw .unknown("oddly") }
+        guard case .launched(let launched) = reply else { throw .unknown("another question") }
         instance = launched.instance
         job.instance = launched.instance
         if client.sharesProcessNumbers { job.process = launched.processId }
@@ -75,7 +75,7 @@ final class FollowedLaunch {
         let target: Control.WaitTarget =
             call.launchIdentifier.map { .launch($0) } ?? .instance(instance ?? 0)
         let reply = try insist(.wait(target), descriptors: [])
-        guard case .exited(let exited) = reply else { throw .unknown("oddly") }
+        guard case .exited(let exited) = reply else { throw .unknown("another question") }
         return exited
     }
 

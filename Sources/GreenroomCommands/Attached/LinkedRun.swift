@@ -28,7 +28,9 @@ struct LinkedRun: Equatable {
         Caller.fillStandardDescriptors()
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: nil))
-            guard case .listed(let apps) = try client.call(.list) else { throw .unknown("oddly") }
+            guard case .listed(let apps) = try client.call(.list) else {
+                throw .unknown("another question")
+            }
             let app = try Self.app(called: name, among: apps)
             if let program = app.program, ProgramSearch.isOurselves(program) {
                 return executeElsewhere(

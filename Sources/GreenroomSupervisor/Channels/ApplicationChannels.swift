@@ -101,7 +101,7 @@ final class ApplicationChannels {
 
     /// To the scene used last; where none is connected, it waits for the one that will be.
     func deliver(_ instance: InstanceIdentifier, _ request: RequestIdentifier) {
-        guard let context = supervisor.launcher.contexts.context(of: request) else { return }
+        guard let context = supervisor.launcher.contexts[request] else { return }
         traces.noteReturn(instance, context.requestedAt)
         guard !context.content.isEmpty, let app = supervisor.instances[instance]?.app else {
             return

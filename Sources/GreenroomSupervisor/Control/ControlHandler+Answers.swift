@@ -55,7 +55,7 @@ extension ControlHandler {
             isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
-    private func collect(_ answer: Answer, for call: PrewarmCall) {
+    private func collect(_ answer: Answer, for call: WaitingCalls.PrewarmCall) {
         call.missing -= 1
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
@@ -69,14 +69,5 @@ extension ControlHandler {
         } else {
             call.connection.reply(ControlReply.prewarmed(call.instances))
         }
-    }
-}
-
-extension Duration {
-    /// Whole microseconds, saturating.
-    var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        return overflow ? (seconds < 0 ? .min : .max) : scaled + attoseconds / 1_000_000_000_000
     }
 }

@@ -73,13 +73,13 @@ extension ControlHandler {
     ) throws(ControlError) {
         let app = try findApplication(name, connection.peer)
         try check(content, app)
-        var (context, key) = try context(of: app, content, reason)
+        var (context, key) = try launches.context(of: app, content, reason)
         context.screenHints = hints
         try connection.user.beginLaunch(byteCount: Self.contentByteCount)
-        let identifier = LaunchIdentifier(newLaunchIdentifier())
+        let identifier = launches.newIdentifier()
         let request = register(
             .handling(connection, app.identifier, identifier, requestedAt: supervisor.now))
-        begin(app, context, key, inBackground: inBackground, request, identifier)
+        launches.begin(app, context, key, inBackground: inBackground, request, identifier)
     }
 
     func check(_ content: AppContent, _ app: InstalledApp) throws(ControlError) {
@@ -99,29 +99,6 @@ extension ControlHandler {
         }
     }
 
-    func context(
-        of app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason
-    ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var (context, key) = try supervisor.launcher.contexts.context(
-            for: Control.LaunchCall(app: app.identifier.rawValue), of: app, descriptors: [],
-            requestedAt: supervisor.now)
-        context.content = content
-        context.reason = reason
-        return (context, key)
-    }
-
-    func begin(
-        _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey, inBackground: Bool,
-        _ request: RequestIdentifier, _ identifier: LaunchIdentifier, _ limit: TriggerLimit? = nil
-    ) {
-        supervisor.launcher.contexts.remember(context, for: request)
-        let launch = LaunchRequest(
-            app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-            inBackground: inBackground)
-        supervisor.handle(
-            limit.map { .triggered(request, launch, $0) } ?? .launchRequested(request, launch))
-    }
-
     func findApplication(
         _ name: String, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
@@ -135,27 +112,6 @@ extension ControlHandler {
                         ? "; actions of its desktop entry are started by launch (--action)" : ""))
         }
         return app
-    }
-
-    // MARK: By themselves
-
-    func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
-
-    func launchForPath(_ identifier: AppIdentifier, _ limit: TriggerLimit) {
-        launchForSystem(identifier, .path, limit)
-    }
-
-    /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
-    /// is tried again with the next event.
-    private func launchForSystem(
-        _ identifier: AppIdentifier, _ reason: AppLaunch.Reason, _ limit: TriggerLimit? = nil
-    ) {
-        guard let app = catalog[identifier],
-            let (context, key) = try? context(of: app, AppContent(), reason)
-        else { return }
-        begin(
-            app, context, key, inBackground: true, supervisor.applications.requests.newRequest(),
-            LaunchIdentifier(newLaunchIdentifier()), limit)
     }
 
     // MARK: Scenes and the lock

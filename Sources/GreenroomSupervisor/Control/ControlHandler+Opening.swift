@@ -94,9 +94,9 @@ extension ControlHandler {
             content.sourceApplication = source.rawValue
             content.urls = [AppContent.OpenURL(url)]
             try check(content, app)
-            let (context, key) = try context(of: app, content, .url)
-            let identifier = LaunchIdentifier(newLaunchIdentifier())
-            begin(app, context, key, inBackground: false, request, identifier)
+            let (context, key) = try launches.context(of: app, content, .url)
+            launches.begin(
+                app, context, key, inBackground: false, request, launches.newIdentifier())
             return nil
         } catch {
             return error.description

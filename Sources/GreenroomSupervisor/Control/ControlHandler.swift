@@ -1,4 +1,3 @@
-internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -8,44 +7,10 @@ internal import Varlink
 /// Turns calls into events of the core and the core's answers into replies.
 @LoopActor
 final class ControlHandler {
-    /// What an answer of the core goes to.
-    enum Waiting {
-        case launch(
-            ControlConnection, LaunchIdentifier, requestedAt: Instant, byteCount: Int)
-        case transition(ControlConnection)
-        case exit(ControlConnection)
-        case prewarm(PrewarmCall)
-        case reset(ControlConnection)
-        case prepare(ControlConnection)
-        /// For a reason, whose answer names the app.
-        case handling(ControlConnection, AppIdentifier, LaunchIdentifier, requestedAt: Instant)
-
-        var connection: ControlConnection {
-            switch self {
-            case .launch(let connection, _, _, _), .transition(let connection),
-                .exit(let connection), .reset(let connection), .prepare(let connection):
-                connection
-            case .prewarm(let call): call.connection
-            case .handling(let connection, _, _, _): connection
-            }
-        }
-    }
-
-    /// One call that asks for several paused instances: answered when the last of them is there.
-    final class PrewarmCall {
-        let connection: ControlConnection
-        var missing: Int
-        var instances: [UInt64] = []
-        var error: ControlError?
-        init(connection: ControlConnection, count: Int) {
-            self.connection = connection
-            missing = count
-        }
-    }
-
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
     let events: EventStream
+    let launches: ReasonedLaunches
     let service = Control.service(version: Options.version)
     var access: Access
     var installer: AppInstaller!
@@ -57,17 +22,16 @@ final class ControlHandler {
     var givenDefaultHandlersPath = ""
     var surroundings: (() -> Control.Surroundings)!
 
-    private(set) var waiting: [RequestIdentifier: Waiting] = [:]
-    private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
-    private var nextRequest: UInt64 = 1
-    private var nextLaunch: UInt64 = 1
-    /// No other supervisor's, not even of the same process number.
-    private lazy var launchPrefix = "\(getpid())-\(supervisor.now.nanoseconds)-"
+    private var waiting = WaitingCalls()
 
-    init(supervisor: Supervisor, catalog: AppCatalog, events: EventStream, access: Access) {
+    init(
+        supervisor: Supervisor, catalog: AppCatalog, events: EventStream,
+        launches: ReasonedLaunches, access: Access
+    ) {
         self.supervisor = supervisor
         self.catalog = catalog
         self.events = events
+        self.launches = launches
         self.access = access
     }
 
@@ -142,73 +106,6 @@ final class ControlHandler {
 
     // MARK: Calls
 
-    private func launch(
-        _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
-    ) throws(ControlError) {
-        let requestedAt = supervisor.now
-        let app = try find(call.app, .control, connection.peer)
-        if !access.isTrusted(connection.peer) {
-            if app.account.user != connection.peer.user {
-                try forbidBaggage(
-                    call, needed: "user \(app.account.name): a launch of another user's app")
-            } else if app.grantsGroups {
-                try forbidBaggage(call, needed: "root: a launch of an app with groups of its own")
-            }
-        }
-        if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
-            // We would enter it with our own rights, not the client's.
-            throw .permissionDenied(
-                needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
-                    + "path, or root")
-        }
-        let identifier = LaunchIdentifier(call.launchIdentifier ?? newLaunchIdentifier())
-        let (context, key) = try supervisor.launcher.contexts.context(
-            for: call, of: app, descriptors: descriptors, requestedAt: requestedAt)
-        let byteCount = connection.callByteCount
-        try connection.user.beginLaunch(byteCount: byteCount)
-        let request = register(
-            .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount))
-        supervisor.launcher.contexts.remember(context, for: request)
-        supervisor.handle(
-            .launchRequested(
-                request,
-                LaunchRequest(
-                    app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-                    inBackground: call.isBackground, isAttached: call.isAttached)))
-    }
-
-    /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
-    /// loader variables, no descriptors, no working directory.
-    private func forbidBaggage(
-        _ call: Control.LaunchCall, needed: String
-    ) throws(ControlError) {
-        let carriesDescriptors =
-            call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
-            || call.workingDirectoryDescriptor != nil
-        guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty, !call.takesTerminal
-        else {
-            throw .permissionDenied(needed: needed + " may bring arguments only")
-        }
-    }
-
-    func newLaunchIdentifier() -> String {
-        defer { nextLaunch += 1 }
-        return launchPrefix + String(nextLaunch)
-    }
-
-    private func prewarm(
-        _ name: String, _ count: Int, _ connection: ControlConnection
-    ) throws(ControlError) {
-        let app = try find(name, .control, connection.peer)
-        let call = PrewarmCall(connection: connection, count: count)
-        for _ in 0..<count {
-            supervisor.handle(
-                .prewarmRequested(
-                    register(.prewarm(call)), app.identifier, app.poolEnvironment.key))
-        }
-    }
-
     private func wait(
         _ target: Control.WaitTarget, _ connection: ControlConnection
     ) throws(ControlError) {
@@ -238,42 +135,22 @@ final class ControlHandler {
 
     // MARK: Waiting
 
-    func register(_ waiter: Waiting) -> RequestIdentifier {
-        let request = RequestIdentifier(nextRequest)
-        nextRequest += 1
-        waiting[request] = waiter
-        requestsOfConnection[waiter.connection.identifier, default: []].append(request)
-        return request
-    }
+    /// The number under which the core is asked; its answer goes to the waiter.
+    func register(_ waiter: WaitingCalls.Waiter) -> RequestIdentifier { waiting.add(waiter) }
 
-    func takeWaiting(_ request: RequestIdentifier) -> Waiting? {
-        guard let waiter = waiting.removeValue(forKey: request) else { return nil }
-        if case .launch(let connection, _, _, let byteCount) = waiter {
-            connection.user.endLaunch(byteCount: byteCount)
-        }
-        if case .handling(let connection, _, _, _) = waiter {
-            connection.user.endLaunch(byteCount: Self.contentByteCount)
-        }
-        let connection = waiter.connection.identifier
-        if requestsOfConnection[connection]?.count == 1 {
-            requestsOfConnection[connection] = nil
-        } else {
-            requestsOfConnection[connection]?.removeAll { $0 == request }
+    func takeWaiting(_ request: RequestIdentifier) -> WaitingCalls.Waiter? {
+        guard let waiter = waiting.take(request) else { return nil }
+        if let byteCount = waiter.launchByteCount {
+            waiter.connection.user.endLaunch(byteCount: byteCount)
         }
         return waiter
     }
 
-    /// The client is gone. What it set in motion goes on; nobody waits for it any more. A launch
-    /// is answered all the same: until then it costs its user what it brought.
+    /// The client is gone. What it set in motion goes on; nobody waits for it any more.
     private func abandon(_ connection: ControlConnection) {
-        for request in requestsOfConnection.removeValue(forKey: connection.identifier) ?? [] {
-            switch waiting[request] {
-            case .launch?, .handling?, .reset?, .prepare?, nil: break
-            case .transition?, .exit?, .prewarm?:
-                waiting[request] = nil
-                supervisor.metrics.forget(request)
-                supervisor.handle(.requestAbandoned(request))
-            }
+        for request in waiting.abandon(connection) {
+            supervisor.metrics.forget(request)
+            supervisor.handle(.requestAbandoned(request))
         }
     }
 }

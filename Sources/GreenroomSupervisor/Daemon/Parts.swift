@@ -10,10 +10,12 @@ final class Parts {
     let supervisor: Supervisor
     let catalog: AppCatalog
     let events: EventStream
+    let launches: ReasonedLaunches
     let control: ControlHandler
     let installer: AppInstaller
     let launcher: Launcher
     let instances: InstanceTable
+    let channelEvents: ChannelEvents
     let spawnerEvents: SpawnerEvents
     let inspector: PausedInspector
     let readiness: ReadinessListener?
@@ -50,12 +52,14 @@ final class Parts {
             socketPath: options.runtimeDirectory + "/notify")
         launcher.contexts.notifySocketPath = readiness?.socketPath
         inspector = PausedInspector(staleness: staleness)
-        spawnerEvents = SpawnerEvents(
+        channelEvents = ChannelEvents(
             supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
-        spawnerEvents.emptying = emptying
+        spawnerEvents = SpawnerEvents(
+            supervisor: supervisor, channels: channelEvents, emptying: emptying)
         launcher.inspector = inspector
+        launches = ReasonedLaunches(supervisor: supervisor, catalog: catalog)
         control = ControlHandler(
-            supervisor: supervisor, catalog: catalog, events: events,
+            supervisor: supervisor, catalog: catalog, events: events, launches: launches,
             access: try Access(configuration, reporter: supervisor.reporter))
         installer = AppInstaller(
             supervisor: supervisor, catalog: catalog,

@@ -41,8 +41,8 @@ extension Parts {
             supervisor.handle(.triggersForgiven)
             supervisor.work.update(apps)
         }
-        paths.launch = { [unowned self] in control.launchForPath($0, $1) }
-        timers.launch = { [unowned self] in control.launchForTimer($0) }
+        paths.launch = { [unowned self] in launches.launchForPath($0, $1) }
+        timers.launch = { [unowned self] in launches.launchForTimer($0) }
         significantTime.onNewReckoning = { [unowned self] in timers.reckonAnew() }
         significantTime.onChange = { [unowned self] in supervisor.handle(.significantTimeChanged) }
     }

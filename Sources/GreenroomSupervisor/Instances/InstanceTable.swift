@@ -58,16 +58,16 @@ final class InstanceTable {
     // MARK: Coming and going
 
     @discardableResult
-    func adopt(_ record: GreenroomSpawner.InstanceRecord) -> Instance {
-        let identifier = InstanceIdentifier(record.instance)
-        let cgroup = record.cgroupName.flatMap { try? cgroups?.child($0) }
+    func adopt(_ entry: TableEntry) -> Instance {
+        let identifier = InstanceIdentifier(entry.instance)
+        let cgroup = entry.cgroupName.flatMap { try? cgroups?.child($0) }
         let instance = Instance(
             identifier: identifier,
             // A name read from a cgroup is not the whole truth.
-            app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(record.app),
-            pid: record.pid,
-            process: record.process, cgroup: cgroup, cgroupName: record.cgroupName,
-            channel: record.channel)
+            app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
+            pid: entry.pid,
+            process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
+            channel: entry.channel)
         instance.cgroupParent = cgroup == nil ? nil : cgroups
         table[identifier] = instance
         return instance

@@ -2,9 +2,9 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// An instance whose spawner died. Only its pidfd tells of its end, and of its status where the
-/// kernel does (6.15) and its new parent waits for it; where it has no cgroup its processes are reached by their process group (the spawner made each
-/// the leader of a session).
+/// An instance whose spawner died. Only its pidfd tells of its end, and of its status where the kernel
+/// does (6.15) and its new parent waits for it. Where it has no cgroup, its processes are reached by
+/// their process group: the spawner made each the leader of a session.
 @LoopActor
 final class Orphan {
     private let instance: Instance

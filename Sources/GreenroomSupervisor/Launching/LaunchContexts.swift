@@ -34,13 +34,52 @@ final class LaunchContexts {
     func forget(_ request: RequestIdentifier) { contexts[request] = nil }
 
     /// What the request brought, until it is answered.
-    func context(of request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+    subscript(request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+
+    // MARK: Serving
+
+    /// What the process that serves the request begins with: of the daemon's own launches, what the
+    /// manifest says. Asked once: a connection that has arrived is the reason of one launch.
+    func contextToServe(
+        _ request: RequestIdentifier, of app: InstalledApp
+    ) -> LaunchContext? {
+        guard request == .automatic else { return contexts[request] }
+        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
+            context.reason = .socket
+        }
+        if supervisor.lifecycle.isLaunchedForTask(app.identifier) {
+            context.reason = .scheduledTask
+        }
+        addNotifySocket(to: &context, of: app)
+        return context
+    }
+
+    /// Another than the app's, which is encoded already: with what belongs to this launch, or to this
+    /// one process.
+    ///
+    /// - Parameter pid: nil where the process is yet to be made.
+    func environment(
+        of context: LaunchContext, _ app: InstalledApp, _ instance: InstanceIdentifier,
+        pid: Int32?
+    ) -> [String]? {
+        var environment = context.environment
+        if !app.credentials.isEmpty {
+            environment = supervisor.applications.handover.directories.environment(
+                environment ?? app.environment, of: instance)
+        }
+        if app.description.hasSockets {
+            environment = supervisor.sockets.environment(
+                environment ?? app.environment, of: app.identifier, pid: pid)
+        }
+        return environment
+    }
 
     // MARK: Gathering
 
     /// Gathers what the call brought, and the key that a paused instance must have to serve it.
-    func context(
-        for call: Control.LaunchCall, of app: InstalledApp, descriptors: [FileDescriptor],
+    func gather(
+        _ call: Control.LaunchCall, for app: InstalledApp, descriptors: [FileDescriptor],
         requestedAt: Instant
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
         let command = try DesktopLaunch(call, of: app)
@@ -81,20 +120,6 @@ final class LaunchContexts {
         guard app.readyCondition == .notify, let notifySocketPath else { return }
         context.environment =
             (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
-    }
-
-    /// What a launch brings: of the daemon's own, what the manifest says.
-    func context(of request: RequestIdentifier, for app: InstalledApp) -> LaunchContext? {
-        guard request == .automatic else { return contexts[request] }
-        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
-        if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
-            context.reason = .socket
-        }
-        if supervisor.lifecycle.isLaunchedForTask(app.identifier) {
-            context.reason = .scheduledTask
-        }
-        addNotifySocket(to: &context, of: app)
-        return context
     }
 
     private func workingDirectory(

@@ -83,13 +83,8 @@ final class SpawnOrders {
             supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
             throw Failure("handing over the credentials", error.code)
         }
-        let own = supervisor.launcher.environment(of: context, app, instance)
         let environment =
-            if app.description.hasSockets {
-                StringBlock(
-                    supervisor.sockets.environment(
-                        own ?? app.environment, of: app.identifier, pid: nil))
-            } else if let own {
+            if let own = contexts.environment(of: context, app, instance, pid: nil) {
                 StringBlock(own)
             } else {
                 StringBlock(

@@ -34,7 +34,7 @@ final class ShownScreens {
     private func show(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ request: RequestIdentifier
     ) {
-        let context = supervisor.launcher.contexts.context(of: request)
+        let context = supervisor.launcher.contexts[request]
         let hints = context?.screenHints ?? AppManifest.LaunchScreenHints()
         let urls = context?.content.urls.map(\.url) ?? []
         guard let file = catalog[app]?.launchScreens?.file(forURLs: urls, hints) else { return }

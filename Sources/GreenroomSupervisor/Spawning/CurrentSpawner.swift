@@ -31,7 +31,9 @@ final class CurrentSpawner {
     var process: pid_t? { isThere ? link.process : nil }
 
     var recovery: Recovery {
-        Recovery(supervisor: supervisor, events: parts.spawnerEvents, spawner: link)
+        Recovery(
+            supervisor: supervisor, events: parts.spawnerEvents, channels: parts.channelEvents,
+            spawner: link)
     }
 
     /// Its news are taken from now on.

@@ -11,6 +11,7 @@ internal import Systemd
 struct Recovery {
     let supervisor: Supervisor
     let events: SpawnerEvents
+    let channels: ChannelEvents
     let spawner: SpawnerLink
 
     /// After a restart of the supervisor.
@@ -19,8 +20,8 @@ struct Recovery {
     ///   - restored: what the runtime state held; younger instances are not in the table yet.
     ///   - table: every instance that the spawner has not been told to release.
     func reconcile(
-        _ restored: [GreenroomLifecycle.InstanceRecord],
-        with table: [GreenroomSpawner.InstanceRecord]
+        _ restored: [InstanceRecord],
+        with table: [TableEntry]
     ) {
         let records = restored.compactMap { supervisor.lifecycle.instance($0.instance) }
         compare(records, with: table)
@@ -32,7 +33,7 @@ struct Recovery {
     ///
     /// - Parameter orders: what the same spawner was told and may not have heard.
     func reconnect(
-        with table: [GreenroomSpawner.InstanceRecord], repeating orders: [SpawnSpecification]
+        with table: [TableEntry], repeating orders: [SpawnSpecification]
     ) {
         let present = Set(table.map(\.instance))
         supervisor.instances.orphan(allBut: Set(present.map { InstanceIdentifier($0) }))
@@ -49,11 +50,11 @@ struct Recovery {
     func failPendingOrders() { compare(supervisor.lifecycle.instances, with: []) }
 
     private func compare(
-        _ records: [GreenroomLifecycle.InstanceRecord],
-        with table: [GreenroomSpawner.InstanceRecord], awaiting awaited: Set<UInt64> = []
+        _ records: [InstanceRecord],
+        with table: [TableEntry], awaiting awaited: Set<UInt64> = []
     ) {
         let known = Set(records.map(\.instance))
-        var news: [GreenroomSpawner.InstanceRecord] = []
+        var news: [TableEntry] = []
         for entry in table {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
@@ -82,7 +83,7 @@ struct Recovery {
     }
 
     /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
-    private func vanished(_ record: GreenroomLifecycle.InstanceRecord) {
+    private func vanished(_ record: InstanceRecord) {
         if record.state == .prewarming {
             supervisor.instances.endUnreported(record.instance, of: record.app)
             // No fault of the app's, and nothing but the record is needed to order it again. Had it
@@ -108,26 +109,26 @@ struct Recovery {
         }
     }
 
-    private func ended(_ record: GreenroomLifecycle.InstanceRecord) {
+    private func ended(_ record: InstanceRecord) {
         supervisor.handle(.exited(record.instance, .unknown))
         supervisor.handle(.emptied(record.instance))
     }
 
-    private func report(_ entry: GreenroomSpawner.InstanceRecord) {
+    private func report(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = supervisor.instances[identifier] else { return }
         supervisor.applications.launches.send(to: instance)
         supervisor.handle(.spawned(identifier))
         if instance.channel == nil, entry.status == nil { withoutChannel(instance) }
-        let isApplication = events.catalog[instance.app]?.kind == .applicationKit
+        let isApplication = channels.catalog[instance.app]?.kind == .applicationKit
         let record = supervisor.lifecycle.instance(identifier)
         switch record?.state {
-        case .prewarmed: events.watchPaused(instance)
-        case .prewarming: events.resumeWatching(instance)
-        case .launching where record?.isResuming == true: events.resumeWatching(instance)
+        case .prewarmed: channels.watchPaused(instance)
+        case .prewarming: channels.resumeWatching(instance)
+        case .launching where record?.isResuming == true: channels.resumeWatching(instance)
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
             nil:
-            if isApplication { events.listen(to: instance) } else { instance.closeChannel() }
+            if isApplication { channels.listen(to: instance) } else { instance.closeChannel() }
             if isApplication, record?.launchedAt != nil {
                 supervisor.applications.askAgain(identifier)
             }
@@ -154,7 +155,7 @@ struct Recovery {
         }
     }
 
-    private func reportEnd(_ entry: GreenroomSpawner.InstanceRecord) {
+    private func reportEnd(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         if let status = entry.status {
             events.exited(identifier, ExitStatus(status))
@@ -163,44 +164,7 @@ struct Recovery {
     }
 }
 
-extension GreenroomLifecycle.InstanceRecord {
+extension InstanceRecord {
     /// Told to go, and not heard to have started.
     var isUndecidedResume: Bool { state == .launching && isResuming && launchedAt == nil }
-}
-
-extension SpawnerEvents {
-    /// Listens again to an instance that was paused, or told to go, before the restart. What it
-    /// said meanwhile is in its channel; what the former supervisor had read is asked for again.
-    func resumeWatching(_ instance: Instance) {
-        listen(to: instance)
-        ping(instance)
-    }
-
-    /// The same for one that was paused: it is asked in its turn. To look at hundreds of them takes
-    /// longer than clients should wait; who is launched before is looked at then.
-    func watchPaused(_ instance: Instance) {
-        listen(to: instance)
-        unasked.append(instance.identifier)
-        if askingTurn == nil { awaitAskingTurn() }
-    }
-
-    /// Few enough for their answers not to be in a client's way.
-    private static let askedInATurn = 4
-
-    private func awaitAskingTurn() {
-        // Another each time: one that is enabled again goes before all others for ever.
-        askingTurn = try? LoopActor.deferred { [unowned self] in askSome() }
-        if askingTurn == nil { askSome() }
-    }
-
-    private func askSome() {
-        for identifier in unasked.prefix(Self.askedInATurn) {
-            guard supervisor.lifecycle.instance(identifier)?.state == .prewarmed,
-                let instance = supervisor.instances[identifier], !instance.isInspected
-            else { continue }
-            ping(instance)
-        }
-        unasked.removeFirst(min(Self.askedInATurn, unasked.count))
-        if unasked.isEmpty { askingTurn = nil } else { awaitAskingTurn() }
-    }
 }

@@ -89,7 +89,7 @@ private let calls: [Escape] = [
             let network = try linkTarget("/proc/self/ns/net")
             let acts = [
                 escape.act.replacing("NETWORK", with: network)
-                    .replacing("CGROUP", with: Freezing.mount ?? "/sys/fs/cgroup")
+                    .replacing("CGROUP", with: Cgroups.mount ?? "/sys/fs/cgroup")
             ]
             for app in [Prison.free, Prison.app] {
                 let expected = [app == Prison.app ? escape.confined : escape.free]

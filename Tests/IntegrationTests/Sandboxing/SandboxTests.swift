@@ -219,7 +219,7 @@ import Testing
         let missing = try Self.missing("pids", for: unlimited.processId!)
         do {
             let launched = try client.launch(Self.app, input: pipe.reading.rawValue)
-            let cgroup = try #require(Freezing.cgroup(of: launched.processId!))
+            let cgroup = try #require(Cgroups.folder(of: launched.processId!))
             let limit = String(decoding: try readFile(cgroup + "/pids.max"), as: UTF8.self)
             #expect(limit == "7\n")
             #expect(missing == nil, "run without its limit")
@@ -233,7 +233,7 @@ import Testing
 
     /// The words of a refusal that are right here; nil where the controller is to be had.
     private static func missing(_ controller: String, for pid: Int32) throws -> String? {
-        guard let cgroup = Freezing.cgroup(of: pid), cgroup.contains("/app-") else {
+        guard let cgroup = Cgroups.folder(of: pid), cgroup.contains("/app-") else {
             return "setting pids.max, which needs cgroup v2"
         }
         let slash = cgroup.lastIndex(of: "/")!

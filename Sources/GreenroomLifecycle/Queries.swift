@@ -1,3 +1,5 @@
+// What the shell may ask. Nothing here changes anything.
+
 extension Lifecycle {
     /// Every instance, the remembered ends included, by identifier. Costs O(n log n).
     public var instances: [InstanceRecord] {

@@ -224,7 +224,8 @@ extension Checker {
             machine.stalledAt[id] = now
         case .triggersLeftAlone(let app, let count):
             try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
-        case .launched, .crashLooped, .failed, .slowStep, .pagedOut: break
+        case .failed: tally.failures += 1
+        case .launched, .crashLooped, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
         case .backgroundTimeExpiring, .taskBegan: break
         case .taskEnded(let id, _, let identifier, let outcome):

@@ -177,3 +177,24 @@ extension Simulation {
         return names[names.count - 1]
     }
 }
+
+extension Simulation {
+    /// With what is kept for it.
+    mutating func install(_ app: AppDescription) throws(Violation) {
+        let identifier = app.identifier
+        try feed(.appInstalled(app))
+        try feed(
+            .stateFound(
+                identifier,
+                KeptState(
+                    archives: world.states[identifier] ?? [:],
+                    sessions: world.sessions[identifier] ?? SessionList(),
+                    launchedVersion: world.versions[identifier])))
+    }
+
+    mutating func loseState(_ app: AppIdentifier) throws(Violation) {
+        guard let scene = world.states[app]?.keys.min() else { return }
+        world.states[app]![scene] = nil
+        try feed(.stateLost(app, scene))
+    }
+}

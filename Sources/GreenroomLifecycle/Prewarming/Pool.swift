@@ -1,4 +1,5 @@
-// Keeping the pools honest: environment, staleness, budget, back-off and crash loops.
+// Keeping the pools honest: whose environment, how fresh, within the budget. (`BackingOff` has what failures
+// lead to.)
 
 extension Lifecycle {
     /// The app's pool is of this environment from now on: what was made with another goes. A
@@ -56,70 +57,9 @@ extension Lifecycle {
         record.state == .prewarmed && record.deadline.map { $0 <= now } == true
     }
 
-    /// A prewarm came to nothing. Its app waits, longer each time, and whoever waits for it hears.
-    mutating func prewarmFailed(
-        _ app: AppIdentifier, _ reason: ExitReason, _ refusal: Refusal? = nil
-    ) {
-        let retryAt = countPrewarmFailure(app)
-        note(.prewarmFailed(app, reason, retryAt: retryAt))
-        refusePrewarms(of: app, refusal ?? .backOff(app, until: retryAt))
-        wantRefill(of: app)
-    }
-
-    private mutating func countPrewarmFailure(_ app: AppIdentifier) -> Instant {
-        let failures = directory[app]!.record.prewarmFailures.addingClamped(1)
-        let backOffEnd = now.advanced(by: backOff(after: failures))
-        // Not sooner than after a reclaim.
-        let retryAt = max(directory[app]!.record.prewarmRetryAt ?? backOffEnd, backOffEnd)
-        updateApp(app) {
-            $0.prewarmFailures = failures
-            $0.prewarmRetryAt = retryAt
-            $0.isReclaimed = false
-        }
-        return retryAt
-    }
-
-    mutating func launchFailed(_ app: AppIdentifier) {
-        let failures = directory[app]!.record.launchFailures.addingClamped(1)
-        let retryAt = now.advanced(by: backOff(after: failures))
-        updateApp(app) {
-            $0.launchFailures = failures
-            $0.launchRetryAt = retryAt
-        }
-    }
-
-    /// Doubles from the first to the cap.
-    private func backOff(after failures: UInt32) -> Duration {
-        // 2^20 times a first of a millisecond is past every sensible cap.
-        let factor = Int64(1) << Int64(min(failures - 1, 20))
-        return min(policy.backOffCap, max(.milliseconds(1), policy.backOffFirst) * factor)
-    }
-
-    mutating func crashed(_ app: AppIdentifier) {
-        updateApp(app) { [now, policy] in
-            $0.crashes.append(now)
-            $0.crashes.removeFirst(max(0, $0.crashes.count - max(1, policy.crashLoopCount)))
-        }
-        let crashes = directory[app]!.record.crashes
-        guard crashes.count >= policy.crashLoopCount, let first = crashes.first,
-            first.duration(to: now) <= policy.crashLoopWindow
-        else { return }
-        let until = now.advanced(by: policy.crashLoopWindow)
-        updateApp(app) { $0.crashLoopUntil = until }
-        note(.crashLooped(app, until: until))
-        wantRefill(of: app)
-    }
-
     mutating func refusePrewarms(of app: AppIdentifier, _ refusal: Refusal) {
         guard let waiters = directory[app]?.prewarmWaiters, !waiters.isEmpty else { return }
         directory[app]!.prewarmWaiters = []
         for request in waiters { refuse(request, refusal) }
-    }
-}
-
-extension UInt32 {
-    fileprivate func addingClamped(_ other: UInt32) -> UInt32 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

@@ -26,8 +26,8 @@ struct Instance {
         if case .cgroup(let cgroup, _) = group { cgroup.directory.moveAside(to: lowest) }
     }
 
-    var record: InstanceRecord {
-        InstanceRecord(
+    var entry: TableEntry {
+        TableEntry(
             instance: number, app: app, pid: pid, status: status, isEmptied: isEmptied,
             cgroupName: group.cgroupName, process: process, channel: channel)
     }

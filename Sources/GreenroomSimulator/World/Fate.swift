@@ -78,6 +78,26 @@ struct Fate: Sendable {
     }
 }
 
+extension Fate {
+    /// What the app says about its state when it is told a step.
+    func wishes(at step: PendingStep) -> [StateWish] {
+        switch step.step {
+        case .didEnterBackground:
+            switch habit {
+            case .none: []
+            case .keeps, .extends: [.keep(byteCount: 100), .keep(byteCount: 1)]
+            case .forgets: [.forget]
+            case .exceeds: [.keep(byteCount: 1 << 20), .tooLarge(byteCount: 1 << 30)]
+            }
+        case .willTerminate: habit == .none ? [] : [.keep(byteCount: 200)]
+        case .connect, .connectInBackground, .willEnterForeground:
+            habit == .extends ? [.extend] : []
+        case .didBecomeActive: habit == .extends ? [.complete] : []
+        case .willResignActive, .disconnect: []
+        }
+    }
+}
+
 /// A process tree of the fake world: what is true of it, whatever the core believes.
 struct FakeProcess: Sendable {
     let app: AppIdentifier

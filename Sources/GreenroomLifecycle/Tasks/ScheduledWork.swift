@@ -1,5 +1,5 @@
 // Scheduled work (BGTaskScheduler): what apps have asked to be run later. When it is run is decided in
-// one place, `TaskChoice`; how, in `Running`.
+// one place, `TaskChoice`; how, in `RunningTasks`.
 
 /// A request of an app (BGTaskRequest).
 public struct ScheduledTask: Hashable, Sendable {

@@ -6,9 +6,9 @@ public enum SpawnerMessage: Sendable {
     /// The answer to hello; `instance` follows as often as it says.
     case welcome(Welcome)
     /// One line of the table: an instance not yet released.
-    case instance(InstanceRecord)
-    /// The answer to a spawn: the record, of course running.
-    case spawned(InstanceRecord)
+    case instance(TableEntry)
+    /// The answer to a spawn: its line, of course running.
+    case spawned(TableEntry)
     case spawnFailed(instance: UInt64, SpawnError)
     /// The instance's first process ended; what was left of it is being killed.
     case exited(instance: UInt64, TerminationStatus)
@@ -38,7 +38,8 @@ public struct Welcome: Sendable {
     public var cgroup: FileDescriptor?
 }
 
-public struct InstanceRecord: Sendable {
+/// One line of the spawner's table, as a supervisor sees it.
+public struct TableEntry: Sendable {
     public var instance: UInt64
     public var app: String
     public var pid: pid_t
@@ -68,12 +69,12 @@ extension SpawnerMessage {
         case .welcome(let welcome):
             kind = .welcome
             descriptors = welcome.encode(into: &writer)
-        case .instance(let record):
+        case .instance(let entry):
             kind = .instance
-            descriptors = record.encode(into: &writer)
-        case .spawned(let record):
+            descriptors = entry.encode(into: &writer)
+        case .spawned(let entry):
             kind = .spawned
-            descriptors = record.encode(into: &writer)
+            descriptors = entry.encode(into: &writer)
         case .spawnFailed(let instance, let error):
             kind = .spawnFailed
             writer.put(instance)
@@ -109,8 +110,8 @@ extension SpawnerMessage {
         var descriptors = packet.descriptors[...]
         switch kind {
         case .welcome: self = .welcome(try Welcome(&reader, &descriptors))
-        case .instance: self = .instance(try InstanceRecord(&reader, &descriptors))
-        case .spawned: self = .spawned(try InstanceRecord(&reader, &descriptors))
+        case .instance: self = .instance(try TableEntry(&reader, &descriptors))
+        case .spawned: self = .spawned(try TableEntry(&reader, &descriptors))
         case .spawnFailed:
             let instance: UInt64 = try reader.take()
             guard let stage = SpawnError.Stage(rawValue: try reader.take()) else {
@@ -158,7 +159,7 @@ extension Welcome {
     }
 }
 
-extension InstanceRecord {
+extension TableEntry {
     fileprivate func encode(into writer: inout WireWriter) -> [FileDescriptor] {
         writer.put(instance)
         writer.put(app)

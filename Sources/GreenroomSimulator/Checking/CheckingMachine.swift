@@ -119,25 +119,3 @@ extension Checker {
         }
     }
 }
-
-extension World {
-    mutating func inspectConditions(at now: Instant) {
-        var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x5eed)
-        let hold = dice.percent(70) ? nil : PrewarmHold.allCases[dice.below(4)]
-        agenda.add(.conditionsInspected(hold), at: now)
-    }
-
-    mutating func pageOut(_ id: InstanceIdentifier, at now: Instant) {
-        agenda.add(
-            .pagedOut(id, byteCount: processes[id]?.fate.byteCount ?? 0),
-            at: now.advanced(by: .milliseconds(20)))
-    }
-
-    mutating func inspectLocks(_ id: InstanceIdentifier, at now: Instant) {
-        guard let process = processes[id] else { return }
-        let holdsLock = process.fate.locksLeft > 0
-        processes[id]!.fate.locksLeft -= holdsLock ? 1 : 0
-        agenda.add(
-            .locksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
-    }
-}

@@ -6,7 +6,7 @@
 //   shortly before the time is over  → told so; no further task begins in this stay
 //   the time is over, a task is open → ended (0x2182bad2), unless a debugger holds it
 //   the last task has ended          → suspended, once its background grace is over
-//   a run of scheduled work is open  → tasks have no limit of their own (`Running`)
+//   a run of scheduled work is open  → tasks have no limit of their own (`RunningTasks`)
 //
 // The time is kept in the record, so that it goes on while the supervisor is away. Tasks are counted
 // there; their numbers are not, but apps count them up: an end that fits no task which is open here may be

@@ -1,0 +1,60 @@
+/* What an app shall open, do or hear of: with its launch, and while it runs. */
+#define _GNU_SOURCE 1
+#include "greenroom-app.h"
+#include "app.h"
+
+#include <string.h>
+
+struct greenroom_content content_of(const struct message *message) {
+    return (struct greenroom_content){
+        message->strings ? (const char *const *)message->strings + message->header.argc : NULL,
+        message->strings ? message->content_count : 0,
+    };
+}
+
+const char *greenroom_content_value(const struct greenroom_content *content, const char *name, size_t n) {
+    size_t length = strlen(name);
+    for (size_t i = 0; content && i < content->count; i++) {
+        const char *entry = content->entries[i];
+        if (strncmp(entry, name, length) != 0 || entry[length] != '=') continue;
+        if (n-- == 0) return entry + length + 1;
+    }
+    return NULL;
+}
+
+bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted) {
+    bool handled = true, result;
+    const char *value;
+    for (size_t i = 0; is_accepted && (value = greenroom_content_value(content, "url", i)); i++) {
+        CALL_FOR(result, app, open_url, false, app, value);
+        handled = handled && result;
+    }
+    for (size_t i = 0; is_accepted && (value = greenroom_content_value(content, "activity", i)); i++) {
+        CALL_FOR(result, app, continue_activity, false, app, value);
+        handled = handled && result;
+    }
+    if (is_accepted && (value = greenroom_content_value(content, "action", 0))) {
+        CALL_FOR(result, app, perform_action, false, app, value);
+        handled = handled && result;
+    }
+    if ((value = greenroom_content_value(content, "remote-notification", 0))) {
+        CALL_FOR(result, app, receive_remote_notification, false, app, value);
+        handled = handled && result;
+    }
+    return handled;
+}
+
+bool deliver(struct greenroom_app *app, const struct message *message) {
+    struct greenroom_content content = content_of(message);
+    struct scene *scene = find_scene(app, message_word(message, 0));
+    if (!scene) return deliver_to_app(app, &content, true);
+    const char *value;
+    bool handled = true;
+    for (size_t i = 0; (value = greenroom_content_value(&content, "url", i)); i++)
+        CALL(app, scene_open_url, app, scene->session, value);
+    for (size_t i = 0; (value = greenroom_content_value(&content, "activity", i)); i++)
+        CALL(app, scene_continue_activity, app, scene->session, value);
+    if ((value = greenroom_content_value(&content, "action", 0)))
+        CALL_FOR(handled, app, scene_perform_action, false, app, scene->session, value);
+    return handled;
+}

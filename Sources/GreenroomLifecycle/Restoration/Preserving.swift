@@ -1,0 +1,163 @@
+// State preservation and restoration, by UIKit's rules. What is kept is an app's own (one archive for an
+// app without scenes, one for each session of an app with scenes); the shell keeps the bytes, and the
+// core decides what happens to them:
+//
+//   kept         on the way from the foreground into the background, or when a running app is told its
+//                end; not while what was kept before is withheld or still being restored
+//   handed over  the app's at its launch, a scene's at its connection: where the state version agrees
+//                and protected data can be read; otherwise it is withheld until it can
+//   on trial     from then on until the app is where it was launched to, and longer if it says so
+//                (`HandingOver`)
+//   deleted      when its user force-quits the app; when the app fails while it is on trial; with its
+//                session; when the app has nothing to come back to
+//
+// Beside it, what an app must know for its one-time setup: whether it, and its version, was ever
+// launched to the end.
+
+extension Lifecycle {
+    // MARK: What there is
+
+    /// What the shell found of an installed app. Its records know the sessions better, unless there
+    /// are none.
+    mutating func stateFound(_ app: AppIdentifier, _ kept: KeptState) {
+        guard directory[app]?.isRemoved == false else { return }
+        directory[app]!.kept = kept.archives
+        directory[app]!.launchedVersion = kept.launchedVersion
+        let record = directory[app]!.record
+        if record.sessions.isEmpty, record.discarded.isEmpty, record.lastSession == 0,
+            kept.sessions != SessionList()
+        {
+            updateApp(app) {
+                $0.sessions = Array(kept.sessions.open.suffix(AppRecord.sessionLimit))
+                $0.discarded = Array(kept.sessions.discarded.suffix(AppRecord.sessionLimit))
+                $0.lastSession = kept.sessions.last
+            }
+        }
+        let known = directory[app]!.record.sessions
+        for scene in kept.archives.keys.sorted()
+        where scene != .application && !known.contains(scene) {
+            deleteState(scene, of: app, .orphaned)
+        }
+    }
+
+    /// The shell could not read it, or not write it: there is none.
+    mutating func stateLost(_ app: AppIdentifier, _ scene: SceneIdentifier) {
+        directory[app]?.kept[scene] = nil
+    }
+
+    mutating func deleteState(
+        _ scene: SceneIdentifier, of app: AppIdentifier, _ reason: StateDeletion
+    ) {
+        guard directory[app]?.kept.removeValue(forKey: scene) != nil else { return }
+        effects.append(.deleteState(app, scene))
+        note(.stateDeleted(app, scene, reason))
+    }
+
+    mutating func deleteStates(of app: AppIdentifier, _ reason: StateDeletion) {
+        for scene in directory[app]?.kept.keys.sorted() ?? [] {
+            deleteState(scene, of: app, reason)
+        }
+    }
+
+    mutating func sessionDiscarded(_ scene: SceneIdentifier, of app: AppIdentifier) {
+        deleteState(scene, of: app, .discardedSession)
+    }
+
+    /// The sessions of an app are others, or in another order.
+    mutating func sessionsChanged(of app: AppIdentifier) {
+        guard let record = directory[app]?.record else { return }
+        let list = SessionList(
+            open: record.sessions, discarded: record.discarded, last: record.lastSession)
+        effects.append(.keepSessions(app, list))
+    }
+
+    /// The state version of each archive that is kept of an app.
+    public func keptStates(of app: AppIdentifier) -> [SceneIdentifier: UInt64] {
+        directory[app]?.kept ?? [:]
+    }
+
+    // MARK: Keeping
+
+    mutating func stateReported(
+        _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ wish: StateWish
+    ) {
+        guard let record = table[id]?.record, directory[record.app]?.description != nil else {
+            return
+        }
+        switch wish {
+        case .extend: return extendTrial(of: scene, for: id)
+        case .complete: return completeTrial(of: scene, for: id)
+        case .keep, .forget, .tooLarge: break
+        }
+        if let refusal = refusal(record, scene, wish) {
+            effects.append(.refuseState(id, scene, refusal))
+            return note(.stateRefused(id, record.app, scene, refusal))
+        }
+        table[id]!.savedScenes.insert(scene)
+        if wish == .forget {
+            return deleteState(scene, of: record.app, .nothingToKeep)
+        }
+        directory[record.app]!.kept[scene] = directory[record.app]!.description!.stateVersion
+        effects.append(.keepState(id, record.app, scene))
+        note(.stateKept(id, record.app, scene))
+    }
+
+    private func refusal(
+        _ record: InstanceRecord, _ scene: SceneIdentifier, _ wish: StateWish
+    ) -> StateRefusal? {
+        let instance = table[record.instance]!
+        guard isSession(scene, of: record) else { return .noSuchSession }
+        guard isLeaving(record, scene), !instance.savedScenes.contains(scene) else {
+            return .notNow
+        }
+        switch instance.restoration[scene] {
+        case .withheld?: return .withheld
+        case .announced?, .extended?: return .restoring
+        case .onTrial?, .restored?, nil: break
+        }
+        if case .tooLarge(let byteCount) = wish { return .tooLarge(byteCount: byteCount) }
+        if case .keep(let byteCount) = wish, byteCount > policy.stateByteLimit {
+            return .tooLarge(byteCount: byteCount)
+        }
+        return nil
+    }
+
+    private func isSession(_ scene: SceneIdentifier, of record: InstanceRecord) -> Bool {
+        guard let app = directory[record.app] else { return false }
+        if app.description?.scenes == .unsupported { return scene == .application }
+        return app.record.sessions.contains(scene)
+    }
+
+    /// It was told to leave the foreground, or to end in peace, and has not said that it has.
+    private func isLeaving(_ record: InstanceRecord, _ scene: SceneIdentifier) -> Bool {
+        guard let conversation = record.conversation, let pending = conversation.pending,
+            record.exitStatus == nil,
+            let activation = conversation.scenes.first(where: { $0.scene == scene })?.activation,
+            activation == .foregroundActive || activation == .foregroundInactive
+        else { return false }
+        if record.state == .terminating {
+            return pending.step == .willTerminate && record.endReason != .forceQuit
+        }
+        return pending.step == .didEnterBackground && pending.scene == scene
+    }
+
+    // MARK: One-time setup
+
+    /// Whether the app, and this version of it, has never finished a launch.
+    public func isFirstLaunch(of app: AppIdentifier) -> (ever: Bool, ofVersion: Bool) {
+        guard let entry = directory[app], let description = entry.description else {
+            return (true, true)
+        }
+        return (entry.launchedVersion == nil, entry.launchedVersion != description.version)
+    }
+
+    /// The first launch is over when it has succeeded, so that a setup that failed is tried again.
+    mutating func finishedLaunching(_ app: AppIdentifier) {
+        guard let version = directory[app]?.description?.version,
+            directory[app]!.launchedVersion != version
+        else { return }
+        directory[app]!.launchedVersion = version
+        effects.append(.noteVersion(app))
+    }
+
+}

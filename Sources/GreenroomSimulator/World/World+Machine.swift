@@ -1,0 +1,38 @@
+import GreenroomLifecycle
+
+// What the supervisor asks of the machine: its condition, memory, locks, sockets.
+
+extension World {
+    mutating func inspectConditions(at now: Instant) {
+        var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x5eed)
+        let hold = dice.percent(70) ? nil : PrewarmHold.allCases[dice.below(4)]
+        agenda.add(.conditionsInspected(hold), at: now)
+    }
+
+    mutating func pageOut(_ id: InstanceIdentifier, at now: Instant) {
+        agenda.add(
+            .pagedOut(id, byteCount: processes[id]?.fate.byteCount ?? 0),
+            at: now.advanced(by: .milliseconds(20)))
+    }
+
+    mutating func inspectLocks(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id] else { return }
+        let holdsLock = process.fate.locksLeft > 0
+        processes[id]!.fate.locksLeft -= holdsLock ? 1 : 0
+        agenda.add(
+            .locksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
+    }
+
+    /// Somebody connects; nil if nobody watches.
+    mutating func connect(_ app: AppIdentifier) -> Event? {
+        connected.insert(app)
+        return listening.remove(app) == nil ? nil : .connectionArrived(app)
+    }
+
+    mutating func awaitConnection(_ app: AppIdentifier, at now: Instant) {
+        listening.insert(app)
+        if connected.contains(app) {
+            agenda.add(.connectionArrived(app), at: now.advanced(by: .milliseconds(1)))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import GreenroomLifecycle
+
+// Background tasks and scheduled work: what the machine says of them, and what apps do.
+
+extension World {
+    /// The wall clock, in microseconds since 1970.
+    static func wallClock(at now: Instant) -> Int64 {
+        1_700_000_000_000_000 + Int64(now.nanoseconds / 1000)
+    }
+
+    mutating func inspectTaskConditions(at now: Instant) {
+        var dice = Dice(seed: seed, thing: now.nanoseconds ^ 0x7a5c)
+        let conditions = TaskConditions(
+            wallClock: Self.wallClock(at: now), isOnExternalPower: dice.percent(80),
+            hasNetwork: dice.percent(80), isLoadLow: dice.percent(80))
+        agenda.add(.taskConditionsInspected(conditions), at: now)
+    }
+
+    mutating func setTaskAlarm(_ time: Int64?, at now: Instant) {
+        alarm = time
+        guard let time else { return }
+        let delay = Duration.microseconds(max(1, time - Self.wallClock(at: now)))
+        agenda.add(.taskAlarmRang, at: now.advanced(by: delay))
+    }
+
+    /// The app runs its handler, says so, or does not.
+    mutating func startRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
+        guard let process = processes[id], process.isAlive, !process.runs.contains(run.number)
+        else { return }
+        processes[id]!.runs.insert(run.number)
+        guard let delay = process.fate.runDelay else { return }
+        let outcome: TaskOutcome = process.fate.hasHandler ? .succeeded : .unhandled
+        agenda.add(
+            .taskCompleted(id, run: run.number, outcome), at: now.advanced(by: delay))
+    }
+
+    mutating func expireRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
+        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+            return
+        }
+        agenda.add(
+            .taskCompleted(id, run: run.number, .failed),
+            at: now.advanced(by: .milliseconds(20)))
+    }
+
+    mutating func tellExpiration(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
+            return
+        }
+        for (count, task) in process.openTasks.enumerated() {
+            agenda.add(
+                .backgroundTaskEnded(id, task: task),
+                at: now.advanced(by: .milliseconds(10 + count)))
+        }
+    }
+
+    /// It does so itself, so it must run.
+    mutating func beginTask(_ id: InstanceIdentifier) -> Event? {
+        guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
+        processes[id]!.lastTask += 1
+        processes[id]!.openTasks.append(process.lastTask + 1)
+        return .backgroundTaskBegan(id, task: process.lastTask + 1)
+    }
+
+    var firstWithTasks: InstanceIdentifier? {
+        processes.filter { $0.value.isAlive && !$0.value.openTasks.isEmpty }.keys.min()
+    }
+
+    /// - Parameter isStray: not one that is open, but one that has ended, or never began.
+    mutating func endTask(_ id: InstanceIdentifier, isStray: Bool) -> Event? {
+        guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
+        if isStray {
+            let ended = (1...process.lastTask + 1).first { !process.openTasks.contains($0) }
+            return ended.map { .backgroundTaskEnded(id, task: $0) }
+        }
+        return processes[id]!.openTasks.popLast().map { .backgroundTaskEnded(id, task: $0) }
+    }
+}

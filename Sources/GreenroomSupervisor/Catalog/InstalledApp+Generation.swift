@@ -1,0 +1,32 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+
+extension InstalledApp {
+    /// Of all that decides whether an instance paused for one can be launched as the other.
+    var generation: UInt64 {
+        // What every app has is put into words by hand: printing a structure takes fifty times as
+        // long, and a start does this for every app.
+        let lists = [
+            arguments, environment, extraKeyNames.sorted(), fingerprint.map(\.words),
+            groups.map(String.init), account.words,
+        ]
+        let scalars = [
+            "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
+            "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
+            "\(cgroupSettings)", "\(sockets)",
+        ]
+        return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
+    }
+}
+
+extension InspectedFile {
+    fileprivate var words: String {
+        "\(role.rawValue) \(path) \(identity.device) \(identity.inode) \(identity.byteCount) "
+            + "\(identity.modified) \(identity.changed)"
+    }
+}
+
+extension Account {
+    fileprivate var words: [String] { [name, String(user), String(group), home, shell] }
+}

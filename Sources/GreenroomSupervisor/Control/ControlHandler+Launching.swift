@@ -1,0 +1,69 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// Launches and prewarms: what a client may bring along, and the question to the core.
+extension ControlHandler {
+    func launch(
+        _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
+    ) throws(ControlError) {
+        let requestedAt = supervisor.now
+        let app = try find(call.app, .control, connection.peer)
+        if !access.isTrusted(connection.peer) {
+            if app.account.user != connection.peer.user {
+                try forbidBaggage(
+                    call, needed: "user \(app.account.name): a launch of another user's app")
+            } else if app.grantsGroups {
+                try forbidBaggage(call, needed: "root: a launch of an app with groups of its own")
+            }
+        }
+        if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
+            // We would enter it with our own rights, not the client's.
+            throw .permissionDenied(
+                needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
+                    + "path, or root")
+        }
+        let identifier =
+            call.launchIdentifier.map(LaunchIdentifier.init) ?? launches.newIdentifier()
+        let (context, key) = try supervisor.launcher.contexts.gather(
+            call, for: app, descriptors: descriptors, requestedAt: requestedAt)
+        let byteCount = connection.callByteCount
+        try connection.user.beginLaunch(byteCount: byteCount)
+        let request = register(
+            .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount))
+        supervisor.launcher.contexts.remember(context, for: request)
+        supervisor.handle(
+            .launchRequested(
+                request,
+                LaunchRequest(
+                    app: app.identifier, launchIdentifier: identifier, environmentKey: key,
+                    inBackground: call.isBackground, isAttached: call.isAttached)))
+    }
+
+    /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
+    /// loader variables, no descriptors, no working directory.
+    private func forbidBaggage(
+        _ call: Control.LaunchCall, needed: String
+    ) throws(ControlError) {
+        let carriesDescriptors =
+            call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
+            || call.workingDirectoryDescriptor != nil
+        guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
+            call.environment.isEmpty, !call.takesTerminal
+        else {
+            throw .permissionDenied(needed: needed + " may bring arguments only")
+        }
+    }
+
+    func prewarm(
+        _ name: String, _ count: Int, _ connection: ControlConnection
+    ) throws(ControlError) {
+        let app = try find(name, .control, connection.peer)
+        let call = WaitingCalls.PrewarmCall(connection: connection, count: count)
+        for _ in 0..<count {
+            supervisor.handle(
+                .prewarmRequested(
+                    register(.prewarm(call)), app.identifier, app.poolEnvironment.key))
+        }
+    }
+}

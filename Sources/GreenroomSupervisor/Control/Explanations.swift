@@ -1,0 +1,119 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+
+// Why an app is or is not prewarmed, in words for people and codes for programs.
+
+extension ControlHandler {
+    /// Why the app is or is not prewarmed, and how its latest launch was served.
+    func explanation(of app: InstalledApp) -> Control.Explanation {
+        var explanation = Control.Explanation(
+            app: app.identifier.rawValue, isEligible: app.ineligibility == nil)
+        let lifecycle = supervisor.lifecycle
+        let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
+        let record = lifecycle.app(app.identifier)
+        explanation.prewarmedCount = paused.count
+        explanation.prewarmTarget = app.description.prewarmCount
+        explanation.prewarmByteCount = record.flatMap {
+            $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
+        }
+        explanation.reasons =
+            manifestReasons(app, record) + failureReasons(record) + machineReasons(app, record)
+        // A crash loop is waited for when there is a back-off, too.
+        let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
+        if let last = waits.last(where: { $0 > supervisor.now }) {
+            explanation.retryAfterUSec = supervisor.now.duration(to: last).microseconds
+        }
+        explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
+        explanation.supervision = supervisionStatus(of: app.identifier)
+        explanation.lastLaunch = lastLaunch(of: app.identifier)
+        return explanation
+    }
+
+    /// What its program and its manifest say.
+    private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            reasons.append(.init(code: ineligibility.code, text: text))
+        } else if !app.isPrewarmingWanted {
+            reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
+        }
+        if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
+            app.ineligibility == nil
+        {
+            reasons.append(
+                .init(
+                    code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
+        }
+        return reasons
+    }
+
+    private func failureReasons(_ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
+            reasons.append(Self.pause(record))
+        }
+        if let until = record?.crashLoopUntil, until > supervisor.now {
+            reasons.append(
+                .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
+        }
+        return reasons
+    }
+
+    /// What the machine and the latest launches make of it.
+    private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
+        var reasons: [Control.Note] = []
+        if app.isPrewarmingWanted, app.ineligibility == nil {
+            reasons += supervisor.reclaimer.holds
+        }
+        let pressure = supervisor.lifecycle.pressure
+        if pressure > .none {
+            reasons.append(
+                .init(
+                    code: "memory_pressure",
+                    text: "memory is short (\(pressure)); no prewarming meanwhile"))
+        }
+        if let key = record?.poolKey, key != app.poolEnvironment.key {
+            reasons.append(
+                .init(
+                    code: "caller_environment",
+                    text: "the pool follows the environment of the latest launch, which differs "
+                        + "from the session's"))
+        }
+        return reasons
+    }
+
+    private func lastLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
+        guard let served = catalog.lastLaunch(of: app) else { return recordedLaunch(of: app) }
+        guard let recorded = recordedLaunch(of: app), recorded.instance != served.instance,
+            recorded.timestampUSec > served.timestampUSec
+        else { return served }
+        return recorded
+    }
+
+    /// What the records know of the latest launch that no client of this supervisor asked for: a former
+    /// one served it, or a timer, a path or a socket did.
+    private func recordedLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
+        let launched = supervisor.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
+        guard let latest = launched.max(by: { $0.launchedAt! < $1.launchedAt! }),
+            let kind = latest.launchKind
+        else { return nil }
+        var summary = Control.LaunchSummary(
+            instance: latest.instance.rawValue, kind: Control.LaunchKind(kind), elapsedUSec: 0,
+            timestampUSec: WallClock.microseconds(at: latest.launchedAt!))
+        summary.coldReason = latest.coldReason.map { .known(.init($0)) }
+        return summary
+    }
+
+    /// Why it is not prewarmed again before its time.
+    private static func pause(_ record: AppRecord) -> Control.Note {
+        if record.isReclaimed {
+            return .init(
+                code: "reclaimed",
+                text: "its memory was taken back; it is not prewarmed again at once")
+        }
+        let failures = record.prewarmFailures
+        return .init(
+            code: "back_off",
+            text: "\(failures) prewarm\(failures == 1 ? "" : "s") failed; the next is tried later")
+    }
+}

@@ -1,0 +1,78 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// The order to go: what a launch brought, in the form in which a paused instance takes it.
+extension Launcher {
+    /// - Returns: false if nobody can receive it.
+    func sendGo(
+        _ context: LaunchContext, to instance: Instance, of app: InstalledApp,
+        on channel: UnixSocket
+    ) throws -> Bool {
+        // Ours, or how the instance would find it.
+        let directory = try context.workingDirectory.map {
+            app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
+        }
+        var (roles, descriptors) = Self.streams(of: context)
+        if let directory {
+            roles.append(.workingDirectory)
+            descriptors.append(directory.rawValue)
+        }
+        let message = DaemonMessage.go(
+            GoMessage(
+                arguments: try StringList(Self.arguments(of: context, app, instance)),
+                environment: try environment(of: context, app, instance),
+                flags: Self.flags(context, app), umask: context.umask, roles: roles))
+        let encoded = try message.encoded()
+        // Too much for one message: in a file of its own.
+        let strings = try encoded.descriptorStrings.map { bytes in
+            unsafe try bytes.withUnsafeBytes {
+                unsafe try SealedFile.create($0, name: "greenroom-strings")
+            }
+        }
+        if let strings { descriptors.append(strings.rawValue) }
+        let sent = try channel.send(encoded.datagram, descriptors: descriptors)
+        withExtendedLifetime((strings, directory)) {}
+        return sent != nil
+    }
+
+    private static func streams(
+        of context: LaunchContext
+    ) -> (roles: [DescriptorRole], descriptors: [CInt]) {
+        var roles: [DescriptorRole] = []
+        var descriptors: [CInt] = []
+        for (target, stream) in context.standardStreams.enumerated() {
+            guard let stream else { continue }
+            roles.append(.place(Int32(target)))
+            descriptors.append(stream.rawValue)
+        }
+        return (roles, descriptors)
+    }
+
+    /// A script's instance runs its interpreter, whose words stand before the launch's.
+    private static func arguments(
+        of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+    ) -> [String] {
+        guard instance.argumentPrefix.count > app.wordsBeforePause.count else {
+            return context.arguments
+        }
+        return instance.argumentPrefix + context.arguments.dropFirst(app.wordsBeforePause.count)
+    }
+
+    private func environment(
+        of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
+    ) throws -> StringList {
+        guard
+            let own = contexts.environment(
+                of: context, app, instance.identifier, pid: instance.pid)
+        else { return app.encodedEnvironment }
+        return try StringList(own)
+    }
+
+    private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
+        var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
+        // It leads a session of its own since it was spawned.
+        if context.takesTerminal { flags.insert(.controllingTerminal) }
+        return flags
+    }
+}
