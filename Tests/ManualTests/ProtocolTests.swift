@@ -43,11 +43,11 @@ import Varlink
     }
 
     @Test func `numbers every message of the app channel, and no other`() throws {
-        let sources = sourceFiles(below: "GreenroomAppChannel").filter {
-            $0.hasSuffix("/AppFrame.swift") || $0.hasSuffix("/WireFormat.swift")
-        }
-        let numbers = try sources.flatMap {
-            try readFile($0).matches(of: /\n    +case \w+ = (\d+)(?=\n)/).map { String($0.1) }
+        let channel = ManualPage.folder + "/../../GreenroomAppChannel"
+        let source = try readFile(channel + "/Application/AppFrame.swift")
+        let shared = try readFile(channel + "/Prewarming/WireFormat.swift")
+        let numbers = (source + shared).matches(of: /\n    +case \w+ = (\d+)(?=\n)/).map {
+            String($0.1)
         }
         let tags = try ManualPage("greenroom-protocol.7").tags
             .filter { $0.section.hasPrefix("APP CHANNEL") && $0.tag.contains(" (to the ") }
