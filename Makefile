@@ -145,6 +145,10 @@ simulate: setup
 
 # By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
 DOCC ?= $(dir $(realpath $(shell command -v $(SWIFT))))docc
+# NAME, FOLDER of its catalogue, IDENTIFIER, SYMBOLS
+convert = $(DOCC) convert $(2)/$(1).docc --output-path .build/$(1).doccarchive \
+    --additional-symbol-graph-dir $(4) --fallback-display-name $(1) --fallback-bundle-identifier $(3) \
+    --transform-for-static-hosting >.build/symbols/$(1).log 2>&1 || { cat .build/symbols/$(1).log >&2; exit 1; }
 docs: setup
 	@[ -x $(DOCC) ] || { echo "docs: no docc beside $(SWIFT); set DOCC=" >&2; exit 1; }
 	@rm -rf .build/symbols .build/Greenroom.doccarchive .build/ApplicationKit.doccarchive && mkdir -p .build/symbols
@@ -152,15 +156,9 @@ docs: setup
 	    --skip-synthesized-members >.build/symbols/log
 	@for target in Sources/*/; do cp .build/*/symbolgraph/$$(basename $$target)[.@]*json .build/symbols/ \
 	    2>/dev/null || true; done
-	@$(DOCC) convert Sources/Documentation/Greenroom.docc --output-path .build/Greenroom.doccarchive \
-	    --additional-symbol-graph-dir .build/symbols --fallback-display-name Greenroom \
-	    --fallback-bundle-identifier io.greenroom --transform-for-static-hosting \
-	    >.build/symbols/docc.log 2>&1 || { cat .build/symbols/docc.log >&2; exit 1; }
+	@$(call convert,Greenroom,Sources/Documentation,io.greenroom,.build/symbols)
 	@mkdir -p .build/symbols/kit && cp .build/symbols/ApplicationKit*.json .build/symbols/kit/
-	@$(DOCC) convert Sources/ApplicationKit/ApplicationKit.docc --output-path .build/ApplicationKit.doccarchive \
-	    --additional-symbol-graph-dir .build/symbols/kit --fallback-display-name ApplicationKit \
-	    --fallback-bundle-identifier io.greenroom.ApplicationKit --transform-for-static-hosting \
-	    >.build/symbols/kit.log 2>&1 || { cat .build/symbols/kit.log >&2; exit 1; }
+	@$(call convert,ApplicationKit,Sources/ApplicationKit,io.greenroom.ApplicationKit,.build/symbols/kit)
 	@echo "docs: any web server over .build/Greenroom.doccarchive (for apps: ApplicationKit.doccarchive)," \
 	    "for one python3 -m http.server"
 fuzz: setup

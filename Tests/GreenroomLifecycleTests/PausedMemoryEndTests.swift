@@ -98,6 +98,7 @@ import Testing
     @Test(arguments: [true, false])
     func `one that reaches its own limit has failed`(_ losesChannel: Bool) {
         let stage = stage(isOwnLimit: true, losesChannel: losesChannel)
+        #expect(stage.core.instance(id)?.endReason == .outOfMemory)
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
         #expect(stage.core.app(Stage.app)?.isReclaimed == false)
     }

@@ -22,26 +22,18 @@ final class FollowedLaunch {
     /// Between looks whether a job in the background has come to the front, in milliseconds.
     static let frontPause: CInt = 200
 
-    /// To a signal. A daemon that is only busy has answered by then.
-    static let answerPause: CInt = 1000
-    /// From where the app has ended and the user wants out.
-    static let farewellPause: CInt = 200
-
     private var client: ControlClient
     private let call: Control.LaunchCall
     private let descriptors: [CInt]
     private let signals: SignalDescriptor?
     private let terminal: AppTerminal?
     private var job: JobControl
-    /// Signals that came before there was an instance to send them to.
-    private var early: [CInt] = []
+    private var forwarded: ForwardedSignals
     private var instance: UInt64?
     /// Asked to stop when there was nothing to freeze yet.
     private var stopsOnceLaunched = false
     /// Of an app with a terminal, until its main process has ended.
     private var process: ProcessDescriptor?
-    /// A signal that was sent was not answered: there may be nobody to take the next.
-    private var unanswered: ControlClient?
 
     init(
         _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
@@ -50,6 +42,7 @@ final class FollowedLaunch {
         self.client = client
         self.terminal = terminal
         job = JobControl(client: client.path)
+        forwarded = ForwardedSignals(path: client.path)
         self.call = call
         self.descriptors = descriptors
         self.signals = signals
@@ -65,8 +58,9 @@ final class FollowedLaunch {
             process = job.process.flatMap { try? ProcessDescriptor(pid: $0) }
             if process == nil, hasEnded { terminal?.leaveInput() }
         }
-        for signal in early { forward(signal, to: launched.instance) }
-        early = []
+        if let signal = forwarded.sendKept(to: launched.instance, hasEnded: hasEnded) {
+            die(by: signal)
+        }
         if stopsOnceLaunched { stop() }
         return launched
     }
@@ -109,9 +103,7 @@ final class FollowedLaunch {
             } catch {
                 switch error {
                 case .disconnected, .unreachable, .control(.shuttingDown):
-                    guard tries < limit else {
-                        throw error
-                    }
+                    guard tries < limit else { throw error }
                     tries += 1
                     isConnected = false
                 case .control, .service, .unknown, .system, .ambiguous, .number, .manifest:
@@ -199,48 +191,12 @@ final class FollowedLaunch {
     }
 
     private func forwardOrKeep(_ signal: CInt) {
-        if let instance {
-            if let unanswered, !unanswered.hasInput(milliseconds: 0) { die(by: signal) }
-            forward(signal, to: instance)
-        } else if early.isEmpty {
-            early.append(signal)
-        } else {
-            // Asked twice before anything runs: the user wants out.
-            die(by: signal)
-        }
+        guard forwarded.take(signal, for: instance, hasEnded: hasEnded) else { die(by: signal) }
     }
 
     private func die(by signal: CInt) -> Never {
         terminal?.restore()
         Ending.die(by: signal)
-    }
-
-    /// On a connection of its own: the other one is busy waiting. If it fails the app has ended, or
-    /// the daemon is away and the signal is lost, as the user will see.
-    private func forward(_ signal: CInt, to instance: UInt64) {
-        do throws(Failure) {
-            let client = try ControlClient(path: client.path)
-            let call = ControlCall.signal(instance: instance, signal: signal)
-            unanswered = nil
-            // Perhaps only out of sight: the daemon knows, if it is there.
-            let hasEnded = hasEnded
-            let pause = hasEnded ? Self.farewellPause : Self.answerPause
-            guard try client.call(call, milliseconds: pause) == nil else { return }
-            if hasEnded { die(by: signal) }
-            unanswered = client
-            StandardConsole().complain(
-                "greenroomd has not answered to \(Phrase.signalName(signal)); the next signal ends "
-                    + "greenroomctl alone")
-        } catch {
-            switch error {
-            case .control(.notRunning): break
-            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous,
-                .number,
-                .manifest:
-                StandardConsole().complain(
-                    "\(Phrase.signalName(signal)) was not forwarded: \(error)")
-            }
-        }
     }
 
     /// After a pause, in which a signal ends us: there is nobody to forward it.

@@ -111,21 +111,23 @@ extension Lifecycle {
 
     /// A paused instance's channel closes as it is killed, and is heard of before its end.
     mutating func pausedChannelLost(_ id: InstanceIdentifier) {
-        guard let instance = table[id], let reason = instance.memoryEnd,
-            !instance.record.wasOverOwnLimit
-        else { return prewarmTimedOut(id) }
-        poolTaken(instance.record.app)
+        guard let instance = table[id], let reason = instance.memoryEnd else {
+            return prewarmTimedOut(id)
+        }
+        countPrewarmEnd(instance.record, reason)
         end(id, reason, gently: false)
     }
 
     /// What an end that nobody ordered says about its app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
-        if record.state.isPrewarm {
-            let isTaken = reason.isForMemory && !record.wasOverOwnLimit
-            return isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
-        }
+        if record.state.isPrewarm { return countPrewarmEnd(record, reason) }
         if isCrash(record, reason) { crashed(record.app) }
         if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
+    }
+
+    private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {
+        let isTaken = reason.isForMemory && !record.wasOverOwnLimit
+        isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
     }
 
     /// Whom the kernel takes from the background for others' sake has done nothing wrong: we would have

@@ -1,0 +1,20 @@
+import ArgumentParser
+import GreenroomControl
+
+struct NotifyApp: ReasonVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "notify",
+        abstract: "Deliver a remote notification to an app.")
+    @Argument(help: "The app.", completion: Candidates.apps) var app: String
+    @Argument(help: "What it is told, JSON as a rule.") var payload: String
+    @Option(
+        help: ArgumentHelp(
+            "What the user chose on it: the app comes to the front.", valueName: "identifier"))
+    var response: String?
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall {
+        .notify(app: try client.resolve(app), payload: payload, response: response)
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+struct Open: ReasonVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Open URLs or documents with the app that declares them.",
+        usage: """
+            greenroomctl open <url|file>... [--app <app>] [--orientation <name>] [--size-class <name>] \
+                [--background] [--json] [--socket <path>]
+            greenroomctl open --set-default <app> <scheme:NAME|type:TYPE>
+            """,
+        discussion: """
+            The app is found by the longest match of URLSchemes= and DocumentTypes= in the manifests. \
+            Of several that match alike, --set-default chooses one for good.
+            """)
+
+    @Argument(help: "URLs, or paths of documents.", completion: .file())
+    var urls: [String]
+
+    @Option(help: "Not the app that is found, but this one.", completion: Candidates.apps)
+    var app: String?
+
+    @Option(help: ArgumentHelp("The MIME type, if the suffix does not say it.", valueName: "type"))
+    var type: String?
+
+    @OptionGroup var screen: ScreenOptions
+
+    @Flag(help: "Not to the front.")
+    var background = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Choose this app for the scheme or type named instead of a URL.", valueName: "app"),
+        completion: Candidates.apps)
+    var setDefault: String?
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    mutating func validate() throws {
+        guard setDefault == nil || (urls.count == 1 && app == nil && !background) else {
+            throw ValidationError("--set-default takes an app, and scheme:NAME or type:TYPE.")
+        }
+    }
+
+    func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall {
+        if let setDefault {
+            return .setDefaultHandler(app: try client.resolve(setDefault), handles: urls[0])
+        }
+        for path in urls where !DocumentURL.isURL(path) {
+            // Nobody means a document that is not there, and an app could say it less well.
+            guard unsafe access(path, F_OK) == 0 else {
+                throw .system(SystemError(code: errno, call: "opening", subject: path))
+            }
+        }
+        var call = Control.OpenCall(urls: urls.map(DocumentURL.url))
+        if let app { call.app = try client.resolve(app) }
+        call.contentType = type ?? MediaTypes.ofAll(call.urls)
+        call.isBackground = background
+        call.orientation = screen.orientation?.orientation
+        call.sizeClass = screen.sizeClass?.sizeClass
+        return .open(call)
+    }
+}
