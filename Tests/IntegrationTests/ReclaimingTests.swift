@@ -133,6 +133,23 @@ import Testing
         #expect(try client.wait(second.instance).reason == .probablyOutOfMemory)
     }
 
+    /// Without the memory controller the kernel's count is all there is to see when the channel closes.
+    @Test func `the kernel's word is used up by a paused instance that ended otherwise`() throws {
+        var options = TestDaemon.Options()
+        options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.pool, exec: program, prewarm: 2), options: options)
+        let client = try daemon.client()
+        let paused = try daemon.awaitPaused(Self.pool, count: 2)
+        try daemon.describeMachine("proc/vmstat", "nr_free_pages 1\noom_kill 4\n")
+        let reasons = try paused.map { instance in
+            kill(try #require(instance.processId), SIGSEGV)
+            return try client.wait(instance.instance).reason
+        }
+        #expect(reasons[0] == .probablyOutOfMemory && reasons[1] == .prewarmFailed)
+    }
+
     @Test func `a paused instance that the kernel takes for others is not a failed prewarm`() throws
     {
         var options = TestDaemon.Options()

@@ -23,9 +23,10 @@ final class MemoryEnds {
     /// Before the core hears of an exit.
     func examine(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
         defer { survived[identifier] = nil }
-        guard case .signaled(UInt8(SIGKILL), _) = status else { return }
         switch supervisor.lifecycle.instance(identifier)?.endReason {
-        case nil: if look(identifier) == .guess { known = machineCount }
+        case nil:
+            guard case .signaled(UInt8(SIGKILL), _) = status else { return }
+            if look(identifier) == .guess { known = machineCount }
         // Said when its channel was lost.
         case .probablyOutOfMemory?: known = machineCount
         case _: break
