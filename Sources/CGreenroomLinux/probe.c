@@ -3,7 +3,9 @@
 #include "CGreenroomLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,4 +28,10 @@ bool gr_has_memfd(void) {
     if (fd < 0) return false;
     close(fd);
     return true;
+}
+
+unsigned gr_file_type(int descriptor) {
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) != 0) return 0;
+    return status.stx_mode & S_IFMT;
 }

@@ -51,11 +51,11 @@ public final class FileDescriptor: Sendable {
         _ = Glibc.close(number.exchange(aside, ordering: .acquiringAndReleasing))
     }
 
-    /// What it is of (fstat); O_PATH will do.
-    public var isDirectory: Bool {
-        var status = stat()
-        return unsafe fstat(rawValue, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
+    /// What it is of, as far as the kernel knows by itself: fstat(2) would wait for whoever serves the file
+    /// system, who may be a stranger (fuse(4)). O_PATH will do.
+    public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
+
+    public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
 
     /// Opens a file (open); `mode` matters with `O_CREAT`.
     public static func open(

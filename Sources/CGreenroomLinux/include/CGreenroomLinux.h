@@ -217,6 +217,10 @@ void gr_drop_text(void);
 /* Whether the kernel has these and lets us make them (probe.c). */
 bool gr_has_clone3(void);
 bool gr_has_pidfd(void);
+
+/// Type bits of what a descriptor is of (inode(7)), as far as the kernel knows them by itself: fstat(2) would wait
+/// for whoever serves the file system. 0: not known. O_PATH will do.
+unsigned gr_file_type(int descriptor);
 bool gr_has_close_range(void);
 bool gr_has_memfd(void);
 

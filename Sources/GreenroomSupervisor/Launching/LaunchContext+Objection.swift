@@ -20,7 +20,7 @@ extension LaunchContext {
     private func checkTerminal() throws(ControlError) {
         guard
             !standardStreams.contains(where: {
-                $0.map { Terminal.isTerminal($0.rawValue) } ?? false
+                $0.map { $0.isCharacterDevice && Terminal.isTerminal($0.rawValue) } ?? false
             })
         else { return }
         throw .refused(

@@ -76,4 +76,8 @@ int cts_connect_as(const char *path, int user, int group, int extra_group);
 /// Lets all sockets of another process hold so much that was not read: 0 or -errno. For root only.
 int cts_enlarge_sockets(pid_t process, int byte_count);
 
+/// Mounts a file system there that answers to nothing until the returned descriptor is closed: that or
+/// -errno. For root only.
+int cts_mount_silent(const char *path);
+
 #endif
