@@ -134,6 +134,8 @@ public enum Event: Hashable, Sendable {
     case locksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
+    /// A client had this signal sent to it (signal(7)): an end by that signal is no crash.
+    case signalSent(InstanceIdentifier, signal: UInt8)
     // State preservation
     /// What is kept for an app; comes after `appInstalled`.
     case stateFound(AppIdentifier, KeptState)

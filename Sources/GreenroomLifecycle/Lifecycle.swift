@@ -155,6 +155,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
         case .outOfMemory(let id, let isCertain, let isOwnLimit):
             outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit)
+        case .signalSent(let id, let signal): table[id]?.sentSignals.insert(signal)
         case .stateFound(let app, let kept): stateFound(app, kept)
         case .stateLost(let app, let scene): stateLost(app, scene)
         case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
@@ -223,7 +224,7 @@ extension Event {
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
-            .outOfMemory, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
+            .outOfMemory, .signalSent, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
             .instanceStalled, .pagedOut, .triggersForgiven,
             .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted,
             .tasksCancelled, .tasksRestored, .taskCompleted, .taskConditionsInspected,

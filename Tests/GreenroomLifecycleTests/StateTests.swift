@@ -172,6 +172,29 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .crashed)
     }
 
+    @Test(arguments: [1, 2, 13, 15] as [UInt8])
+    func `by a signal of everyday use is an end of its own`(signal: UInt8) {
+        var stage = Stage(.plain())
+        for _ in 0..<3 {
+            let id = stage.run()
+            stage.die(id, .signaled(signal, coreDumped: false))
+            #expect(stage.core.instance(id)?.endReason == .exitedSelf)
+        }
+        #expect(stage.savedApps[Stage.app]?.crashLoopUntil == nil)
+    }
+
+    @Test func `by a signal that a client had sent to it is an end of its own`() {
+        var stage = Stage(.plain())
+        let id = stage.run()
+        stage.send(.signalSent(id, signal: 10))
+        stage.die(id, .signaled(10, coreDumped: false))
+        #expect(stage.core.instance(id)?.endReason == .exitedSelf)
+        let other = stage.run()
+        stage.send(.signalSent(other, signal: 10))
+        stage.die(other, .signaled(11, coreDumped: true))
+        #expect(stage.core.instance(other)?.endReason == .crashed)
+    }
+
     @Test func `is found by the name of the launch, in each app that had one of that name`() {
         let other = AppIdentifier("org.example.other")
         var stage = Stage(.plain(), .plain(other))

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `leave nothing untried`() {
         var campaign = Campaign()
-        _ = campaign.run(events: 40_000, seed: 42)
+        _ = campaign.run(events: 80_000, seed: 42)
         let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground]
         for kind in kinds { #expect(campaign.tally.launches[kind] ?? 0 > 0, "\(kind)") }
         for reason in ColdReason.allCases {

@@ -42,6 +42,25 @@ import Testing
         #expect(exit.lastState == .active)
     }
 
+    @Test(arguments: Runner.allCases, [SIGHUP, SIGINT, SIGPIPE, SIGTERM])
+    func `a signal of everyday use is no crash, however often`(
+        _ runner: Runner, signal: Int32
+    ) throws {
+        let daemon = try Self.daemon(runner, prewarm: 1)
+        let client = try daemon.client()
+        for _ in 0..<3 {
+            try daemon.awaitPaused(Self.app)
+            let exit = try client.run(Self.app, ["signal", "\(signal)"]).exit
+            #expect(exit.signal == signal)
+            #expect(exit.reason == .exitedSelf)
+        }
+        // Still prewarmed: it is in no crash loop.
+        try daemon.awaitPaused(Self.app)
+        let forwarded = try client.start(Self.app)
+        _ = try client.call(.signal(instance: forwarded.instance, signal: SIGUSR1))
+        #expect(try client.wait(forwarded.instance).reason == .exitedSelf)
+    }
+
     @Test(arguments: Runner.allCases, [false, true])
     func `one that ignores SIGTERM is killed after its grace`(
         _ runner: Runner, isSuspended: Bool

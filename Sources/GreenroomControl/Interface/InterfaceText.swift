@@ -78,7 +78,9 @@ extension Control {
 
         # Why an instance ended.
         type ExitReason (
+          # With a status, by SIGHUP, SIGINT, SIGPIPE or SIGTERM, or by a signal that a client had sent to it.
           exited_self,
+          # By any other signal that the daemon did not send.
           crashed,
           terminated,
           terminate_timeout,

@@ -60,6 +60,8 @@ struct Instance: Hashable, Sendable {
     var stalledAt: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
     var memoryEnd: ExitReason?
+    /// The signals that clients had sent to it: at most the 64 that there are.
+    var sentSignals: Set<UInt8> = []
     /// What is kept for it, and how far it is with that.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// What it has saved since it was told its step.

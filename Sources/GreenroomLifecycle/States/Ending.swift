@@ -98,7 +98,10 @@ extension Lifecycle {
         if instance.isUndecided && instance.record.isResuming { return .resumeFailed }
         switch status {
         case .exited: return .exitedSelf
-        case .signaled: return .crashed
+        case .signaled(let signal, _):
+            let isOrdinary =
+                ExitStatusSet.clean.contains(status) || instance.sentSignals.contains(signal)
+            return isOrdinary ? .exitedSelf : .crashed
         case .unknown: return .unknown
         }
     }

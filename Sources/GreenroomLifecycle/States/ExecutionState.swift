@@ -54,9 +54,10 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
 
 /// Why an instance ended. Raw values are kept in the runtime state.
 public enum ExitReason: UInt8, CaseIterable, Sendable {
-    /// It ended by itself, with a status.
+    /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT, PIPE,
+    /// TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
     case exitedSelf = 0
-    /// A signal that nobody here sent.
+    /// Any other signal that nobody here sent.
     case crashed = 1
     /// It was asked to end and did.
     case terminated = 2

@@ -29,6 +29,8 @@ struct Checker: Sendable {
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
+    /// What clients had sent: an end by one of them is no crash.
+    var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
     var tally = Tally()
     /// Prewarms of an app since somebody gave a reason for some.
@@ -108,6 +110,7 @@ struct Checker: Sendable {
         states[id] = nil
         try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
         backgroundSince[id] = nil
+        sentSignals[id] = nil
     }
 
     private mutating func count(_ record: InstanceRecord, _ sign: Int) {
@@ -125,6 +128,7 @@ struct Checker: Sendable {
         isShuttingDown = false
         isAsleep = false
         isRestoring = true
+        sentSignals = [:]
         pressure = .none
         machine.quietAt = nil
         machine.inspectedAt = nil

@@ -41,6 +41,7 @@ extension Checker {
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .sceneRequested(let request?, _, _): owed[request] = event
+        case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .lockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
@@ -101,12 +102,15 @@ extension Checker {
         }
     }
 
-    /// A crash is a signal that nobody here sent, to something that was launched.
+    /// A crash is a signal that nobody here sent, to something that was launched. SIGHUP, SIGINT,
+    /// SIGPIPE and SIGTERM end programs every day.
     private mutating func noteExit(
         _ id: InstanceIdentifier, _ status: ExitStatus, _ now: Instant
     ) {
-        guard case .signaled = status, let record = saved[id], record.endReason == nil,
-            record.exitStatus == nil, record.state != .prewarming, record.state != .prewarmed,
+        guard case .signaled(let signal, _) = status, ![1, 2, 13, 15].contains(signal),
+            sentSignals[id]?.contains(signal) != true, let record = saved[id],
+            record.endReason == nil, record.exitStatus == nil, record.state != .prewarming,
+            record.state != .prewarmed,
             record.state != .notRunning, !(record.isResuming)
         else { return }
         guard installed[record.app] != nil, !wasChosenForOthers(record, status) else { return }

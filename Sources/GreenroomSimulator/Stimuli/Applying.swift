@@ -72,8 +72,8 @@ extension Simulation {
             try wait(delay)
             try feed(.shutdownCancelled)
         case .task(let task): try applyTask(task)
-        case .makeStale, .measure, .crash, .runOutOfMemory, .stallInstance, .exit, .loseChannel,
-            .repeatFact:
+        case .makeStale, .measure, .crash, .endBySignal, .runOutOfMemory, .stallInstance, .exit,
+            .loseChannel, .repeatFact:
             try applyToInstance(stimulus)
         }
     }
@@ -88,6 +88,10 @@ extension Simulation {
         case .crash(let pick):
             guard let id = live(pick) else { return }
             try happen(.exited(id, .signaled(11, coreDumped: true)))
+        case .endBySignal(let pick, let signal, let isSent):
+            guard let id = live(pick) else { return }
+            if isSent { try feed(.signalSent(id, signal: signal)) }
+            try happen(.exited(id, .signaled(signal, coreDumped: false)))
         case .runOutOfMemory(let pick, let isCertain, let isOwnLimit):
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
             try feed(.outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit))

@@ -25,6 +25,8 @@ enum Stimulus: Sendable {
     /// The kernel takes it for want of memory, surely or probably.
     case runOutOfMemory(instance: Int, isCertain: Bool, isOwnLimit: Bool)
     case crash(instance: Int)
+    /// By a signal that a client may have had sent to it.
+    case endBySignal(instance: Int, signal: UInt8, isSent: Bool)
     case exit(instance: Int)
     case loseChannel(instance: Int)
     /// The world says again what is true of an instance.
@@ -82,6 +84,11 @@ extension Stimulus {
             if dice.percent(30) {
                 return .runOutOfMemory(
                     instance: pick, isCertain: dice.percent(50), isOwnLimit: dice.percent(50))
+            }
+            if dice.percent(50) {
+                return .endBySignal(
+                    instance: pick, signal: [1, 2, 6, 10, 13, 15][dice.below(6)],
+                    isSent: dice.percent(50))
             }
             return .crash(instance: pick)
         case 63..<67: return .exit(instance: pick)

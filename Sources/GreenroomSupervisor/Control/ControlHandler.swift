@@ -130,6 +130,8 @@ final class ControlHandler {
         guard supervisor.instances.signal(number, to: InstanceIdentifier(instance)) else {
             throw .notRunning(.instance(instance))
         }
+        supervisor.handle(
+            .signalSent(InstanceIdentifier(instance), signal: UInt8(truncatingIfNeeded: number)))
         connection.reply(ControlReply.signaled)
     }
 

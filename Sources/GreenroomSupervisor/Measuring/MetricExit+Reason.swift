@@ -25,7 +25,10 @@ extension MetricExit {
     /// Who was asked to end has done so, whatever it returned.
     private static func byItself(_ reason: ExitReason, _ status: ExitStatus?) -> Self {
         guard reason == .exitedSelf else { return .normal }
-        return status == .exited(0) ? .normal : .abnormal
+        return switch status {
+        case .exited(0)?, .signaled?: .normal
+        case .exited?, .unknown?, nil: .abnormal
+        }
     }
 
     private static func bySignal(_ status: ExitStatus?) -> Self {
