@@ -1,19 +1,6 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every Swift target is built alike: language mode 6, no warning survives (`relaxed`), and in the
-/// product each use of unsafe memory is spelled out where it stands (`strict`). Tests call the C
-/// library a great deal and are `relaxed`.
-let relaxed: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .treatAllWarnings(as: .error),
-]
-let strict: [SwiftSetting] = relaxed + [.strictMemorySafety()]
-
 let package = Package(
     name: "greenroom",
     products: [
@@ -30,19 +17,13 @@ let package = Package(
     ],
     targets: [
         // Executables: parse, construct, run.
+        .executableTarget(name: "greenroomd", dependencies: ["GreenroomSupervisor", "Systemd"]),
         .executableTarget(
-            name: "greenroomd", dependencies: ["GreenroomSupervisor", "Systemd"],
-            swiftSettings: strict),
+            name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
+        .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
+        .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
         .executableTarget(
-            name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"],
-            swiftSettings: strict),
-        .executableTarget(
-            name: "greenroomctl", dependencies: ["GreenroomCommands"], swiftSettings: strict),
-        .executableTarget(
-            name: "greenroom-bus", dependencies: ["GreenroomBus"], swiftSettings: strict),
-        .executableTarget(
-            name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
-            swiftSettings: strict),
+            name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),
 
         // Programs.
         .target(
@@ -52,9 +33,8 @@ let package = Package(
                 "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
                 "CSeccomp",
-            ], swiftSettings: strict),
-        .target(
-            name: "GreenroomSpawner", dependencies: ["GreenroomLinux"], swiftSettings: strict),
+            ]),
+        .target(name: "GreenroomSpawner", dependencies: ["GreenroomLinux"]),
         .target(
             name: "GreenroomCommands",
             dependencies: [
@@ -62,38 +42,31 @@ let package = Package(
                 "UnitFile", "Varlink",
                 "AppFolders", "DesktopEntry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: strict),
+            ]),
         .target(
             name: "GreenroomBus",
-            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"],
-            swiftSettings: strict),
-        .target(
-            name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
-            swiftSettings: strict),
+            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
+        .target(name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"]),
 
         .target(
             name: "AppFolders",
-            dependencies: ["DesktopEntry", "GreenroomLinux", "GreenroomManifest", "UnitFile"],
-            swiftSettings: strict),
+            dependencies: ["DesktopEntry", "GreenroomLinux", "GreenroomManifest", "UnitFile"]),
 
         // One interface each.
-        .target(
-            name: "GreenroomLinux", dependencies: ["CGreenroomLinux"], swiftSettings: strict),
-        .target(name: "Systemd", dependencies: ["CSystemd"], swiftSettings: strict),
+        .target(name: "GreenroomLinux", dependencies: ["CGreenroomLinux"]),
+        .target(name: "Systemd", dependencies: ["CSystemd"]),
 
         // Pure.
-        .target(name: "GreenroomLifecycle", swiftSettings: strict),
-        .target(name: "GreenroomAppChannel", swiftSettings: strict),
-        .target(name: "UnitFile", swiftSettings: strict),
-        .target(name: "DesktopEntry", swiftSettings: strict),
-        .target(name: "GreenroomManifest", dependencies: ["UnitFile"], swiftSettings: strict),
-        .target(name: "Varlink", swiftSettings: strict),
-        .target(name: "GreenroomControl", dependencies: ["Varlink"], swiftSettings: strict),
+        .target(name: "GreenroomLifecycle"),
+        .target(name: "GreenroomAppChannel"),
+        .target(name: "UnitFile"),
+        .target(name: "DesktopEntry"),
+        .target(name: "GreenroomManifest", dependencies: ["UnitFile"]),
+        .target(name: "Varlink"),
+        .target(name: "GreenroomControl", dependencies: ["Varlink"]),
 
         // The SDK, linked into apps: nothing but these two, and Dispatch, which Swift's concurrency has.
-        .target(
-            name: "ApplicationKit", dependencies: ["GreenroomAppChannel", "CApplicationKit"],
-            swiftSettings: strict),
+        .target(name: "ApplicationKit", dependencies: ["GreenroomAppChannel", "CApplicationKit"]),
         .target(name: "CApplicationKit", linkerSettings: [.linkedLibrary("dispatch")]),
 
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
@@ -107,109 +80,92 @@ let package = Package(
         // Sample apps, used by the demo.
         .executableTarget(
             name: "greenroom-notes", dependencies: ["ApplicationKit"],
-            path: "Sources/Samples/Notes", swiftSettings: strict),
+            path: "Sources/Samples/Notes"),
         .executableTarget(
             name: "greenroom-echo", dependencies: ["ApplicationKit"],
-            path: "Sources/Samples/Echo", swiftSettings: strict),
+            path: "Sources/Samples/Echo"),
         .executableTarget(
             name: "greenroom-fetch", dependencies: ["ApplicationKit"],
-            path: "Sources/Samples/Fetch", swiftSettings: strict),
+            path: "Sources/Samples/Fetch"),
 
         // What tests share.
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-        .target(
-            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
-            swiftSettings: relaxed),
+        .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
         .target(
             name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "Varlink"],
-            path: "Tests/VarlinkTestSupport", swiftSettings: relaxed),
+            path: "Tests/VarlinkTestSupport"),
 
         .target(
             name: "DaemonTestSupport",
             dependencies: ["GreenroomControl", "GreenroomLinux", "TestSupport", "Varlink"],
-            path: "Tests/DaemonTestSupport", swiftSettings: relaxed),
+            path: "Tests/DaemonTestSupport"),
 
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
-        .testTarget(
-            name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"],
-            swiftSettings: relaxed),
+        .testTarget(name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"]),
         .testTarget(
             name: "GreenroomSimulatorTests",
-            dependencies: ["GreenroomSimulator", "GreenroomLifecycle"], swiftSettings: relaxed),
+            dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),
         .testTarget(
             name: "GreenroomAppChannelTests",
-            dependencies: ["GreenroomAppChannel", "TestSupport"], swiftSettings: relaxed),
-        .executableTarget(
-            name: "bench-plain-app", path: "Tests/Benchmarks/plain-app", swiftSettings: relaxed),
+            dependencies: ["GreenroomAppChannel", "TestSupport"]),
+        .executableTarget(name: "bench-plain-app", path: "Tests/Benchmarks/plain-app"),
         .executableTarget(
             name: "bench-kit-app", dependencies: ["ApplicationKit"],
-            path: "Tests/Benchmarks/kit-app", swiftSettings: relaxed),
+            path: "Tests/Benchmarks/kit-app"),
         .executableTarget(
             name: "application-kit-probe", dependencies: ["ApplicationKit"],
-            path: "Tests/ApplicationKitProbe", swiftSettings: relaxed),
+            path: "Tests/ApplicationKitProbe"),
         .testTarget(
             name: "ApplicationKitTests",
             dependencies: [
                 "ApplicationKit", "GreenroomAppChannel", "TestSupport", "CTestSupport",
                 "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
-            ], swiftSettings: relaxed),
-        .testTarget(
-            name: "UnitFileTests", dependencies: ["UnitFile"], swiftSettings: relaxed),
-        .testTarget(
-            name: "DesktopEntryTests", dependencies: ["DesktopEntry"], swiftSettings: relaxed),
+            ]),
+        .testTarget(name: "UnitFileTests", dependencies: ["UnitFile"]),
+        .testTarget(name: "DesktopEntryTests", dependencies: ["DesktopEntry"]),
         .testTarget(
             name: "GreenroomManifestTests",
-            dependencies: ["GreenroomManifest", "TestSupport", "UnitFile"],
-            swiftSettings: relaxed),
+            dependencies: ["GreenroomManifest", "TestSupport", "UnitFile"]),
         .testTarget(
             name: "VarlinkTests",
-            dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"],
-            swiftSettings: relaxed),
+            dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"]),
         .testTarget(
             name: "GreenroomControlTests",
-            dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"],
-            swiftSettings: relaxed),
+            dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"]),
         .executableTarget(
-            name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe",
-            swiftSettings: relaxed),
-        .testTarget(
-            name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"],
-            swiftSettings: relaxed),
+            name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe"),
+        .testTarget(name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"]),
         .testTarget(
             name: "GreenroomLinuxTests",
-            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"],
-            swiftSettings: relaxed),
+            dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"]),
         .testTarget(
             name: "PrewarmShimTests",
-            dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"],
-            swiftSettings: relaxed),
+            dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"]),
         .testTarget(
             name: "GreenroomSpawnerTests",
             dependencies: [
                 "GreenroomSpawner", "GreenroomLinux", "TestSupport", "greenroom-spawner",
-            ],
-            swiftSettings: relaxed),
+            ]),
         .testTarget(
             name: "GreenroomCommandsTests",
             dependencies: [
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "TestSupport", "Varlink", "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], exclude: ["Snapshots"], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"]),
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: [
                 "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
                 "GreenroomLinux",
                 "GreenroomSpawner", "Systemd", "TestSupport",
-            ],
-            swiftSettings: relaxed),
+            ]),
 
         // Apps that speak the channel, through the whole daemon.
         .executableTarget(
             name: "application-probe", dependencies: ["GreenroomAppChannel", "GreenroomLinux"],
-            path: "Tests/ApplicationProbe", swiftSettings: relaxed),
+            path: "Tests/ApplicationProbe"),
         .testTarget(
             name: "ApplicationTests",
             dependencies: [
@@ -217,14 +173,14 @@ let package = Package(
                 "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
                 "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
                 "greenroom-bus", "systemd-probe",
-            ], swiftSettings: relaxed),
+            ]),
         .testTarget(
             name: "ManualTests",
             dependencies: [
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
                 "GreenroomSpawner", "GreenroomSupervisor", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], exclude: ["Snapshots"], swiftSettings: relaxed),
+            ], exclude: ["Snapshots"]),
 
         // The whole daemon, as real processes.
         .testTarget(
@@ -233,13 +189,28 @@ let package = Package(
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
                 "greenroomctl",
-            ], swiftSettings: relaxed),
+            ]),
         .testTarget(
             name: "RecoveryTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "CTestSupport", "greenroomd", "greenroom-spawner", "greenroomctl",
-            ], swiftSettings: relaxed),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+/// Every Swift target is built alike: language mode 6, and no warning survives. In the product each use
+/// of unsafe memory is also marked in the source. Tests call the C library a great deal and need not.
+let everywhere: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+for target in package.targets where target.type != .system {
+    let isForTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
+    target.swiftSettings = everywhere + (isForTests ? [] : [.strictMemorySafety()])
+}
