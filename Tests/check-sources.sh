@@ -13,28 +13,25 @@ exempt='^(greenroomctl|GreenroomCommands|greenroom-simulate|ApplicationKit|Sampl
 # reason <tab> extended regular expression, matched outside comments
 rules() {
     printf '%s\t%s\n' \
-        'start tasks with LoopActor.task' '(^|[^A-Za-z_.])Task[[:space:]]*(<[^>]*>)?[[:space:]]*\{' \
-        'start tasks with LoopActor.task' '(^|[^A-Za-z_.])Task[[:space:]]*(<[^>]*>)?\((priority|name|\))' \
-        'start tasks with LoopActor.task' '(^|[^A-Za-z_])Task\.(detached|immediateDetached)' \
-        'await a timer of the loop' '(^|[^A-Za-z_])Task\.sleep|ContinuousClock|SuspendingClock' \
+        'the loop runs no tasks' '(^|[^A-Za-z_.])Task[[:space:]]*(<[^>]*>)?[[:space:]]*\{' \
+        'the loop runs no tasks' '(^|[^A-Za-z_.])Task[[:space:]]*(<[^>]*>)?\((priority|name|\))' \
+        'the loop runs no tasks' '(^|[^A-Za-z_])Task\.(detached|immediateDetached)' \
+        'use a timer of the loop' '(^|[^A-Za-z_])Task\.sleep|ContinuousClock|SuspendingClock' \
         'main is synchronous' 'func main\(\)[[:space:]]*async' \
         'the loop is the only scheduler' 'import[[:space:]]+Dispatch|Dispatch(Queue|Source|Group|Semaphore|Time)' \
         'no Foundation' 'import[[:space:]]+Foundation' \
-        'the main actor is not our loop' '@MainActor'
-    # Only the module that owns the loop may name its executor.
-    [ "$1" = Systemd ] || printf '%s\t%s\n' \
-        'start tasks with LoopActor.task' 'executorPreference|Task\.immediate'
+        'the main actor is not our loop' '@MainActor' \
+        'the loop runs no tasks' 'executorPreference|Task\.immediate'
 }
 
 scan() {
     status=0
     for directory in "$1"/*/; do
-        target=$(basename "$directory")
-        if echo "$target" | grep -Eq "$exempt"; then continue; fi
+        if basename "$directory" | grep -Eq "$exempt"; then continue; fi
         for file in $(find "$directory" -name '*.swift' | sort); do
             # Comments and result types go, lines stay.
             code=$(sed -E "s,(^|[^:])//.*,\\1,; s,-> Task<[^{]*>,," "$file")
-            found=$(rules "$target" | while IFS="$(printf '\t')" read -r reason pattern; do
+            found=$(rules | while IFS="$(printf '\t')" read -r reason pattern; do
                 printf '%s\n' "$code" | grep -nE "$pattern" | while IFS=: read -r line text; do
                     echo "$file:$line: $reason: $(echo "$text" | sed 's/^ *//')"
                 done
@@ -69,7 +66,7 @@ public import FoundationEssentials
 DispatchQueue.global().async {}
 Task.immediate(executorPreference: x) { }
 BAD
-    printf 'LoopActor.task { }\n// Task.detached\nlet x: Task<Int, Never>\n' >"$scratch/daemon/File.swift"
+    printf 'LoopActor.timer { }\n// Task.detached\nlet x: Task<Int, Never>\n' >"$scratch/daemon/File.swift"
     printf 'Task { }\n' >"$scratch/greenroomctl/File.swift"
     scan "$scratch"
 }

@@ -20,15 +20,11 @@ import Glibc
         enabledState = CInt(isOneShot ? SD_EVENT_ONESHOT : SD_EVENT_ON)
     }
 
-    // Not an isolated deinit: on the loop the source must be gone when the last reference is, for
-    // the next statement may close its descriptor.
+    // Not an isolated deinit: the source must be gone when the last reference is, for the next
+    // statement may close its descriptor.
     deinit {
-        if LoopActor.shared.loop.isOnLoop {
-            _ = unsafe sd_event_source_disable_unref(raw)
-        } else {
-            let orphan = unsafe Orphan(raw: raw)
-            LoopActor.hop { orphan.remove() }
-        }
+        LoopActor.shared.loop.checkIsolated()
+        _ = unsafe sd_event_source_disable_unref(raw)
     }
 
     /// A disabled source stays where it is and reports nothing (sd_event_source_set_enabled(3)).
@@ -87,14 +83,6 @@ import Glibc
     public func setDeadline(after duration: Duration) throws(SystemdError) {
         try setDeadline(nanoseconds: LoopActor.deadline(after: duration))
     }
-}
-
-/// A source whose last reference was dropped on another thread.
-@safe private struct Orphan: @unchecked Sendable {
-    // Sound: the pointer is only carried, and used on the loop.
-    let raw: OpaquePointer
-
-    @LoopActor func remove() { _ = unsafe sd_event_source_disable_unref(raw) }
 }
 
 /// sd-event reads `UINT64_MAX` as "never", which is what a deadline beyond all counting means.

@@ -139,17 +139,4 @@ extension LoopActor {
         if priority != 0 { source.priority = priority }
         return source
     }
-
-    /// Runs after each round in which anything else was dispatched (sd_event_add_post(3)).
-    @LoopActor public static func post(
-        priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void
-    ) throws(SystemdError) -> EventSource {
-        let source = try unsafe adopt("sd_event_add_post", Handler<Void> { fire() }) {
-            userdata, raw in
-            unsafe sd_event_add_post(
-                event, &raw, { _, userdata in unsafe handle(userdata, ()) }, userdata)
-        }
-        if priority != 0 { source.priority = priority }
-        return source
-    }
 }

@@ -1,5 +1,8 @@
 /// The actor whose executor is the event loop: all state of the daemon is isolated to it.
 ///
+/// The daemon runs by callbacks. Nothing of it is `async`: a bare `Task` would start Dispatch's threads for
+/// good, and with them a wake-up per second, so the loop takes no jobs.
+///
 /// ```swift
 /// @main struct Program {
 ///     static func main() {                       // synchronous: `async main` starts Dispatch
@@ -32,32 +35,5 @@
             // that this thread is the actor's. The standard library does the same.
             try unsafe unsafeBitCast(escaping, to: Plain.self)()
         }
-    }
-
-    /// Starts a task on the loop: the only way to start one in the daemon.
-    ///
-    /// It begins once the caller has returned to the loop, before the next event is awaited, and
-    /// never leaves the loop's thread. A bare `Task` would start Dispatch's threads for good, and
-    /// with them a wake-up per second.
-    @discardableResult @LoopActor
-    public static func task<T: Sendable>(
-        _ body: @escaping @LoopActor () async -> T
-    ) -> Task<T, Never> {
-        Task.immediate(executorPreference: shared.loop.taskExecutor) { @LoopActor in await body() }
-    }
-
-    /// As ``task(_:)``, for a body that throws.
-    @discardableResult @LoopActor
-    public static func task<T: Sendable>(
-        throwing body: @escaping @LoopActor () async throws -> T
-    ) -> Task<T, any Error> {
-        Task.immediate(executorPreference: shared.loop.taskExecutor) { @LoopActor in
-            try await body()
-        }
-    }
-
-    /// Runs `body` on the loop soon, from any thread.
-    public nonisolated static func hop(_ body: @escaping @LoopActor @Sendable () -> Void) {
-        Task(executorPreference: shared.loop.taskExecutor) { @LoopActor in body() }
     }
 }
