@@ -4,56 +4,9 @@
 #include "app.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-/* --- Telling the daemon. */
-
-void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled) {
-    if (cookie != 0) channel_send(app->channel, MESSAGE_ACKNOWLEDGED, !handled, cookie, 0, NULL);
-}
-
-void report(struct greenroom_app *app, int step, const char *session) {
-    uint64_t time = now();
-    if (app->reached_at[step] == 0) app->reached_at[step] = time;
-    channel_send(app->channel, MESSAGE_STEP, step, time, 0, session);
-}
-
-void tell_launch_steps(struct greenroom_app *app) {
-    enum { COUNT = STEP_AFTER_LAUNCH + 3, SIZE = 48 };
-    char texts[COUNT][SIZE];
-    const char *fields[COUNT];
-    size_t count = 0;
-    for (int step = 0; step <= STEP_AFTER_LAUNCH; step++)
-        if (app->reached_at[step]) (void)snprintf(texts[count++], SIZE, "step.%d=%" PRIu64, step, app->reached_at[step]);
-    if (app->info.paused) (void)snprintf(texts[count++], SIZE, "paused=%" PRIu64, app->info.paused);
-    if (app->drawn_at) (void)snprintf(texts[count++], SIZE, "drawn=%" PRIu64, app->drawn_at);
-    for (size_t i = 0; i < count; i++) fields[i] = texts[i];
-    struct gr_header header = {.type = MESSAGE_LAUNCH_STEPS, .cookie = app->info.requested};
-    channel_send_strings(app->channel, header, fields, count, 0);
-}
-
-void report_first(struct greenroom_app *app, int step, const char *session) {
-    if (app->has_reached[step]) return;
-    app->has_reached[step] = true;
-    report(app, step, session);
-}
-
-void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name) {
-    uint64_t elapsed = now() - began;
-    if (elapsed > SLOW_NANOSECONDS) channel_send(app->channel, MESSAGE_OVERRAN, 0, elapsed, 0, name);
-}
 
 /* --- The launch sequence. */
 
@@ -152,12 +105,6 @@ static void become_foreground_by_hand(struct greenroom_app *app) {
     handle_event(app, GREENROOM_DID_BECOME_ACTIVE, 0);
 }
 
-void channel_ended(struct greenroom_app *app) {
-    if (app->channel >= 0) close(app->channel);
-    app->channel = -1;
-    abandon_requests(app);
-}
-
 /* What came while the launch waited for something else comes first. */
 static enum reception next_message(struct greenroom_app *app, struct message *message) {
     if (app->held_count == 0) return channel_receive(app->channel, message, false);
@@ -213,14 +160,3 @@ int greenroom_app_descriptor(const struct greenroom_app *app) { return app->chan
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }
 const struct greenroom_launch_info *greenroom_app_launch_info(const struct greenroom_app *app) { return &app->info; }
 bool greenroom_app_protected_data_is_available(const struct greenroom_app *app) { return app->is_unlocked; }
-
-enum greenroom_application_state greenroom_app_state(const struct greenroom_app *app) {
-    if (!app->has_had_scene) return app->state;
-    bool is_inactive = false;
-    for (size_t i = 0; i < app->scene_count; i++) {
-        enum greenroom_activation_state state = app->scenes[i].state;
-        if (state == GREENROOM_FOREGROUND_ACTIVE) return GREENROOM_ACTIVE;
-        is_inactive = is_inactive || state == GREENROOM_FOREGROUND_INACTIVE;
-    }
-    return is_inactive ? GREENROOM_INACTIVE : GREENROOM_BACKGROUND;
-}

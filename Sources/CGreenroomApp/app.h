@@ -2,12 +2,16 @@
  *
  *   pause.c          how a process becomes the launch that it was prewarmed for
  *   app.c            the launch sequence, the daemon's messages, the loop
+ *   model.c          what the app, its scenes and a message's content are
+ *   telling.c        what the daemon is told of the launch and of callbacks
  *   scenes.c         scenes
  *   content.c        what the app shall open or do
  *   state.c, restoration.c   its saved state, and when it is saved and restored
  *   background.c, scheduled.c   background time, scheduled work
  *   requests.c       its questions to the daemon
- *   credentials.c, measuring.c, channel.c   credentials; measured launches; bytes */
+ *   credentials.c, measuring.c, channel.c, list.c   credentials; measured launches; bytes; lists
+ *
+ * Calls go one way: no two files need each other (Tests/front/circles). */
 #pragma once
 
 #include "channel.h"
@@ -123,17 +127,29 @@ struct greenroom_app {
     bool has_drawn;
 };
 
-/* --- app.c */
+/* --- model.c */
 
-uint64_t now(void);
+struct scene *find_scene(const struct greenroom_app *app, const char *session);
+bool is_in_front(const struct scene *scene);
+struct greenroom_content content_of(const struct message *message);
+/* The file that the user wants to see; NULL if there is none. */
+const char *document_of(const struct greenroom_content *content);
+
+/* --- list.c */
+
+/* Makes room for one more at the end of a list; NULL without memory. */
+void *list_grow(void *list, size_t *count, size_t size);
+void list_remove(void *list, size_t *count, size_t size, size_t index);
+
+/* --- telling.c */
+
+uint64_t now(void); /* CLOCK_MONOTONIC, nanoseconds */
 void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
 /* A step of the launch was reached: now, or now for the first time. */
 void report(struct greenroom_app *app, int step, const char *session);
 void report_first(struct greenroom_app *app, int step, const char *session);
+/* A callback that `began` then has returned. */
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
-/* The daemon is gone for good: the app goes on by itself. */
-void channel_ended(struct greenroom_app *app);
-
 /* How the launch went, again, to a daemon that is another. */
 void tell_launch_steps(struct greenroom_app *app);
 
@@ -158,13 +174,8 @@ void tell_launch_steps(struct greenroom_app *app);
         tell_if_slow(app, began_, name); \
     } while (0)
 
-/* Makes room for one more at the end of a list; NULL without memory. */
-void *list_grow(void *list, size_t *count, size_t size);
-void list_remove(void *list, size_t *count, size_t size, size_t index);
-
 /* --- scenes.c */
 
-struct scene *find_scene(const struct greenroom_app *app, const char *session);
 /* Whether there was room for it. */
 bool connect_scene(struct greenroom_app *app, const struct message *message);
 void move_scene(struct greenroom_app *app, const struct message *message);
@@ -172,7 +183,6 @@ void discard_scenes(struct greenroom_app *app, const struct message *message);
 
 /* --- content.c */
 
-struct greenroom_content content_of(const struct message *message);
 /* Whether the app handled it. To the scene that the message names, or the app. */
 bool deliver(struct greenroom_app *app, const struct message *message);
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted);
@@ -207,9 +217,6 @@ void save_state(struct greenroom_app *app);
 void save_scene(struct greenroom_app *app, struct scene *scene);
 /* An app that ends in the foreground does not pass through the background. */
 void save_before_end(struct greenroom_app *app);
-bool is_in_front(const struct scene *scene);
-/* The file that the user wants to see; NULL if there is none. */
-const char *document_of(const struct greenroom_content *content);
 
 /* --- background.c, scheduled.c, requests.c */
 
@@ -224,5 +231,5 @@ void ask(
     size_t count, size_t words);
 void answer_request(struct greenroom_app *app, const struct message *message);
 void list_request(struct greenroom_app *app, const struct message *message);
-/* Nobody will answer them any more. */
-void abandon_requests(struct greenroom_app *app);
+/* The daemon is gone for good: the app goes on by itself. */
+void channel_ended(struct greenroom_app *app);

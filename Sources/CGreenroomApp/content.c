@@ -3,25 +3,6 @@
 #include "greenroom-app.h"
 #include "app.h"
 
-#include <string.h>
-
-struct greenroom_content content_of(const struct message *message) {
-    return (struct greenroom_content){
-        message->strings ? (const char *const *)message->strings + message->header.argc : NULL,
-        message->strings ? message->content_count : 0,
-    };
-}
-
-const char *greenroom_content_value(const struct greenroom_content *content, const char *name, size_t n) {
-    size_t length = strlen(name);
-    for (size_t i = 0; content && i < content->count; i++) {
-        const char *entry = content->entries[i];
-        if (strncmp(entry, name, length) != 0 || entry[length] != '=') continue;
-        if (n-- == 0) return entry + length + 1;
-    }
-    return NULL;
-}
-
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted) {
     bool handled = true, result;
     const char *value;

@@ -1,20 +1,10 @@
-/* Questions to the daemon, each kept until it is answered; and lists. */
+/* Questions to the daemon, each kept until it is answered. */
 #include "app.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-void *list_grow(void *list, size_t *count, size_t size) {
-    void *grown = realloc(list, (*count + 1) * size);
-    if (grown) ++*count;
-    return grown;
-}
-
-void list_remove(void *list, size_t *count, size_t size, size_t index) {
-    char *place = (char *)list + index * size;
-    memmove(place, place + size, (--*count - index) * size);
-}
+#include <unistd.h>
 
 enum { REQUEST_LIMIT = 256 }; /* the daemon's too, for what is asked again */
 static const uint64_t asked_again = (uint64_t)1 << 63;
@@ -83,7 +73,8 @@ void answer_request(struct greenroom_app *app, const struct message *message) {
     tell(app, &request, error, error == 0 ? "" : reason ? reason : explanation(error));
 }
 
-void abandon_requests(struct greenroom_app *app) {
+/* Nobody will answer them any more. */
+static void abandon_requests(struct greenroom_app *app) {
     struct request request;
     while (app->request_count > 0 && take_request(app, app->requests[0].cookie, &request))
         tell(app, &request, ENOTCONN, explanation(ENOTCONN));
@@ -112,4 +103,10 @@ void list_request(struct greenroom_app *app, const struct message *message) {
     }
     CALL_OTHER(app, "listed", request.listed, app, list ? 0 : ENOMEM, list, count, request.context);
     free(list);
+}
+
+void channel_ended(struct greenroom_app *app) {
+    if (app->channel >= 0) close(app->channel);
+    app->channel = -1;
+    abandon_requests(app);
 }

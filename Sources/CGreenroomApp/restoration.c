@@ -8,17 +8,6 @@
 
 enum { ARCHIVE_BYTE_LIMIT = 32 << 10, SAVED = 0, FORGET = 1, TOO_LARGE = 2 };
 
-bool is_in_front(const struct scene *scene) {
-    return scene->state == GREENROOM_FOREGROUND_ACTIVE || scene->state == GREENROOM_FOREGROUND_INACTIVE;
-}
-
-const char *document_of(const struct greenroom_content *content) {
-    const char *url;
-    for (size_t i = 0; (url = greenroom_content_value(content, "url", i)); i++)
-        if (strncmp(url, "file:", 5) == 0) return url;
-    return NULL;
-}
-
 /* --- What is registered. */
 
 static struct restorable *find_restorable(const struct greenroom_app *app, const char *identifier) {

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct scene *find_scene(const struct greenroom_app *app, const char *session) {
-    for (size_t i = 0; session && i < app->scene_count; i++)
-        if (strcmp(app->scenes[i].session, session) == 0) return (struct scene *)&app->scenes[i];
-    return NULL;
-}
-
 static struct scene *add_scene(struct greenroom_app *app, const char *session) {
     struct scene *known = find_scene(app, session);
     if (known || app->scene_count == SCENE_LIMIT) return known;
@@ -75,11 +69,6 @@ void discard_scenes(struct greenroom_app *app, const struct message *message) {
         if (scene) remove_scene(app, scene);
         CALL(app, discard_scene, app, message->strings[i]);
     }
-}
-
-enum greenroom_activation_state greenroom_app_scene_state(const struct greenroom_app *app, const char *session) {
-    struct scene *scene = find_scene(app, session);
-    return scene ? scene->state : GREENROOM_UNATTACHED;
 }
 
 /* Of the app channel (greenroom-protocol(7)). */
