@@ -15,7 +15,7 @@ $(APP_FOLDER)/libgreenroom-app.a: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_
 	@ld -r -o $(APP_FOLDER)/all.o $^ && objcopy --localize-hidden $(APP_FOLDER)/all.o
 	@rm -f $@ && ar crs $@ $(APP_FOLDER)/all.o
 $(APP_FOLDER)/libgreenroom-app.so.0: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_FOLDER)/%.o)
-	@$(CLANG) -shared -Wl,-soname,libgreenroom-app.so.0 -Wl,-z,relro,-z,now -o $@ $^
+	@$(CLANG) -shared -fuse-ld=lld -Wl,-soname,libgreenroom-app.so.0 -Wl,-z,relro,-z,now -o $@ $^
 	@ln -sf libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.so
 $(APP_FOLDER)/probe: Tests/app-clients/probe.c $(APP_LIBRARY)
 	@$(CLANG) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -ISources/CGreenroomApp/include -o $@ $< \

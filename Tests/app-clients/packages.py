@@ -70,7 +70,7 @@ def installed(folder):
             file.write("#include <stdlib.h>\n" + PROGRAM)
         given = flags if kind == "shared" else [
             *(one for one in flags if one != "-lgreenroom-app"), folder + "/root/usr/lib/libgreenroom-app.a"]
-        run(compiler, "-x", language, "-Wall", "-Wextra", "-Werror", source, "-x", "none", "-o", folder + "/app", *given)
+        run(compiler, "-Wall", "-Wextra", "-Werror", source, "-o", folder + "/app", *given)
         status = subprocess.run([folder + "/app"], env=environment).returncode
         if status != 3:
             raise Wrong(f"{language}, {kind}: it ended with {status}")
