@@ -188,8 +188,8 @@ MANUAL_DEV := $(wildcard Sources/Documentation/man/*.3)
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
-VERSION := $(shell sed -n 's/.*static let version = "\(.*\)"/\1/p' \
-    Sources/GreenroomCommands/Greenroomctl.swift)
+VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
+    Sources/CGreenroomLinux/include/version.h)
 units:
 	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
 	    mkdir -p .build/units/$$(dirname $$unit); \

@@ -1,9 +1,10 @@
 public import ArgumentParser
 import Glibc
+import GreenroomLinux
 
 /// The client: one verb per file in `Verbs`.
 public struct Greenroomctl: ParsableCommand {
-    public static let version = "0.1.0"
+    public static let version = productVersion
 
     public static let configuration = CommandConfiguration(
         commandName: "greenroomctl",

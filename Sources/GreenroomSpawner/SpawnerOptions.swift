@@ -41,7 +41,7 @@ public struct SpawnerOptions: Sendable {
     /// Internal, hence not in the usage.
     static let successionOption = "--succession"
 
-    public static let version = "0.1.0"
+    public static let version = productVersion
 
     public static let usage = """
         Usage: greenroom-spawner [--runtime-directory DIR] [--cgroup UNIT] [--private]

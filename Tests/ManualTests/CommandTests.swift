@@ -44,10 +44,8 @@ import Testing
     }
 
     @Test(arguments: ManualPage.all) func `is of this version`(name: String) throws {
-        #expect(Greenroomctl.version == Options.version)
-        #expect(SpawnerOptions.version == Options.version)
-        let shim = try readFile(ManualPage.folder + "/../../CPrewarm/version.c")
-        #expect(shim.contains("\"greenroom-prewarm \(Options.version)\""))
+        let module = try readFile(ManualPage.folder + "/../../Python/greenroom_app.py")
+        #expect(module.contains("__version__ = \"\(Options.version)\""))
         #expect(try ManualPage(name).source.contains("\"Greenroom \(Options.version)\""))
     }
 

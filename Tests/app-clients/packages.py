@@ -107,8 +107,8 @@ def pip(folder):
         alone = []
     run(*alone, venv + "/bin/pip", "install", ROOT + "/Sources/Python", env=offline)
     version = run(venv + "/bin/python", "-c", "import greenroom_app; print(greenroom_app.__version__)", cwd=folder)
-    with open(ROOT + "/Sources/GreenroomCommands/Greenroomctl.swift") as file:
-        expected = re.search(r'static let version = "(.*)"', file.read())[1]
+    with open(ROOT + "/Sources/CGreenroomLinux/include/version.h") as file:
+        expected = re.search(r'#define GREENROOM_VERSION "(.*)"', file.read())[1]
     if version.strip() != expected:
         raise Wrong(f"version {version.strip()} instead of {expected}")
     # For who works on the module itself.

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "version.h"
+
 #pragma clang assume_nonnull begin
 
 /* ---- spawn.c: the child's half of a spawn must be async-signal-safe, without allocation ---- */

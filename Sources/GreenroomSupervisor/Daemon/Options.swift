@@ -1,4 +1,5 @@
 internal import AppFolders
+internal import GreenroomLinux
 
 /// What greenroomd was told on its command line and by its environment.
 public struct Options: Sendable, Equatable {
@@ -32,7 +33,7 @@ public struct Options: Sendable, Equatable {
         case usage(String)
     }
 
-    public static let version = "0.1.0"
+    public static let version = productVersion
 
     public static let help = """
         greenroomd: supervises apps, prewarms them, and answers on a Varlink socket.
