@@ -38,6 +38,11 @@ KILLS      ?= 500
 FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
 SWIFT      ?= swift
+# The clang of every target, and of what the targets run, is Swift's own.
+TOOLCHAIN  := $(shell SWIFT=$(SWIFT) Tests/front/toolchain 2>/dev/null)
+ifneq ($(TOOLCHAIN),)
+export PATH := $(TOOLCHAIN):$(PATH)
+endif
 CLANG      ?= clang
 DEBUG      := .build/debug
 PRODUCT    := .build/product
@@ -144,7 +149,7 @@ simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
 # By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
-DOCC ?= $(dir $(realpath $(shell command -v $(SWIFT))))docc
+DOCC ?= $(TOOLCHAIN)/docc
 # NAME, FOLDER of its catalogue, IDENTIFIER, SYMBOLS
 convert = $(DOCC) convert $(2)/$(1).docc --output-path .build/$(1).doccarchive \
     --additional-symbol-graph-dir $(4) --fallback-display-name $(1) --fallback-bundle-identifier $(3) \

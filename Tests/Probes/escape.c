@@ -111,6 +111,7 @@ static int with_bit(const char *way, const char *path) {
     if (strcmp(way, "openat2-setuid") == 0)
         return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    if (fd < 0) return fd;
     if (strcmp(way, "fchmod-setuid") == 0) return fchmod(fd, 04700);
     if (strcmp(way, "fchmodat2-setuid") == 0) {
         int result = (int)syscall(452, AT_FDCWD, path, 04700, 0);

@@ -53,7 +53,7 @@ public func compileWithLibrary(
 public func compile(
     source: String, with compiler: ProbeCompiler = .standard, output: String? = nil
 ) throws -> String {
-    let program = findProgram(compiler.compiler)
+    let program = findProgram("\(swiftPrograms)/\(compiler.compiler)", compiler.compiler)
     try requireOrSkip(program != nil, "no compiler \(compiler.compiler)")
     let key = "\(source) \(compiler) \(output ?? "")"
     return try cache.withLock { cache in
@@ -83,6 +83,15 @@ public func compile(
 }
 private let temporaryProbes = Mutex("")
 
+/// The folder of Swift's own programs: its clang comes before any other of that name.
+private let swiftPrograms: String = {
+    let script = "\(packageRoot)/Tests/front/toolchain"
+    var request = ChildRequest(script, arguments: [script])
+    request.environment = inheritedEnvironment()
+    let output = (try? run(request))?.output.split(separator: UInt8(ascii: "\n")).first
+    return output.map { String(decoding: $0, as: UTF8.self) } ?? "/nonexistent"
+}()
+
 /// The test's own environment as `NAME=value`.
 public func inheritedEnvironment() -> [String] {
     (try? readFile("/proc/self/environ"))?.split(separator: 0)
@@ -95,8 +104,12 @@ public func prewarmShim() throws -> String {
 }
 private let shim: Result<String, any Error> = Result {
     guard let make = findProgram("make") else { throw TestError("make is missing") }
+    let compiler = findProgram("\(swiftPrograms)/clang", "clang") ?? "clang"
     var request = ChildRequest(
-        make, arguments: [make, "-s", "-f", "Sources/CPrewarm/build.mk", "shim"])
+        make,
+        arguments: [
+            make, "-s", "-f", "Sources/CPrewarm/build.mk", "SHIM_CC=\(compiler)", "shim",
+        ])
     request.environment = inheritedEnvironment()
     request.directory = packageRoot
     let result = try run(request, mergingErrors: true)

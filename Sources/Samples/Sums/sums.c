@@ -125,8 +125,11 @@ static bool hash_file(const char *path, uint64_t *hash) {
     FILE *file = fopen(path, "re");
     if (!file) return false;
     *hash = 0xcbf29ce484222325;
-    for (size_t count; (count = fread(bytes, 1, sizeof bytes, file)) > 0;)
+    size_t count;
+    do {
+        count = fread(bytes, 1, sizeof bytes, file);
         for (size_t i = 0; i < count; i++) *hash = (*hash ^ bytes[i]) * 0x100000001b3;
+    } while (count == sizeof bytes);
     bool is_whole = !ferror(file);
     fclose(file);
     return is_whole;
