@@ -31,9 +31,15 @@ public struct UnitFile: Hashable, Sendable {
     }
 
     /// Every assignment of a key in file order, empty ones included.
-    public func assignments(_ section: String, _ key: String) -> [Assignment] {
-        sections.lazy.filter { $0.name == section }.flatMap { $0.assignments }
-            .filter { $0.key == key }
+    public func assignments(_ name: String, _ key: String) -> [Assignment] {
+        // Asked for every key there is, so what is of no concern is not even copied.
+        var found: [Assignment] = []
+        for section in sections where section.name == name {
+            for assignment in section.assignments where assignment.key == key {
+                found.append(assignment)
+            }
+        }
+        return found
     }
 
     /// The last assignment of a key; nil if there is none or it is empty ("the default").

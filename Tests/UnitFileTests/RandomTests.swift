@@ -68,7 +68,42 @@ struct Seeded: RandomNumberGenerator {
         ("kitten", "sitting", 3),
     ])
     func `the edit distance counts swaps as one`(a: String, b: String, distance: Int) {
-        #expect(editDistance(a, b) == distance)
-        #expect(editDistance(b, a) == distance)
+        for limit in distance...distance + 3 {
+            #expect(editDistance(Array(a.utf8), Array(b.utf8), atMost: limit) == distance)
+            #expect(editDistance(Array(b.utf8), Array(a.utf8), atMost: limit) == distance)
+        }
+        for limit in 0..<distance {
+            #expect(editDistance(Array(a.utf8), Array(b.utf8), atMost: limit) == nil)
+        }
+    }
+
+    /// As the distance is defined, one operation at a time and without a way out.
+    private func plainDistance(_ a: ArraySlice<UInt8>, _ b: ArraySlice<UInt8>) -> Int {
+        guard let x = a.last, let y = b.last else { return a.count + b.count }
+        let (c, d) = (a.dropLast(), b.dropLast())
+        var best = min(
+            plainDistance(c, d) + (x == y ? 0 : 1), plainDistance(c, b) + 1,
+            plainDistance(a, d) + 1)
+        if c.last == y, d.last == x {
+            best = min(best, plainDistance(c.dropLast(), d.dropLast()) + 1)
+        }
+        return best
+    }
+
+    @Test func `giving up early changes no distance within the limit`() {
+        let words = (0...4).flatMap { length in
+            (0..<(1 << length)).map { bits in
+                (0..<length).map { UInt8(ascii: "a") + UInt8(bits >> $0 & 1) }
+            }
+        }
+        for a in words {
+            for b in words {
+                let distance = plainDistance(a[...], b[...])
+                for limit in 0...4 {
+                    let found = editDistance(a, b, atMost: limit)
+                    #expect(found == (distance <= limit ? distance : nil))
+                }
+            }
+        }
     }
 }
