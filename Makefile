@@ -18,6 +18,7 @@
 #   make install-dev                 what apps in C and Python are built with
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
 #   make test-aarch64                what runs in every app, on an emulated arm64 machine
+#   make fresh [QUICK=1]             .ci/run (or check and build) where only Debian 12 and Swift are; as root
 #   make test-vm                     limits and memory on stock kernels 6.1 and 6.12, booted
 
 SHELL := /bin/bash
@@ -60,7 +61,7 @@ include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
     uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
-    deb test-deb torture test-vm test-aarch64
+    deb test-deb torture fresh test-vm test-aarch64
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -143,6 +144,8 @@ torture: build
 	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
 test-vm: release
 	@Tests/vm/run
+fresh:
+	@Tests/fresh/run $(if $(QUICK),--quick)
 test-aarch64:
 	@Tests/aarch64/run
 simulate: setup
