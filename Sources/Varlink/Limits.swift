@@ -7,6 +7,11 @@ public struct Limits: Hashable, Sendable {
     public var messageDescriptorCount = 253
     /// Arrays and objects within each other. No interface of ours needs 10; the parser recurses.
     public var depth = 64
+    /// Values in one message, and names in one of its objects. What a message costs grows with their
+    /// number rather than with its bytes, most of all with names: each is held against the others.
+    /// Unlimited unless the owner of a connection knows how many its calls need.
+    public var messageValueCount = Int.max
+    public var objectNameCount = Int.max
     /// Above this many unsent bytes no further call is read: a slow reader waits for itself.
     public var pausingOutputByteCount = 1 << 20
     /// Above this many unsent bytes the connection is closed. A stream of events cannot be paused;

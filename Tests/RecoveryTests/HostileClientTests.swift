@@ -144,13 +144,13 @@ import Testing
         #expect(try clients[0].wait(launched.instance).status == 3)
     }
 
-    @Test func `a message of 16 MiB is taken, and one byte more is told the limit`() throws {
+    @Test func `a message of 8 MiB is taken, and one byte more is told the limit`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
-        send(call(byteCount: 16 << 20), to: client)
+        send(call(byteCount: 8 << 20), to: client)
         #expect(try message(to: client).contains(Self.app))
-        send(call(byteCount: 16 << 20 + 1), to: client)
-        #expect(try message(to: client) == refusal("bytes in one message", 16 << 20))
+        send(call(byteCount: 8 << 20 + 1), to: client)
+        #expect(try message(to: client) == refusal("bytes in one message", 8 << 20))
         try client.awaitClose()
         #expect(try daemon.client().list().count == 1)
     }
@@ -158,17 +158,17 @@ import Testing
     @Test func `half messages of one user are limited together, the largest first`() throws {
         let daemon = try daemon()
         let (other, modest) = (try daemon.client(), try daemon.client())
-        let half = call(byteCount: 15 << 20).dropLast(2)
+        let half = call(byteCount: 15 << 19).dropLast(2)
         send(call(byteCount: 1000).dropLast(2), to: modest)
-        let greedy = try (0..<5).map { _ in try daemon.client() }
+        let greedy = try (0..<9).map { _ in try daemon.client() }
         for client in greedy { send(half, to: client) }
-        // 75 MiB: one of them has gone, the others and the modest one go on.
+        // 67.5 MiB: one of them has gone, the others and the modest one go on.
         let answers = try greedy.map { client in
             send([UInt8(ascii: "}"), 0], to: client)
             return try message(to: client)
         }
         let refusal = refusal("bytes waiting on one user's connections", 64 << 20)
-        #expect(answers.count { $0.contains(Self.app) } == 4)
+        #expect(answers.count { $0.contains(Self.app) } == 8)
         #expect(answers.count { $0 == refusal } == 1)
         send([UInt8(ascii: "}"), 0], to: modest)
         #expect(try message(to: modest).contains(Self.app))

@@ -10,10 +10,17 @@ final class ControlConnection {
     /// Calls that one event or one turn serves: a synchronous client has one.
     private static let callsPerTurn = 4
 
-    /// No call takes more than four descriptors.
     private static let limits = {
         var limits = Limits.standard
+        // No call takes more than four.
         limits.messageDescriptorCount = 32
+        // execve(2) takes 6 MiB of arguments and environment at the most, and the spawner's protocol
+        // no more; quotation marks and escapes come on top.
+        limits.messageByteCount = 8 << 20
+        // As many arguments as an app can be started with (65,536), and an environment.
+        limits.messageValueCount = 80_000
+        // Of all objects only `environment` has more than a few.
+        limits.objectNameCount = 8192
         return limits
     }()
 
@@ -51,6 +58,9 @@ final class ControlConnection {
     /// small call takes.
     private static let largeByteCount = 32 << 10
     private static let portionByteCount = 8 << 10
+    /// A message that is longer awaits a turn of its own, of which others are served between any two, and
+    /// what it took is given back to the kernel.
+    private static let turnByteCount = 64 << 10
 
     init(
         identifier: UInt64, socket: UnixSocket, peer: Peer, user: ControlUser, turns: ControlTurns
@@ -112,7 +122,9 @@ final class ControlConnection {
         // A launch under way may keep us: what is large goes now.
         socket = nil
         arrivedDescriptors = []
+        let isLong = codec.waitingByteCount > Self.turnByteCount
         codec = ServerConnection(limits: Self.limits)
+        if isLong { OwnMemory.giveBack() }
         account()
         let observers = onClose
         onClose = []
@@ -182,17 +194,25 @@ final class ControlConnection {
         awaitsTurn = false
         guard isOpen else { return }
         source?.isEnabled = true
-        pump()
+        pump(isTurn: true)
     }
 
     /// Serves calls whose turn has come, then writes what waits.
-    private func pump() {
+    private func pump(isTurn: Bool = false) {
         // A call answered at once comes back here through `reply`.
         guard !isPumping, !awaitsTurn else { return }
         isPumping = true
         defer { isPumping = false }
         var served = 0
-        while isOpen, served < Self.callsPerTurn, let call = codec.nextCall() {
+        while isOpen, served < Self.callsPerTurn {
+            let isLong = codec.nextCallByteCount().map { $0 > Self.turnByteCount } ?? false
+            if isLong {
+                let mayServe = isTurn && served == 0
+                served = mayServe ? Self.callsPerTurn - 1 : Self.callsPerTurn
+                guard mayServe else { break }
+            }
+            defer { if isLong { OwnMemory.giveBack() } }
+            guard let call = codec.nextCall() else { break }
             let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
             arrivedDescriptors.removeFirst(descriptors.count)
             onCall?(self, call, descriptors)
@@ -228,6 +248,10 @@ final class ControlConnection {
         switch violation {
         case .messageTooLong(let limit):
             end(.limitExceeded(what: "bytes in one message", limit: limit))
+        case .tooManyValues(let limit):
+            end(.limitExceeded(what: "values in one message", limit: limit))
+        case .tooManyNames(let limit):
+            end(.limitExceeded(what: "names in one object of a message", limit: limit))
         case .tooManyDescriptors(let limit):
             end(.limitExceeded(what: "descriptors with one message", limit: limit))
         case .malformedMessage, .notAnObject, .missingMember, .unexpectedMember,

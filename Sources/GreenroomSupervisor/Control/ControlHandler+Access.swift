@@ -1,6 +1,7 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 
 extension ControlHandler {
     /// The app of that identifier, if the client may do this with it. To whoever may not see an
@@ -8,6 +9,9 @@ extension ControlHandler {
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
+        guard name.utf8.count <= AppManifest.Limit.identifierBytes else {
+            throw .noSuchApp(Self.cut(name), suggestion: nil)
+        }
         var found = catalog[AppIdentifier(name)]
         if found == nil { found = try made(name, verb, peer) }
         guard let app = found, mayDo(.observe, owner: app.account, peer) else {
@@ -29,8 +33,12 @@ extension ControlHandler {
         }
     }
 
+    /// Apps that a wrong name is compared with: each takes some microseconds, and anybody may ask.
+    private static let comparedCount = 500
+
     func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {
-        let visible = catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }
+        let visible = catalog.apps.lazy.filter { self.mayDo(.observe, owner: $0.account, peer) }
+            .prefix(Self.comparedCount)
         return .noSuchApp(
             name, suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
     }

@@ -58,8 +58,8 @@ extension ControlHandler {
     }
 
     /// Of what a client sent, as much as an error repeats.
-    static func cut(_ text: String) -> String {
-        text.utf8.count > 100 ? String(text.prefix(100)) + "…" : text
+    nonisolated static func cut(_ text: String) -> String {
+        text.utf8.count > 100 ? String(text.unicodeScalars.prefix(100)) + "…" : text
     }
 
     // MARK: Launching for a reason

@@ -77,7 +77,8 @@ struct DesktopLaunch {
             case .notLocal(let url):
                 throw .refused(
                     code: "not_local",
-                    reason: "\(app.identifier) opens local files only, and \(url) is none")
+                    reason: "\(app.identifier) opens local files only, and "
+                        + "\(ControlHandler.cut(url)) is none")
             }
         }
     }
@@ -88,7 +89,8 @@ struct DesktopLaunch {
         let known = actions.map(\.identifier).joined(separator: ", ")
         return .refused(
             code: "no_such_action",
-            reason: "\(app.identifier) has no action \(call.action ?? "") that can be started"
+            reason: "\(app.identifier) has no action \(ControlHandler.cut(call.action ?? "")) that "
+                + "can be started"
                 + (known.isEmpty ? "" : "; it has \(known)"))
     }
 }

@@ -39,6 +39,12 @@ struct InputBuffer: Sendable {
         batches.append((start, descriptorCount))
     }
 
+    /// Bytes of the next message if all of it is here, without its NUL.
+    mutating func nextByteCount() -> Int? {
+        scanned = endOfMessage()
+        return scanned < bytes.count ? scanned - head : nil
+    }
+
     /// The next whole message without its NUL, handed to `body` with its descriptors' number.
     mutating func takeMessage<T>(
         limits: Limits,

@@ -7,6 +7,8 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     /// `oneway` with `more`, `continues` with an error, and the like.
     case contradictoryFlags
     case messageTooLong(limit: Int)
+    case tooManyValues(limit: Int)
+    case tooManyNames(limit: Int)
     case tooManyDescriptors(limit: Int)
     /// Descriptors came in the middle of a message; they travel with its first byte.
     case strayDescriptors
@@ -23,6 +25,8 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
         case .unexpectedMember(let name): "the message has an unusable \"\(name)\""
         case .contradictoryFlags: "the message's flags contradict each other"
         case .messageTooLong(let limit): "the message exceeds \(limit) bytes"
+        case .tooManyValues(let limit): "the message has more than \(limit) values"
+        case .tooManyNames(let limit): "an object of the message has more than \(limit) names"
         case .tooManyDescriptors(let limit): "more than \(limit) descriptors came"
         case .strayDescriptors: "descriptors came in the middle of a message"
         case .unexpectedReply: "a reply came that nobody waits for"
@@ -35,9 +39,16 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     ) throws(ProtocolViolation) -> JSONObject {
         let value: JSONValue
         do throws(JSONSyntaxError) {
-            value = try JSONValue(parsing: bytes, depthLimit: limits.depth)
+            value = try JSONValue(parsing: bytes, limits: limits)
         } catch {
-            throw .malformedMessage(error)
+            switch error.code {
+            case .tooManyValues: throw .tooManyValues(limit: limits.messageValueCount)
+            case .tooManyNames: throw .tooManyNames(limit: limits.objectNameCount)
+            case .unexpectedEnd, .unexpectedCharacter, .trailingCharacters, .tooDeep,
+                .duplicateName, .malformedNumber, .numberOutOfRange, .malformedEscape,
+                .loneSurrogate, .controlCharacter, .invalidUTF8, .numberTooLong:
+                throw .malformedMessage(error)
+            }
         }
         guard case .object(let object) = value else { throw .notAnObject }
         return object

@@ -43,6 +43,14 @@ public struct ServerConnection: Sendable {
     /// True while bytes wait that are no call yet, or one whose turn has not come.
     public var hasInput: Bool { input.byteCount > 0 }
 
+    /// Bytes of the message that `nextCall` would read now; nil: it would read none.
+    public mutating func nextCallByteCount() -> Int? {
+        guard case .idle = state, output.byteCount < limits.pausingOutputByteCount else {
+            return nil
+        }
+        return input.nextByteCount()
+    }
+
     /// False while reading on would only pile up work: a call is being served, or the client does
     /// not read its replies. (A hang-up must be noticed all the same.)
     public var wantsInput: Bool {

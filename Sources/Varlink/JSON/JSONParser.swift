@@ -13,6 +13,9 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
         case loneSurrogate = "half of a surrogate pair stands alone"
         case controlCharacter = "a control character stands unescaped in a string"
         case invalidUTF8 = "the string is not UTF-8"
+        case numberTooLong = "the number has too many digits"
+        case tooManyValues = "there are too many values"
+        case tooManyNames = "the object has too many names"
     }
     public let code: Code
     /// In bytes from the start of the text.
@@ -24,29 +27,35 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
 extension JSONValue {
     /// Reads one JSON text and nothing else (RFC 8259, with every choice it leaves made strictly:
     /// no byte order mark, no duplicate names, no lone surrogates).
-    /// - Parameter depthLimit: arrays and objects within each other; the parser recurses.
-    public init(parsing bytes: Span<UInt8>, depthLimit: Int = Limits.standard.depth)
-        throws(JSONSyntaxError)
-    {
-        var parser = JSONParser(depthLimit: depthLimit)
+    /// - Parameter limits: those of one message.
+    public init(parsing bytes: Span<UInt8>, limits: Limits = .standard) throws(JSONSyntaxError) {
+        var parser = JSONParser(limits)
         self = try parser.text(bytes)
     }
 
     /// Reads one JSON text and nothing else.
-    public init(parsing text: String, depthLimit: Int = Limits.standard.depth)
-        throws(JSONSyntaxError)
-    {
-        try self.init(parsing: Array(text.utf8).span, depthLimit: depthLimit)
+    public init(parsing text: String, limits: Limits = .standard) throws(JSONSyntaxError) {
+        try self.init(parsing: Array(text.utf8).span, limits: limits)
     }
 }
 
 /// A recursive-descent parser. It holds no bytes, only where it stands in those it is given.
 struct JSONParser {
+    /// Characters of one number: the longest that a double can need has 767 digits.
+    static let numberByteLimit = 1024
+
     let depthLimit: Int
+    let nameLimit: Int
     var position = 0
     var depth = 0
+    /// Values that may still come.
+    private var valuesLeft: Int
 
-    init(depthLimit: Int) { self.depthLimit = depthLimit }
+    init(_ limits: Limits) {
+        depthLimit = limits.depth
+        nameLimit = limits.objectNameCount
+        valuesLeft = limits.messageValueCount
+    }
 
     mutating func text(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
         skipSpace(bytes)
@@ -78,6 +87,8 @@ struct JSONParser {
     }
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
+        valuesLeft -= 1
+        guard valuesLeft >= 0 else { throw error(.tooManyValues) }
         switch try peek(bytes) {
         case UInt8(ascii: "\""): return .string(try string(bytes))
         case UInt8(ascii: "{"): return .object(try object(bytes))
@@ -140,6 +151,7 @@ struct JSONParser {
                     throw error(.unexpectedCharacter)
                 }
                 let start = position
+                guard members.list.count < nameLimit else { throw error(.tooManyNames) }
                 let name = try string(bytes)
                 guard members.claim(name) else {
                     throw JSONSyntaxError(code: .duplicateName, offset: start)

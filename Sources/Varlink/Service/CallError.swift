@@ -29,12 +29,17 @@ public enum ServiceError: CallError, Hashable, Sendable {
 
     public func encodeMembers(to writer: inout JSONWriter) {
         switch self {
-        case .interfaceNotFound(let name): writer.member("interface", name)
+        case .interfaceNotFound(let name): writer.member("interface", Self.cut(name))
         case .methodNotFound(let name), .methodNotImplemented(let name):
-            writer.member("method", name)
-        case .invalidParameter(let name): writer.member("parameter", name)
+            writer.member("method", Self.cut(name))
+        case .invalidParameter(let name): writer.member("parameter", Self.cut(name))
         case .permissionDenied, .expectedMore: break
         }
+    }
+
+    /// A name that a client sent may be as long as its message.
+    private static func cut(_ name: String) -> String {
+        name.utf8.count > 256 ? String(name.unicodeScalars.prefix(100)) + "…" : name
     }
 
     /// The error of a reply, if it is one of these.

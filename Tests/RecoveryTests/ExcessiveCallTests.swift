@@ -1,0 +1,156 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Calls that are small to send and much to read, from a user who has no app here: each is refused by the
+/// limit that it exceeds, and whoever calls meanwhile does not wait for it.
+@Suite struct ExcessiveCallTests {
+    private static let app = "org.example.app"
+    private static let stranger: Int32 = 12_346
+
+    private func daemon() throws -> TestDaemon {
+        try TestDaemon([program(Self.app, try compileProbe("behave.c"))])
+    }
+
+    private func attacker(_ daemon: TestDaemon) throws -> TestClient {
+        guard getuid() == 0 else { return try daemon.client() }
+        let descriptor = cts_connect_as(daemon.socketPath, Self.stranger, Self.stranger, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    private func launch(_ parameters: String) -> [UInt8] {
+        Array(
+            #"{"method":"io.greenroom.Control.Launch","parameters":{"app":"x",\#(parameters)}}"#
+                .utf8) + [0]
+    }
+
+    private func names(_ count: Int) -> [UInt8] {
+        launch(#""environment":{"# + (0..<count).map { "\"\($0)\":1" }.joined(separator: ",") + "}")
+    }
+
+    private func texts(_ count: Int) -> [UInt8] {
+        launch(#""arguments":["# + (0..<count).map { "\"\($0)\"" }.joined(separator: ",") + "]")
+    }
+
+    private func zeros(_ count: Int) -> [UInt8] {
+        launch(#""umask":0."# + String(repeating: "0", count: count))
+    }
+
+    /// What the attacker is answered, and how long the slowest of the others' calls took meanwhile: one is
+    /// made each time that the attacker's socket is full, and when the last byte has gone.
+    private func attack(
+        _ message: [UInt8], _ daemon: TestDaemon, beside other: TestClient
+    ) throws -> (answer: String, slowest: Duration) {
+        let client = try attacker(daemon)
+        _ = fcntl(client.descriptor, F_SETFL, fcntl(client.descriptor, F_GETFL) | O_NONBLOCK)
+        var slowest = Duration.zero
+        func call() throws {
+            let start = ContinuousClock.now
+            _ = try other.list()
+            slowest = max(slowest, start.duration(to: .now))
+        }
+        var sent = 0
+        while sent < message.count {
+            let count = message.withUnsafeBytes {
+                send(
+                    client.descriptor, $0.baseAddress! + sent, message.count - sent,
+                    CInt(MSG_NOSIGNAL))
+            }
+            if count > 0 {
+                sent += count
+            } else {
+                // The daemon has closed the connection: it need not read the rest.
+                guard errno == EAGAIN else { break }
+                try call()
+            }
+        }
+        for _ in 0..<3 { try call() }
+        let file = FileDescriptor(owning: dup(client.descriptor))
+        var bytes: [UInt8] = []
+        while try file.waitUntilReadable(milliseconds: Processes.deadline) {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(client.descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+            if bytes.last == 0 { break }
+        }
+        return (String(decoding: bytes.filter { $0 != 0 }, as: UTF8.self), slowest)
+    }
+
+    private func refusal(_ what: String, _ limit: Int) -> String {
+        #"{"error":"io.greenroom.Control.LimitExceeded","parameters":{"what":"\#(what)","#
+            + #""limit":\#(limit)}}"#
+    }
+
+    /// Of a build for debugging, on a machine that runs all tests at once: the attacks took many times as
+    /// long before there were limits.
+    private static let patience = Duration.milliseconds(800)
+
+    @Test func `1.45 million names in one call are refused by number, again and again`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        _ = try attack(names(10), daemon, beside: other)
+        let before = try resident(daemon)
+        for _ in 0..<3 {
+            let (answer, slowest) = try attack(names(1_450_000), daemon, beside: other)
+            #expect(answer == refusal("bytes in one message", 8 << 20))
+            #expect(slowest < Self.patience)
+            // Of the size that is allowed.
+            let second = try attack(names(700_000), daemon, beside: other)
+            #expect(second.answer == refusal("names in one object of a message", 8192))
+            #expect(second.slowest < Self.patience)
+        }
+        #expect(try resident(daemon) - before < 8 << 20)
+    }
+
+    @Test func `a million values in one call are refused by number`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let before = try resident(daemon)
+        for _ in 0..<3 {
+            let (answer, slowest) = try attack(texts(900_000), daemon, beside: other)
+            #expect(answer == refusal("values in one message", 80_000))
+            #expect(slowest < Self.patience)
+        }
+        #expect(try resident(daemon) - before < 8 << 20)
+    }
+
+    @Test func `a number of millions of digits is none`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let (answer, slowest) = try attack(zeros(7 << 20), daemon, beside: other)
+        #expect(answer == "")
+        #expect(slowest < Self.patience)
+    }
+
+    @Test func `an app gets as many arguments and variables as it can be started with`() throws {
+        let daemon = try daemon()
+        let client = try daemon.client()
+        let other = try daemon.client()
+        var call = Control.LaunchCall(app: Self.app)
+        call.arguments = ["exit", "3"] + (2..<65_000).map { "file-\($0)" }
+        call.callerEnvironment = (0..<4000).map { "NAME\($0)=value" }
+        let launched = try client.launch(call)
+        #expect(try client.wait(launched.instance).status == 3)
+        // What it costs others to have it read again and again.
+        call.app = "org.example.none"
+        for _ in 0..<5 {
+            try client.send(.launch(call))
+            let start = ContinuousClock.now
+            _ = try other.list()
+            #expect(start.duration(to: .now) < Self.patience)
+            #expect(throws: ControlError.self) { try client.reply(to: .launch(call)) }
+        }
+    }
+
+    /// VmRSS of proc_pid_status(5), in bytes.
+    private func resident(_ daemon: TestDaemon) throws -> Int {
+        let line = try #require(Processes.line("VmRSS", of: try daemon.pid))
+        return try #require(Int(line.split(separator: " ")[0])) << 10
+    }
+}
