@@ -73,7 +73,7 @@ final class ControlHandler {
                     .transitionRequested(request, Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
             case .watch(let after):
-                events.add(connection, access.audience(of: connection.peer), after: after)
+                try events.add(connection, access.audience(of: connection.peer), after: after)
             case .reload:
                 try require(.administer, owner: nil, connection.peer)
                 reload { connection.reply(ControlReply.reloaded($0)) }
@@ -117,7 +117,7 @@ final class ControlHandler {
                     register(.exit(connection)), .instance(InstanceIdentifier(instance))))
         case .launch(let name):
             guard let instance = instance(of: LaunchIdentifier(name), for: connection.peer) else {
-                throw .noSuchLaunch(name)
+                throw .noSuchLaunch(Self.cut(name))
             }
             supervisor.handle(.exitAwaited(register(.exit(connection)), .instance(instance)))
         }

@@ -34,6 +34,8 @@ final class EventStream {
     }
 
     private var watchers: [UInt64: Watcher] = [:]
+    /// Watchers that have not heard all of the past, the next one first.
+    private var behind = Fifo<UInt64>()
     private var pending = Fifo<Pending>()
     /// There from the start on: see `keep`.
     private var ring: EventRing!
@@ -44,10 +46,15 @@ final class EventStream {
 
     /// Behind launches, before what can wait.
     private static let priority: Int64 = 4
-    /// Events of one round; each costs a few microseconds, and as much for each watcher.
+    /// Events of one round; each costs a few microseconds, and as much for each watcher: so many
+    /// tellings end a round, too.
     private static let eventsPerRound = 64
-    /// Of the past, which have to be read again.
+    private static let tellingsPerRound = 512
+    /// Of the past, which have to be read again, for one watcher; and watchers of one round.
     private static let pastPerRound = 16
+    private static let pastWatchersPerRound = 16
+    /// Each costs whatever happens to its user's apps; one program needs one.
+    private static let watchersPerUser = 128
     /// If the loop has no time for them, they are told at once.
     private static let pendingLimit = 4096
 
@@ -69,7 +76,14 @@ final class EventStream {
     // MARK: Watching
 
     /// - Parameter after: what happened behind this number comes first; nil: nothing of the past.
-    func add(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?) {
+    func add(
+        _ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?
+    ) throws(ControlError) {
+        let user = connection.user.number
+        let count = watchers.values.count { $0.connection.user.number == user }
+        guard count < Self.watchersPerUser else {
+            throw .limitExceeded(what: "watchers of one user", limit: Self.watchersPerUser)
+        }
         // They are older than this watcher.
         tell(atMost: .max)
         let latest = ring.latest(for: audience)
@@ -84,6 +98,7 @@ final class EventStream {
                 watcher, upTo: latest, "number \(after) was not given yet: another daemon's?")
         }
         watcher.position = ring.beginning
+        behind.append(connection.identifier)
         schedule()
     }
 
@@ -123,17 +138,24 @@ final class EventStream {
 
     private func round() {
         tell(atMost: Self.eventsPerRound)
-        for watcher in watchers.values where watcher.position != nil { tellPast(watcher) }
-        if !pending.isEmpty || watchers.values.contains(where: { $0.position != nil }) {
-            schedule()
+        for _ in 0..<Self.pastWatchersPerRound {
+            guard let next = behind.popFirst() else { break }
+            guard let watcher = watchers[next] else { continue }
+            tellPast(watcher)
+            if watcher.position != nil { behind.append(next) }
         }
+        if !pending.isEmpty || !behind.isEmpty { schedule() }
     }
 
     private func tell(atMost limit: Int) {
         guard !pending.isEmpty else { return }
         var told = 0
-        while told < limit, let entry = pending.popFirst() {
+        var tellings = 0
+        while told < limit, limit == .max || tellings < Self.tellingsPerRound,
+            let entry = pending.popFirst()
+        {
             told += 1
+            tellings += watchers.count
             var writer = JSONWriter()
             writer.beginObject()
             entry.event.encodeMembers(to: &writer)
