@@ -28,6 +28,8 @@ public enum Refusal: Hashable, Sendable {
     case crashLoop(AppIdentifier, until: Instant)
     case overBudget(AppIdentifier)
     case tooManyInstances(limit: Int)
+    /// Of the app's user, who has as many as that user's share allows.
+    case tooManyInstancesOfUser(limit: Int)
     case spawnFailed(AppIdentifier, SpawnFailure)
     /// It ended before it reached what was asked for.
     case ended(InstanceIdentifier, ExitReason)

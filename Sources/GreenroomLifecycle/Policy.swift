@@ -158,8 +158,11 @@ public struct Policy: Hashable, Sendable {
     public var reclaimInterval: Duration = .seconds(1)
     /// How long an app whose paused instance was reclaimed is not prewarmed again.
     public var reclaimPause: Duration = .seconds(30)
-    /// Instances alive at once, and ended ones that are remembered.
+    /// Instances alive at once, of all users and of one, and ended ones that are remembered.
     public var instanceLimit: Int = 2048
+    public var instancesPerUser: Int = 2048
+    /// The user that shares with nobody: whoever the daemon runs as.
+    public var administrator: UInt32 = 0
     public var rememberedExits: Int = 256
     /// From telling an app a step to its acknowledgement, with a warning at half time (Apple,
     /// OpenHarmony); the connection of a scene belongs to the launch and has more.

@@ -28,6 +28,9 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var concurrentPrewarms: Int = 2
     /// `InstanceLimit=`: instances alive at once; never more than the spawner keeps.
     public var instanceLimit: Int = 2048
+    /// `InstancesPerUser=`: of those, what one user other than the daemon's own may have; less where
+    /// others have some.
+    public var instancesPerUser: Int = 1024
     /// `ConnectionsPerUser=`, `ConnectionsMax=`: clients of the control socket (sd-varlink).
     public var connectionsPerUser: Int = 1024
     public var connectionsMax: Int = 4096
@@ -120,6 +123,7 @@ extension DaemonConfiguration {
         set(\.crashLoopWindow, "CrashLoopWindowSec", &reader, positiveDuration)
         set(\.concurrentPrewarms, "ConcurrentPrewarms", &reader, integer(1...64))
         set(\.instanceLimit, "InstanceLimit", &reader, integer(1...4096))
+        set(\.instancesPerUser, "InstancesPerUser", &reader, integer(1...4096))
         set(\.connectionsPerUser, "ConnectionsPerUser", &reader, integer(1...65536))
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
         readConditions(&reader)

@@ -39,6 +39,7 @@ struct Simulation: Sendable {
         policy.prewarmStartDelay = machine.percent(30) ? .seconds(machine.below(60)) : .zero
         policy.pressureQuietTime = .seconds(1 + machine.below(20))
         policy.pagesOutSuspended = machine.percent(50)
+        policy.instancesPerUser = 2 + machine.below(30)
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)

@@ -224,4 +224,28 @@ import Testing
         stage.launch()
         #expect(stage.refusals == [.tooManyInstances(limit: 1)])
     }
+
+    @Test func `no user gets all instances, and an eighth is the administrator's`() {
+        var policy = Policy()
+        policy.instanceLimit = 16
+        let apps = (0..<6).map { user in
+            AppDescription.plain(AppIdentifier("org.example.user\(user)")) {
+                $0.user = UInt32(user)
+            }
+        }
+        var stage = Stage(policy: policy, apps[0])
+        for app in apps.dropFirst() { stage.send(.appInstalled(app)) }
+        /// Launches until it is refused: how many there were, and why no more.
+        func exhaust(_ user: Int) -> (count: Int, refusal: Refusal?) {
+            let before = stage.core.liveCount
+            repeat { stage.launch(apps[user].identifier) } while stage.refusals.isEmpty
+            return (stage.core.liveCount - before, stage.refusals.last)
+        }
+        #expect(exhaust(1) == (7, .tooManyInstancesOfUser(limit: 7)))
+        #expect(exhaust(2) == (4, .tooManyInstancesOfUser(limit: 4)))
+        #expect(exhaust(3) == (2, .tooManyInstancesOfUser(limit: 2)))
+        #expect(exhaust(4) == (1, .tooManyInstances(limit: 14)))
+        #expect(exhaust(5) == (0, .tooManyInstances(limit: 14)))
+        #expect(exhaust(0) == (2, .tooManyInstances(limit: 16)))
+    }
 }

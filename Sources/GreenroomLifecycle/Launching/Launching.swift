@@ -87,9 +87,7 @@ extension Lifecycle {
         guard let description = directory[launch.app]?.description else {
             return giveUp(pending, .noSuchApp(launch.app))
         }
-        guard liveCount < policy.instanceLimit else {
-            return giveUp(pending, .tooManyInstances(limit: policy.instanceLimit))
-        }
+        if let refusal = shareRefusal(of: description.user) { return giveUp(pending, refusal) }
         let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
         let id = create(
             launch.app, key: launch.environmentKey, state: .launching, deadline: deadline

@@ -37,7 +37,7 @@ extension Lifecycle {
 
     /// Bytes that another paused instance may have.
     private var room: UInt64 {
-        guard liveCount < policy.instanceLimit, prewarmedBytes < policy.prewarmByteBudget
+        guard liveCount < policy.sharedInstanceLimit, prewarmedBytes < policy.prewarmByteBudget
         else { return 0 }
         return policy.prewarmByteBudget - prewarmedBytes
     }
@@ -109,9 +109,9 @@ extension Lifecycle {
             return
         }
         let byteCount = reserve(for: app)
-        guard byteCount <= room, liveCount < policy.instanceLimit else {
-            let isOver = liveCount < policy.instanceLimit
-            let limit = Refusal.tooManyInstances(limit: policy.instanceLimit)
+        guard byteCount <= room, liveCount < policy.sharedInstanceLimit else {
+            let isOver = liveCount < policy.sharedInstanceLimit
+            let limit = Refusal.tooManyInstances(limit: policy.sharedInstanceLimit)
             refusePrewarms(of: app, isOver ? .overBudget(app) : limit)
             return refills.crowdOut(app, from: room)
         }

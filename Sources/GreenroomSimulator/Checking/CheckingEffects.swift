@@ -93,6 +93,22 @@ extension Checker {
         }
     }
 
+    /// Of what is not the administrator's, nobody has more than is left free. An event that starts several
+    /// decides one after the other, which shows at the end as one more for each.
+    private func checkShare(_ app: AppIdentifier, _ event: Event) throws(Violation) {
+        guard case .launchRequested(_, let launch) = event, launch.app == app,
+            let user = installed[app]?.user, user != policy.administrator
+        else { return }
+        let own = saved.values.count {
+            $0.state != .notRunning && installed[$0.app]?.user == user
+        }
+        try require(liveCount <= policy.sharedInstanceLimit, "the administrator's part is taken")
+        try require(
+            own <= 1
+                || own <= min(policy.sharedInstanceLimit - liveCount + 1, policy.instancesPerUser),
+            "user \(user) has \(own) of \(liveCount) instances")
+    }
+
     private mutating func checkSpawn(
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ purpose: SpawnPurpose, _ event: Event,
         _ world: World, _ now: Instant
@@ -101,6 +117,7 @@ extension Checker {
         try require(saved[id] != nil, "spawned \(id) unsaved")
         try require(!isShuttingDown, "spawned \(id) while shutting down")
         try require(liveCount <= policy.instanceLimit, "more instances than allowed")
+        try checkShare(app, event)
         guard case .prewarm = purpose else {
             if case .launchRequested(_, let launch) = event, launch.app == app, launch.inBackground,
                 !launch.isAttached, let until = crashLoopUntil[app]

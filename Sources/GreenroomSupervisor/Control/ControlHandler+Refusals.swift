@@ -31,6 +31,10 @@ extension ControlHandler {
                 code: "over_budget",
                 reason: "\(app) does not fit into PrewarmBudget= beside what is prewarmed now")
         case .tooManyInstances(let limit): .limitExceeded(what: "instances", limit: limit)
+        case .tooManyInstancesOfUser(let limit):
+            .limitExceeded(
+                what: "instances of one user, beside others' "
+                    + "(InstancesPerUser= and InstanceLimit= in greenroom.conf)", limit: limit)
         case .spawnFailed(_, let failure):
             .spawnFailed(
                 stage: failure.stage, errno: failure.errno,

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 internal import Systemd
@@ -10,6 +11,9 @@ final class ControlListener {
     struct Limits {
         var connections = 4096
         var connectionsPerUser = 1024
+
+        /// Of `connections`, what users other than root and the daemon's own may have.
+        var sharedConnections: Int { connections - connections / 8 }
 
         /// Clients take at most half of the descriptors that this process may have, and no user
         /// all of the clients' share, whatever is configured: the rest is for launches.
@@ -85,17 +89,27 @@ final class ControlListener {
         onConnect(connection)
     }
 
-    /// The limit that one more connection would exceed.
+    /// The limit that one more connection would exceed. root and the daemon's own user may have what is
+    /// free. Of the others, who may be several users each (subuid(5)), nobody gets more than is left of
+    /// their part: whoever comes last finds some free, as with instances.
     private func excess(of user: ControlUser) -> ControlError? {
         if user.connections.count >= limits.connectionsPerUser {
             return .limitExceeded(
                 what: "connections of one user (ConnectionsPerUser= in greenroom.conf)",
                 limit: limits.connectionsPerUser)
         }
-        if connections.count >= limits.connections {
+        let isTrusted = user.number == 0 || user.number == geteuid()
+        let limit = isTrusted ? limits.connections : limits.sharedConnections
+        let free = limit - connections.count
+        if free <= 0 {
             return .limitExceeded(
-                what: "connections (ConnectionsMax= in greenroom.conf)",
-                limit: limits.connections)
+                what: "connections (ConnectionsMax= in greenroom.conf)", limit: limit)
+        }
+        let own = user.connections.count
+        if !isTrusted, own > 0, own >= free {
+            return .limitExceeded(
+                what: "connections of one user, beside others' (ConnectionsMax= in greenroom.conf)",
+                limit: own)
         }
         return nil
     }

@@ -86,6 +86,8 @@ extension Policy {
         processingTaskLimit = configuration.processingTaskLimit
         taskIdleTime = configuration.taskIdleTime
         instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
+        instancesPerUser = configuration.instancesPerUser
+        administrator = geteuid()
     }
 }
 

@@ -1,0 +1,69 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// One user takes what there is, also as several (subuid(5)): others and root still find some.
+@Suite struct ShareTests {
+    private static let greedy: Int32 = 12_347
+    private static let other: Int32 = 12_348
+
+    private func connect(_ daemon: TestDaemon, as user: Int32) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, user, user, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    private func app(of user: Int32) -> String { "org.example.user\(user)" }
+
+    @Test func `one user's launches leave instances for another's and for root's`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let probe = try compileProbe("behave.c")
+        var options = TestDaemon.Options()
+        options.configuration = ["InstanceLimit=16"]
+        let users = [Self.greedy, Self.other, 0]
+        let daemon = try TestDaemon(
+            users.map { program(app(of: $0), probe, ["User=\($0)"]) }, options)
+        func launch(as user: Int32) throws -> ControlError? {
+            let client = try connect(daemon, as: user)
+            return control { _ = try client.launch(app(of: user), ["wait-forever"]) }
+        }
+        var count = 0
+        var refusal: ControlError?
+        while refusal == nil, count < 16 {
+            refusal = try launch(as: Self.greedy)
+            if refusal == nil { count += 1 }
+        }
+        #expect(count == 7)
+        let share =
+            "instances of one user, beside others' (InstancesPerUser= and InstanceLimit= in "
+            + "greenroom.conf)"
+        #expect(refusal == .limitExceeded(what: share, limit: 7))
+        for _ in 0..<3 { #expect(try launch(as: Self.other) == nil) }
+        for _ in 0..<5 { #expect(try launch(as: 0) == nil) }
+    }
+
+    @Test func `connections of many users of one person leave some for others and root`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        var options = TestDaemon.Options()
+        options.configuration = ["ConnectionsMax=64", "ConnectionsPerUser=32"]
+        let daemon = try TestDaemon([program("org.example.app", "/bin/true")], options)
+        var held: [TestClient] = []
+        for user in 0..<4 {
+            for _ in 0..<32 {
+                let client = try connect(daemon, as: 200_000 + Int32(user))
+                // One that is turned away may be closed before it has sent its call.
+                if (try? client.list()) != nil { held.append(client) }
+            }
+        }
+        #expect(held.count < 56)
+        // Each finds room, and root for more than one.
+        let other = try connect(daemon, as: Self.other)
+        #expect(try other.list().isEmpty)
+        let own = try (0..<8).map { _ in try daemon.client() }
+        for client in own { #expect(try client.list().count == 1) }
+        withExtendedLifetime(held) {}
+    }
+}
