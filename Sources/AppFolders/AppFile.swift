@@ -47,18 +47,14 @@ public struct AppFile: Sendable {
     /// Changes with any file that the manifest is read from.
     public var digest: UInt64 { Self.digest(of: ([main] + dropIns).map { ($0.path, $0.identity) }) }
 
-    /// FNV-1a: equal in every process.
+    /// Another in each process.
     static func digest(of files: [(path: String, identity: FileIdentity)]) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var hasher = Hasher()
         for (path, identity) in files {
-            let fields = [
-                identity.device, identity.inode, UInt64(bitPattern: identity.byteCount),
-                UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.changed),
-            ]
-            for field in fields { hash = (hash ^ field) &* 0x100_0000_01b3 }
-            for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            hasher.combine(identity)
+            hasher.combine(path)
         }
-        return hash
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
     /// The bytes of all files, in the order of their effect.

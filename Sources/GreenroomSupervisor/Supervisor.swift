@@ -14,6 +14,8 @@ internal import Systemd
 final class Supervisor {
     private(set) var lifecycle: Lifecycle
     private var state: RuntimeState
+    /// What environments and generations in the records are known by.
+    var digest: KeyedDigest { state.digest }
     /// Keeps `state` mapped.
     private var memory: SharedMemory
     let reporter: Reporter
@@ -184,6 +186,7 @@ final class Supervisor {
 
     /// Takes over the memory of a spawner that has just been started, and writes every record anew.
     func use(_ state: RuntimeState, memory: SharedMemory) {
+        state.use(digest)
         self.state = state
         self.memory = memory
         for record in lifecycle.instances { state.save(record) }

@@ -1,9 +1,10 @@
+import GreenroomLifecycle
 import Testing
 
 @testable import GreenroomSupervisor
 
 struct PoolEnvironmentTests {
-    @Test func `only what is read before main is part of the key`() {
+    @Test func `only what is read before main is part of it`() {
         let one = PoolEnvironment(of: ["PATH=/bin", "EDITOR=vi", "LC_ALL=C", "SECRET=1"])
         let two = PoolEnvironment(of: ["LC_ALL=C", "SECRET=2", "PATH=/bin"])
         #expect(one == two)
@@ -18,32 +19,32 @@ struct PoolEnvironmentTests {
         "GNUTLS_DEBUG_LEVEL=1", "P11_KIT_DEBUG=1", "OPENSSL_ia32cap=0", "ASAN_OPTIONS=x",
         "SWIFT_BACKTRACE=enable=no", "SWIFT_DETERMINISTIC_HASHING=1",
     ])
-    func `a different value of a variable read early makes a different key`(entry: String) {
+    func `a different value of a variable read early makes a different one`(entry: String) {
         let base = PoolEnvironment(of: [])
-        #expect(PoolEnvironment(of: [entry]).key != base.key)
-        #expect(PoolEnvironment(of: [entry + "2"]).key != PoolEnvironment(of: [entry]).key)
+        #expect(PoolEnvironment(of: [entry]) != base)
+        #expect(PoolEnvironment(of: [entry + "2"]) != PoolEnvironment(of: [entry]))
     }
 
     @Test(arguments: ["LD=1", "GCC_COLORS=x", "OMPI_x=1", "_=x", "A__GL=1", "PWD=/x", "DISPLAY=:0"])
     func `what only looks like one makes no difference`(entry: String) {
-        #expect(PoolEnvironment(of: [entry]).key == PoolEnvironment(of: []).key)
+        #expect(PoolEnvironment(of: [entry]) == PoolEnvironment(of: []))
     }
 
-    @Test func `a manifest adds names to the key`() {
+    @Test func `a manifest adds names to it`() {
         let plain = PoolEnvironment(of: ["DISPLAY=:0"])
         let named = PoolEnvironment(of: ["DISPLAY=:0"], extraNames: ["DISPLAY"])
-        #expect(plain.key != named.key)
+        #expect(plain != named)
     }
 
     @Test func `of a name given twice the first counts`() {
         #expect(
-            PoolEnvironment(of: ["TZ=a", "TZ=b"]).key == PoolEnvironment(of: ["TZ=a"]).key)
+            PoolEnvironment(of: ["TZ=a", "TZ=b"]) == PoolEnvironment(of: ["TZ=a"]))
     }
 
-    @Test func `the boundary between entries is part of the key`() {
+    @Test func `the boundary between entries is part of it`() {
         #expect(
-            PoolEnvironment(of: ["LC_A=x", "LC_B=y"]).key
-                != PoolEnvironment(of: ["LC_A=xLC_B=y"]).key)
+            PoolEnvironment(of: ["LC_A=x", "LC_B=y"])
+                != PoolEnvironment(of: ["LC_A=xLC_B=y"]))
     }
 
     @Test func `a pool environment replaces that part of another and nothing else`() {
@@ -51,5 +52,100 @@ struct PoolEnvironmentTests {
         let whole = pool.overlaid(on: ["PATH=/bin", "USER=me", "LC_ALL=C"])
         #expect(whole == ["USER=me", "LANG=de", "PATH=/opt"])
         #expect(PoolEnvironment(of: whole) == pool)
+    }
+
+    @Test func `two ways of writing an accent are two environments`() {
+        #expect(PoolEnvironment(of: ["PATH=/\u{e9}"]) != PoolEnvironment(of: ["PATH=/e\u{301}"]))
+    }
+}
+
+struct PoolEnvironmentTableTests {
+    private let own = PoolEnvironment(of: ["PATH=/bin"])
+    private let other = PoolEnvironment(of: ["PATH=/bin", "LD_PRELOAD=/x"])
+    private let third = PoolEnvironment(of: ["TZ=UTC"])
+    private static let owner = PoolEnvironments.Owner(
+        user: 1000, app: AppIdentifier("org.example.app"), hasOwnRights: false)
+
+    private func owner(
+        _ change: (inout PoolEnvironments.Owner) -> Void
+    ) -> PoolEnvironments.Owner {
+        var owner = Self.owner
+        change(&owner)
+        return owner
+    }
+
+    /// All have one digest: what tells them apart is that they are compared.
+    @Test func `environments with one digest have keys of their own`() {
+        var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
+        let own = (environment: own, key: EnvironmentKey(7))
+        #expect(table.key(for: own.environment, Self.owner, own: own) == own.key)
+        let second = table.key(for: other, Self.owner, own: own)
+        let third = table.key(for: third, Self.owner, own: own)
+        #expect(Set([own.key, second, third]).count == 3)
+        #expect(table.key(for: other, Self.owner, own: own) == second)
+        #expect(table[second, Self.owner] == other)
+        #expect(table[third, Self.owner] == self.third)
+    }
+
+    @Test func `an environment is found for its user and its app only`() {
+        var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
+        let own = (environment: own, key: EnvironmentKey(1))
+        let key = table.key(for: other, Self.owner, own: own)
+        #expect(table[key, Self.owner] == other)
+        #expect(table[key, owner { $0.user = 0 }] == nil)
+        #expect(table[key, owner { $0.app = AppIdentifier("org.example.b") }] == nil)
+        #expect(table[key, owner { $0.hasOwnRights = true }] == nil)
+    }
+
+    @Test func `the one that was not asked for longest is forgotten, of the same user`() {
+        let digest = KeyedDigest(secret: (1, 2))
+        var table = PoolEnvironments(digest: digest)
+        let own = (environment: own, key: EnvironmentKey(1))
+        let theirs = table.key(for: other, owner { $0.user = 0 }, own: own)
+        let kept = table.key(for: other, Self.owner, own: own)
+        let first = table.key(for: third, Self.owner, own: own)
+        for number in 0..<PoolEnvironments.limitPerUser - 1 {
+            _ = table.key(for: PoolEnvironment(of: ["TZ=\(number)"]), Self.owner, own: own)
+            #expect(table.key(for: other, Self.owner, own: own) == kept)
+        }
+        #expect(table[first, Self.owner] == nil)
+        #expect(table[kept, Self.owner] == other)
+        #expect(table[theirs, owner { $0.user = 0 }] == other)
+    }
+
+    @Test func `so many bytes are kept of one user, and no more`() {
+        var table = PoolEnvironments(digest: KeyedDigest(secret: (1, 2)))
+        let own = (environment: own, key: EnvironmentKey(1))
+        let half = String(repeating: "x", count: PoolEnvironments.byteLimitPerUser / 2)
+        let keys = ["a", "b", "c"].map {
+            table.key(for: PoolEnvironment(of: ["TZ=\($0)" + half]), Self.owner, own: own)
+        }
+        #expect(keys.map { table[$0, Self.owner] != nil } == [false, false, true])
+    }
+}
+
+struct KeyedDigestTests {
+    /// The example of the paper: key 00 to 0f, message 00 to 0e.
+    @Test func `it is SipHash-2-4`() {
+        var state = KeyedDigest.State((0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908))
+        for byte in 0..<15 as Range<UInt8> { state.absorb(byte) }
+        #expect(state.finished() == 0xa129_ca61_49be_45e5)
+    }
+
+    @Test func `the secret and the ends of texts count`() {
+        let digest = KeyedDigest(secret: (1, 2))
+        #expect(digest.digest(of: ["ab"]) == digest.digest(of: ["ab"]))
+        #expect(digest.digest(of: ["ab"]) != digest.digest(of: ["a", "b"]))
+        #expect(digest.digest(of: ["ab"]) != KeyedDigest(secret: (1, 3)).digest(of: ["ab"]))
+    }
+}
+
+struct PrintableTextTests {
+    @Test func `nothing of it moves a terminal's cursor or breaks a line`() {
+        #expect(
+            "a\u{1b}[2Jb\u{9b}31mc\u{85}d\u{7f}e\n\u{2028}\u{202e}f".printable(atMost: 100)
+                == "a[2Jb31mcdef")
+        #expect("späte Größe 名".printable(atMost: 100) == "späte Größe 名")
+        #expect("abc".printable(atMost: 2) == "ab")
     }
 }

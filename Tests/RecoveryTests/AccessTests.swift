@@ -228,6 +228,7 @@ import Testing
             { $0.workingDirectory = "/tmp" },
             { $0.standardOutput = 0 },
             { $0.workingDirectoryDescriptor = 0 },
+            { $0.umask = 0 },
         ]
         for change in changes {
             var call = Control.LaunchCall(app: foreign)
@@ -263,7 +264,7 @@ import Testing
                 $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")]
             }
         }
-        #expect(refused?.contains("groups of its own") == true)
+        #expect(refused?.contains("rights of its own") == true)
         let launched = try user.launch(own, ["exit", "6"])
         #expect(try user.wait(launched.instance).status == 6)
     }

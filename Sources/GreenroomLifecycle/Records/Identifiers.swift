@@ -29,8 +29,9 @@ public struct LaunchIdentifier: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// A digest of everything that programs read from the environment before `main`. A paused
-/// instance may only be used by a launch whose key is equal.
+/// Stands for everything that programs read from the environment before `main`, and for whose it is. A
+/// paused instance may only be used by a launch whose key is equal; the shell sees to it that no two
+/// environments of an app have one key.
 public struct EnvironmentKey: Hashable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }

@@ -120,6 +120,11 @@ public struct AppManifest: Hashable, Sendable {
         public var setsCommandLine: Bool
     }
 
+    /// It gives the app what the app's user lacks: groups or capabilities.
+    public var grantsRights: Bool {
+        group != nil || !supplementaryGroups.isEmpty || sandbox.ambientCapabilities != 0
+    }
+
     /// How far prewarming goes.
     public enum Depth: String, CaseIterable, Sendable {
         case none

@@ -18,19 +18,21 @@ final class AppLoader {
     let shimPath: String
     private let daemonEnvironment: [String]
     private let containers: Containers
+    private let digest: KeyedDigest
     /// What programs were found to be.
     private var programs: [ProgramName: ExecutableFacts] = [:]
-    private var worldDigest: UInt64 = 0
+    private var worldDigest = 0
 
     init(
         directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String], containers: Containers
+        daemonEnvironment: [String], containers: Containers, digest: KeyedDigest
     ) {
         self.directories = directories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment
         self.containers = containers
+        self.digest = digest
     }
 
     /// What manifests are read with, of the daemon's environment.
@@ -60,7 +62,7 @@ final class AppLoader {
     }
 
     func maker(_ lookups: Lookups) -> AppMaker {
-        AppMaker(lookups: lookups, containers: containers, shimPath: shimPath)
+        AppMaker(lookups: lookups, containers: containers, shimPath: shimPath, digest: digest)
     }
 
     /// Whether accounts, sessions and the shim are what they were when these apps were read.

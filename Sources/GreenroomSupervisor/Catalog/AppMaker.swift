@@ -12,6 +12,7 @@ struct AppMaker {
     let lookups: Lookups
     let containers: Containers
     let shimPath: String
+    let digest: KeyedDigest
 
     /// - Returns: nil if only a desktop entry makes it and that is none for an app here.
     func make(
@@ -36,7 +37,7 @@ struct AppMaker {
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be, also to
         // the next supervisor, which knows no former app to count from: hence a digest.
-        app.description.generation = app.generation
+        app.description.generation = app.generation(digest)
         return app
     }
 
@@ -49,6 +50,9 @@ struct AppMaker {
         let isWanted =
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
+        let poolOwner = PoolEnvironments.Owner(
+            user: owner.account.user, app: AppIdentifier(identifier),
+            hasOwnRights: manifest.grantsRights)
         return InstalledApp(
             identifier: AppIdentifier(identifier),
             name: manifest.name == manifest.identifier
@@ -64,7 +68,7 @@ struct AppMaker {
             workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
             umask: manifest.umask, account: owner.account, groups: owner.groups,
             changesUser: owner.changes,
-            grantsGroups: manifest.group != nil || !manifest.supplementaryGroups.isEmpty,
+            hasOwnRights: manifest.grantsRights,
             noNewPrivileges: manifest.sandbox.noNewPrivileges,
             confinement: program.confinement,
             cgroupSettings: cgroupSettings(of: manifest),
@@ -73,7 +77,8 @@ struct AppMaker {
             ineligibility: program.ineligibility, isPrewarmingWanted: isWanted,
             fingerprint: program.facts?.files ?? [],
             description: AppDescription(
-                manifest, identifier, user: owner.account.user, key: environment.pool.key,
+                manifest, identifier, user: owner.account.user,
+                key: digest.key(of: environment.pool, poolOwner),
                 isEligible: program.ineligibility == nil, isWanted: isWanted),
             sockets: sockets, poolEnvironment: environment.pool)
     }

@@ -4,7 +4,7 @@ internal import GreenroomManifest
 
 extension InstalledApp {
     /// Of all that decides whether an instance paused for one can be launched as the other.
-    var generation: UInt64 {
+    func generation(_ digest: KeyedDigest) -> UInt64 {
         // What every app has is put into words by hand: printing a structure takes fifty times as
         // long, and a start does this for every app.
         let lists = [
@@ -16,7 +16,7 @@ extension InstalledApp {
             "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
             "\(cgroupSettings)", "\(sockets)",
         ]
-        return PoolEnvironment.digest(scalars + lists.flatMap { ["\($0.count)"] + $0 })
+        return digest.digest(of: scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }
 }
 

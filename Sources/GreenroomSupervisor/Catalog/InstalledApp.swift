@@ -50,8 +50,14 @@ final class InstalledApp {
     let groups: [UInt32]
     /// False when instances simply keep the daemon's own credentials.
     let changesUser: Bool
-    /// The manifest gives it groups beside its user's: not even that user may put code into it.
-    let grantsGroups: Bool
+    /// The manifest gives it what its user lacks, a group or a capability: not even that user chooses its
+    /// environment, its descriptors or its directory. (Code of that user's can still get into one that has
+    /// supplementary groups and nothing else, by ptrace(2): `AppManifest` warns of it.)
+    let hasOwnRights: Bool
+    /// Whose pool environments its own are.
+    var poolOwner: PoolEnvironments.Owner {
+        .init(user: account.user, app: identifier, hasOwnRights: hasOwnRights)
+    }
     let noNewPrivileges: Bool
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement? { rareConfinement.value }
@@ -146,7 +152,7 @@ final class InstalledApp {
         environment: [String], encodedEnvironment: StringList, searchPath: String,
         extraKeyNames: Set<String>,
         workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
-        changesUser: Bool, grantsGroups: Bool, noNewPrivileges: Bool, confinement: Confinement?,
+        changesUser: Bool, hasOwnRights: Bool, noNewPrivileges: Bool, confinement: Confinement?,
         cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
         limits: [ResourceLimit], setsCommandLine: Bool, ineligibility: Ineligibility?,
         isPrewarmingWanted: Bool, fingerprint: [InspectedFile], description: AppDescription,
@@ -168,7 +174,7 @@ final class InstalledApp {
         self.account = account
         self.groups = groups
         self.changesUser = changesUser
-        self.grantsGroups = grantsGroups
+        self.hasOwnRights = hasOwnRights
         self.noNewPrivileges = noNewPrivileges
         rareConfinement = Rare(confinement)
         self.cgroupSettings = cgroupSettings

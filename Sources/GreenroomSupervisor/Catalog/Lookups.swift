@@ -163,14 +163,14 @@ final class Lookups {
     // MARK: The world
 
     /// Of what manifests name and no manifest's file shows: accounts, sessions, the shim.
-    func digestOfWorld(_ apps: [InstalledApp]) -> UInt64 {
+    func digestOfWorld(_ apps: [InstalledApp]) -> Int {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
             "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
         }
         let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
         let terminal = needsTerminal ? terminal ?? [] : []
-        return PoolEnvironment.digest(files + sessions + ["\(shim)"] + terminal)
+        return [files, sessions, ["\(shim)"], terminal].hashValue
     }
 }
 

@@ -13,8 +13,11 @@ extension ControlHandler {
             if app.account.user != connection.peer.user {
                 try forbidBaggage(
                     call, needed: "user \(app.account.name): a launch of another user's app")
-            } else if app.grantsGroups {
-                try forbidBaggage(call, needed: "root: a launch of an app with groups of its own")
+            } else if app.hasOwnRights {
+                try forbidBaggage(
+                    call,
+                    needed: "root: a launch of an app with rights of its own (groups, capabilities)"
+                )
             }
         }
         if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
@@ -41,7 +44,7 @@ extension ControlHandler {
     }
 
     /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
-    /// loader variables, no descriptors, no working directory.
+    /// loader variables, no descriptors, no working directory, no umask.
     private func forbidBaggage(
         _ call: Control.LaunchCall, needed: String
     ) throws(ControlError) {
@@ -49,9 +52,10 @@ extension ControlHandler {
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
             || call.workingDirectoryDescriptor != nil
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty, !call.takesTerminal
+            call.environment.isEmpty, !call.takesTerminal, call.umask == nil
         else {
-            throw .permissionDenied(needed: needed + " may bring arguments only")
+            throw .permissionDenied(
+                needed: needed + " may bring arguments only (greenroomctl launch)")
         }
     }
 
@@ -63,7 +67,7 @@ extension ControlHandler {
         for _ in 0..<count {
             supervisor.handle(
                 .prewarmRequested(
-                    register(.prewarm(call)), app.identifier, app.poolEnvironment.key))
+                    register(.prewarm(call)), app.identifier, app.description.environmentKey))
         }
     }
 }

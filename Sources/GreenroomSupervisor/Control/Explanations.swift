@@ -72,7 +72,7 @@ extension ControlHandler {
                     code: "memory_pressure",
                     text: "memory is short (\(pressure)); no prewarming meanwhile"))
         }
-        if let key = record?.poolKey, key != app.poolEnvironment.key {
+        if let key = record?.poolKey, key != app.description.environmentKey {
             reasons.append(
                 .init(
                     code: "caller_environment",

@@ -68,7 +68,8 @@ final class Parts {
                 desktop: DesktopSource(
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
                 shimPath: options.shimPath,
-                daemonEnvironment: environment, containers: containers), staleness: staleness)
+                daemonEnvironment: environment, containers: containers, digest: supervisor.digest),
+            staleness: staleness)
         timers = AppTimers(
             memory: TimerMemory(
                 stateDirectory: options.stateDirectory,

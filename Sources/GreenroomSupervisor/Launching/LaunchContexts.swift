@@ -12,7 +12,7 @@ final class LaunchContexts {
     /// Where apps that report readiness send it; nil if the socket could not be made.
     var notifySocketPath: String?
     /// Those that launches have asked for.
-    private(set) var environments = PoolEnvironments()
+    private(set) var environments: PoolEnvironments
 
     private unowned let supervisor: Supervisor
     private let containers: Containers
@@ -24,6 +24,7 @@ final class LaunchContexts {
     init(supervisor: Supervisor, containers: Containers) {
         self.supervisor = supervisor
         self.containers = containers
+        environments = PoolEnvironments(digest: supervisor.digest)
     }
 
     func remember(_ context: LaunchContext, for request: RequestIdentifier) {
@@ -85,14 +86,13 @@ final class LaunchContexts {
         let command = try DesktopLaunch(call, of: app)
         var context = LaunchContext(arguments: command.arguments, requestedAt: requestedAt)
         context.executablePath = command.executablePath
-        var key = app.poolEnvironment.key
+        var key = app.description.environmentKey
         if call.callerEnvironment != nil || !call.environment.isEmpty {
             let environment = withContainer(
                 Self.environment(of: call, base: app.environment), of: app)
             context.environment = environment
             let pool = PoolEnvironment(of: environment, extraNames: app.extraKeyNames)
-            environments.remember(pool)
-            key = pool.key
+            key = environments.key(for: pool, of: app)
         }
         addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.

@@ -42,8 +42,8 @@ final class SpawnOrders {
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
     ) throws(Failure) -> SpawnSpecification {
         var environment = app.environment
-        if key != app.poolEnvironment.key {
-            guard let pool = contexts.environments[key] else {
+        if key != app.description.environmentKey {
+            guard let pool = contexts.environments[key, app.poolOwner] else {
                 throw Failure("recalling the pool's environment", ENOENT)
             }
             environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)

@@ -1,13 +1,12 @@
-internal import GreenroomLifecycle
-
 /// The part of an environment that programs and their libraries read before `main`.
 ///
 /// A paused instance has read it already, so a launch may only use the instance if its own part is
 /// equal. Nothing else of a caller's environment ever reaches a prewarmed process before launch.
-struct PoolEnvironment: Hashable, Sendable {
+struct PoolEnvironment: Equatable, Sendable {
     /// `NAME=value`, sorted by name.
     let variables: [String]
-    let key: EnvironmentKey
+    /// Of the variables' text.
+    let byteCount: Int
 
     /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
     /// mallopt(3)); most others were seen read by constructors of Debian's libraries. Those of sanitizers,
@@ -57,18 +56,13 @@ struct PoolEnvironment: Hashable, Sendable {
         }
         chosen.sort { $0.name < $1.name }
         variables = chosen.map(\.entry)
-        key = EnvironmentKey(Self.digest(variables))
+        byteCount = variables.reduce(0) { $0 + $1.utf8.count }
     }
 
-    /// FNV-1a over the entries and their ends: equal on every run and every machine, unlike
-    /// `Hasher`, because keys are kept in the runtime state.
-    static func digest(_ entries: [String]) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for entry in entries {
-            for byte in entry.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            hash = (hash ^ 0xff) &* 0x100_0000_01b3
-        }
-        return hash
+    /// Byte for byte: to `String`, two ways of writing an accent are equal, and a program gets one.
+    static func == (one: Self, other: Self) -> Bool {
+        one.byteCount == other.byteCount
+            && one.variables.elementsEqual(other.variables) { $0.utf8.elementsEqual($1.utf8) }
     }
 
     /// `base` with this part in place of its own: what a prewarmed process is started with.

@@ -171,12 +171,9 @@ final class KeptStates {
     }
 }
 
-/// Versions are compared, never ordered: the core knows them by a number.
+/// Versions are compared, never ordered: the core knows them by a number, another in each process.
 enum VersionDigest {
-    /// FNV-1a: equal in every process.
-    static func of(_ version: String) -> UInt64 {
-        version.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    }
+    static func of(_ version: String) -> UInt64 { UInt64(bitPattern: Int64(version.hashValue)) }
 }
 
 extension StateDeletion {

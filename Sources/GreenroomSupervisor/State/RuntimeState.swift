@@ -8,6 +8,7 @@ internal import Synchronization
 /// after a `kill -9` finds the old record or the new one, never half of either. No system call.
 ///
 ///     header | control words of all slots | copy 0 and copy 1 of slot 0 | of slot 1 | …
+///     header: magic | the next instance | the secret of digests in records (two words)
 ///     control word: 0 free; otherwise a count whose lowest bit names the current copy
 ///
 /// The control words stand together, so that reading which slots are in use touches 16 pages.
@@ -29,6 +30,8 @@ internal import Synchronization
     static let byteCount = copiesOffset + slotCount * 2 * RecordCoding.capacity
 
     private let base: UnsafeMutableRawPointer
+    /// What digests in the records are made with; as old as the records.
+    private(set) var digest: KeyedDigest
     private var instanceSlots: [InstanceIdentifier: Int] = [:]
     private var appSlots: [AppIdentifier: Int] = [:]
     private var freeInstanceSlots: [Int] = []
@@ -53,6 +56,13 @@ internal import Synchronization
                 as: UInt8.self, repeating: 0, count: Self.headerByteCount)
             unsafe mapping.storeBytes(of: Self.magic, as: UInt64.self)
         }
+        var secret = unsafe (
+            mapping.load(fromByteOffset: 16, as: UInt64.self),
+            mapping.load(fromByteOffset: 24, as: UInt64.self)
+        )
+        // Fresh memory, or that of a version without: what it holds of digests fits nothing then.
+        if secret == (0, 0) { secret = (.random(in: 1 ... .max), .random(in: 1 ... .max)) }
+        digest = KeyedDigest(secret: secret)
         let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
         if counted > Self.identifierLimit {
             contents.damagedCount += 1
@@ -97,6 +107,14 @@ internal import Synchronization
             contents.apps.append(record)
         }
         contents.instances.sort { $0.instance < $1.instance }
+        use(digest)
+    }
+
+    /// For records that were made with it.
+    func use(_ digest: KeyedDigest) {
+        self.digest = digest
+        unsafe base.storeBytes(of: digest.secret.0, toByteOffset: 16, as: UInt64.self)
+        unsafe base.storeBytes(of: digest.secret.1, toByteOffset: 24, as: UInt64.self)
     }
 
     /// False when every slot is taken (the core's limits are lower) or the record is too large.

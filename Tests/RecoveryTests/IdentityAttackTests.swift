@@ -1,0 +1,160 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Attacks of one user on others by way of a daemon that runs as root: by what it knows environments and
+/// people by. Each of them succeeded once.
+@Suite struct IdentityAttackTests {
+    private let own = "org.example.own"
+    private let root = "org.example.root"
+    private static let user: Int32 = 64_101
+
+    /// Two environments that were one to the daemon when it knew them by their digest (FNV-1a).
+    private static let good = ["LANG=-322UHyqeJd"]
+    private static let evil = ["LD_PRELOAD=/tmp/greenroom-1j5x9loGc1o.so"]
+    private static let mark = "1j5x9loGc1o"
+
+    private func daemon(_ apps: TestApp...) throws -> TestDaemon {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        var options = TestDaemon.Options()
+        // A paused instance that is killed is replaced at once.
+        options.configuration = ["BackOffFirstSec=50ms", "BackOffCapSec=50ms"]
+        return try TestDaemon(apps, options)
+    }
+
+    private func ownApp(_ prewarm: Int = 0, _ more: [String] = []) throws -> TestApp {
+        program(own, try compileProbe("behave.c"), prewarm: prewarm, ["User=\(Self.user)"] + more)
+    }
+
+    private func client(_ daemon: TestDaemon) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, Self.user, Self.user, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    /// Launches, and returns when the app has ended.
+    @discardableResult
+    private func run(
+        _ app: String, _ environment: [String], _ client: TestClient
+    ) throws -> Control.Launched {
+        let launched = try client.launch(app, ["exit", "0"]) { $0.callerEnvironment = environment }
+        _ = try client.wait(launched.instance)
+        return launched
+    }
+
+    /// What the one paused instance was started with.
+    private func pausedEnvironment(_ app: String, _ daemon: TestDaemon) throws -> [String] {
+        let paused = try #require(try daemon.awaitPaused(app).first)
+        let bytes = try readFile("/proc/\(try #require(paused.processId))/environ")
+        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same of the next one, after this one has ended.
+    private func refill(_ app: String, _ daemon: TestDaemon) throws -> [String] {
+        let paused = try #require(try daemon.awaitPaused(app).first)
+        kill(try #require(paused.processId), SIGKILL)
+        _ = try daemon.client().wait(paused.instance)
+        return try pausedEnvironment(app, daemon)
+    }
+
+    // MARK: Environments
+
+    @Test func `an environment that a user made to look like root's stays the user's`() throws {
+        let probe = try compileProbe("behave.c")
+        let daemon = try daemon(program(root, probe, prewarm: 1), try ownApp())
+        let (admin, user) = (try daemon.client(), try client(daemon))
+        try run(root, Self.good, admin)
+        #expect(try pausedEnvironment(root, daemon).contains(Self.good[0]))
+        try run(own, Self.evil, user)
+        let refilled = try refill(root, daemon)
+        #expect(!refilled.contains { $0.contains(Self.mark) })
+        #expect(refilled.contains(Self.good[0]))
+        #expect(try run(root, Self.good, admin).kind == .prewarmed)
+    }
+
+    @Test func `two environments of one app are told apart, whatever their digest`() throws {
+        let daemon = try daemon(try ownApp(1))
+        let user = try client(daemon)
+        try run(own, Self.evil, user)
+        #expect(try pausedEnvironment(own, daemon).contains { $0.contains(Self.mark) })
+        let other = try run(own, Self.good, user)
+        #expect(other.kind == .cold && other.coldReason == .known(.environmentMismatch))
+    }
+
+    @Test func `no user makes the daemon forget what another's pools are made of`() throws {
+        let probe = try compileProbe("behave.c")
+        let daemon = try daemon(program(root, probe, prewarm: 1), try ownApp())
+        let (admin, user) = (try daemon.client(), try client(daemon))
+        try run(root, Self.good, admin)
+        try daemon.awaitPaused(root)
+        for number in 0..<70 { try run(own, ["TZ=UTC+\(number)"], user) }
+        #expect(try refill(root, daemon).contains(Self.good[0]))
+    }
+
+    // MARK: Rights that the user lacks
+
+    private static let capability = [
+        "[Sandbox]", "AmbientCapabilities=CAP_DAC_READ_SEARCH", "NoNewPrivileges=no",
+    ]
+
+    @Test func `whoever launches an app with capabilities brings arguments only`() throws {
+        let daemon = try daemon(try ownApp(0, Self.capability))
+        let user = try client(daemon)
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        let changes: [(inout Control.LaunchCall) -> Void] = [
+            { $0.callerEnvironment = Self.evil },
+            { $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")] },
+            { $0.standardOutput = 0 },
+            { $0.workingDirectoryDescriptor = 0 },
+            { $0.umask = 0 },
+        ]
+        for change in changes {
+            var call = Control.LaunchCall(app: own)
+            change(&call)
+            let carries = call.standardOutput != nil || call.workingDirectoryDescriptor != nil
+            let refusal = control { _ = try user.launch(call, descriptors: carries ? [null] : []) }
+            guard case .permissionDenied(let needed)? = refusal else {
+                Issue.record("it was launched: \(call), \(String(describing: refusal))")
+                continue
+            }
+            #expect(needed.contains("rights of its own") && needed.contains("arguments only"))
+        }
+        let launched = try user.launch(own, ["exit", "6"])
+        #expect(try user.wait(launched.instance).status == 6)
+    }
+
+    @Test func `what was brought before an app got capabilities is not used after`() throws {
+        let daemon = try daemon(try ownApp(1))
+        try run(own, Self.evil, try client(daemon))
+        #expect(try pausedEnvironment(own, daemon).contains { $0.contains(Self.mark) })
+        var app = try ownApp(1)
+        app.prewarmLines = Self.capability
+        try daemon.install(app)
+        #expect(try daemon.client().reload().failed.isEmpty)
+        let paused = try daemon.await("one with its capabilities") { client in
+            try client.paused(own).first { paused in
+                paused.processId.flatMap { Processes.line("CapAmb", of: $0) }?.last == "4"
+            }
+        }
+        let environment = try readFile("/proc/\(try #require(paused.processId))/environ")
+        #expect(!String(decoding: environment, as: UTF8.self).contains(Self.mark))
+    }
+
+    /// As the manual says it is done; with supplementary groups alone the kernel lets the user in.
+    @Test(arguments: [["Group=64110"], ["Group=64110", "SupplementaryGroups=64111"]])
+    func `an app whose group is its own is not traced by its user`(lines: [String]) throws {
+        let daemon = try daemon(try ownApp(0, lines))
+        let launched = try client(daemon).launch(own, ["wait-forever"])
+        let path = "/proc/\(try #require(launched.processId))/environ"
+        var request = ChildRequest("/bin/cat", arguments: ["cat", path], environment: [])
+        request.user = Self.user
+        // Reading it takes what tracing takes (proc_pid_environ(5)).
+        #expect(try TestSupport.run(request).exit == .status(1))
+        request.user = nil
+        #expect(try TestSupport.run(request).exit == .status(0))
+    }
+}
