@@ -99,6 +99,21 @@ import UnitFile
     }
 
     @Test(arguments: [
+        ("User=bob\nSupplementaryGroups=disk", true),
+        ("User=bob\nGroup=disk\nSupplementaryGroups=disk", false),
+        ("User=bob\nSupplementaryGroups=disk\n[Sandbox]\nAmbientCapabilities=CAP_KILL", false),
+        ("User=root\nSupplementaryGroups=disk", false), ("SupplementaryGroups=disk", false),
+    ])
+    func `groups that the app's user gets, too, are warned of`(lines: String, isWarned: Bool) {
+        let (manifest, diagnostics) = AppManifest.parse(
+            "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
+        #expect(manifest != nil)
+        let expected =
+            "org.x.y.app:4:1: warning: SupplementaryGroups= gives user bob these groups, too"
+        #expect(diagnostics.map { $0.description.hasPrefix(expected) } == (isWarned ? [true] : []))
+    }
+
+    @Test(arguments: [
         ("Exce=/bin/y", "3:1: warning: unknown key Exce= in [App], ignoring; did you mean Exec?"),
         ("Frobnicate=1", "3:1: warning: unknown key Frobnicate= in [App], ignoring"),
         (

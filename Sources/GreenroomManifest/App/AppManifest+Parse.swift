@@ -37,6 +37,22 @@ extension AppManifest {
         parse(Array(text.utf8), file: file, findExecutable: findExecutable)
     }
 
+    /// The kernel lets a user trace (ptrace(2)) whatever has that user's numbers, of user and group, and no
+    /// capability which the user lacks. Supplementary groups do not count.
+    private static func warnOfGroups(
+        _ reader: inout SectionReader, _ user: String?, _ app: AppSection, _ sandbox: Sandbox
+    ) {
+        guard let assignment = reader.unit.assignments("App", "SupplementaryGroups").last,
+            !app.supplementaryGroups.isEmpty, app.group == nil, sandbox.ambientCapabilities == 0,
+            let user, user != "root", user != "0"
+        else { return }
+        reader.warning(
+            assignment.position,
+            "SupplementaryGroups= gives user \(user) these groups, too: other processes of that user can "
+                + "trace the app; set Group= to one of them, or User= to an account that nobody else uses"
+        )
+    }
+
     static func read(
         _ reader: inout SectionReader, _ manifestName: ManifestName, _ context: ManifestContext
     ) -> AppManifest? {
@@ -66,6 +82,7 @@ extension AppManifest {
             return nil
         }
         guard let identifier, let command else { return nil }
+        warnOfGroups(&reader, user, app, sandbox)
         return AppManifest(
             file: reader.unit.file, identifierPosition: identifierPosition,
             identifier: identifier, name: app.name ?? identifier, kind: app.kind,
