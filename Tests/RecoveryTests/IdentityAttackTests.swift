@@ -157,4 +157,12 @@ import Testing
         request.user = nil
         #expect(try TestSupport.run(request).exit == .status(0))
     }
+
+    // MARK: What is told
+
+    @Test func `strangers are not told what the daemon's environment is`() throws {
+        let daemon = try daemon(try ownApp())
+        #expect(try client(daemon).describe().environment.isEmpty)
+        #expect(try !daemon.client().describe().environment.isEmpty)
+    }
 }

@@ -57,7 +57,8 @@ final class ControlHandler {
         do throws(ControlError) {
             switch call {
             case .launch(let launch): try self.launch(launch, connection, descriptors)
-            case .describe: connection.reply(ControlReply.described(description))
+            case .describe:
+                connection.reply(ControlReply.described(description(for: connection.peer)))
             case .list:
                 installer.forgetUnused()
                 connection.reply(ControlReply.listed(summaries(for: connection.peer)))

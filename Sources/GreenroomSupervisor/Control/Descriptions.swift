@@ -6,7 +6,7 @@ internal import GreenroomLinux
 // What the daemon says about itself, its apps and their instances.
 
 extension ControlHandler {
-    var description: Control.Description {
+    func description(for peer: Peer) -> Control.Description {
         var description = Control.Description(
             version: Options.version, processId: getpid(),
             features: ["prewarm.main", "watch.after"],
@@ -14,7 +14,10 @@ extension ControlHandler {
         description.surroundings = surroundings()
         description.appDirectories = installer.loader.directories
         description.desktopDirectories = installer.loader.desktop.paths
-        description.environment = installer.loader.readingEnvironment
+        // For whoever writes its manifests: it is another user's environment.
+        if access.allows(peer, to: .administer, owner: nil) {
+            description.environment = installer.loader.readingEnvironment
+        }
         return description
     }
 
