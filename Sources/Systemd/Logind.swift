@@ -157,6 +157,9 @@ public final class Logind {
         }
     }
 
+    /// Whether logind says that a session of the user is locked.
+    public func hasLockedSession(_ user: UInt32) -> Bool { locked.values.contains(user) }
+
     // MARK: Shutdown
 
     /// Makes logind wait with the next shutdown until ``goAhead()``.

@@ -148,6 +148,13 @@ extension ControlHandler {
         let user = user ?? connection.peer.user
         if user != connection.peer.user {
             try require(.administer, owner: nil, connection.peer)
+        } else if !isLocked, hasLockedSession(user),
+            !access.allows(connection.peer, to: .administer, owner: nil)
+        {
+            // Any process of the user's could ask, and the lock is there to keep them from the data.
+            throw .permissionDenied(
+                needed: "the session to be unlocked (loginctl unlock-session), or "
+                    + access.needed(for: .administer, owner: nil))
         }
         supervisor.handle(.lockChanged(user: user, isLocked: isLocked))
         connection.reply(ControlReply.done)

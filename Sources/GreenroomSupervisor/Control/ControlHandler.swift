@@ -16,6 +16,8 @@ final class ControlHandler {
     var installer: AppInstaller!
     /// Reads the configuration and all manifests anew.
     var reload: ((@escaping (Control.ReloadReport) -> Void) -> Void)!
+    /// Whether the machine says that a session of the user is locked.
+    var hasLockedSession: (UInt32) -> Bool = { _ in false }
     var degraded: [Control.Note] = []
     /// The apps that were chosen for schemes and types.
     var defaultHandlersPath = ""

@@ -12,6 +12,7 @@ extension Parts {
         staleness.onStaleInstance = { [unowned self] in supervisor.handle(.becameStale($0)) }
         staleness.onChangedApps = { [unowned self] in installer.reloadInTurns() }
         control.installer = installer
+        control.hasLockedSession = { [unowned self] in machine.hasLockedSession($0) }
         supervisor.onLock = { [unowned self] user, isLocked in
             do throws(SystemError) { try locked.note(user, isLocked: isLocked) } catch {
                 supervisor.reporter.say(.error, "remembering who is locked: \(error)")

@@ -48,6 +48,9 @@ final class MachineEvents {
         }
     }
 
+    /// Whether a session of the user is locked, as far as logind says so.
+    func hasLockedSession(_ user: UInt32) -> Bool { logind?.hasLockedSession(user) ?? false }
+
     private func group(_ user: UInt32) -> String { AppDescription.sessionGroup(ofUser: user) }
 
     /// Whose apps there are. The daemon's own user is where it is.
