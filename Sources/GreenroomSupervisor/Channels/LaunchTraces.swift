@@ -83,9 +83,7 @@ final class LaunchTraces {
 
     func overran(_ instance: Instance, _ callback: String, _ duration: Duration) {
         guard supervisor.metrics.wasAwake(instance.identifier, for: duration) else { return }
-        let name = String(
-            String.UnicodeScalarView(
-                callback.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }))
+        let name = callback.printable(atMost: 100)
         complaints[instance.identifier, default: 0] += 1
         let mayComplain = complaints[instance.identifier]! <= Self.complaintLimit
         supervisor.metrics.hung(

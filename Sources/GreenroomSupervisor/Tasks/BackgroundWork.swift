@@ -152,7 +152,7 @@ final class BackgroundWork {
         let before = openCount(instance)
         supervisor.handle(.backgroundTaskBegan(instance, task: number))
         guard openCount(instance) > before else { return }
-        let name = name.map { String($0.unicodeScalars.prefix(100).filter { $0.value >= 0x20 }) }
+        let name = name.map { $0.printable(atMost: 100) }
         names[instance, default: []].append((number, name))
     }
 
