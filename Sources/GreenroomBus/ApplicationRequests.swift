@@ -36,7 +36,7 @@ struct ApplicationRequests {
         var call = Control.OpenCall(urls: urls)
         call.app = app
         try perform(.open(call)) { () throws(DaemonFailure) in
-            try launch(platform) { $0.arguments = urls }
+            try launch(platform) { $0.arguments = urls.map(ByteString.text) }
         }
     }
 
@@ -76,9 +76,12 @@ struct ApplicationRequests {
         _ platform: [String: String], _ change: (inout Control.LaunchCall) -> Void
     ) throws(DaemonFailure) {
         var call = Control.LaunchCall(app: app)
-        call.environment = Self.platformVariables.compactMap { key, name in
-            platform[key].map { Control.EnvironmentVariable(name: name, value: $0) }
-        }.sorted { $0.name < $1.name }
+        call.environment = Self.platformVariables.sorted { $0.value < $1.value }
+            .compactMap { key, name in
+                platform[key].map {
+                    Control.EnvironmentVariable(name: .text(name), value: .text($0))
+                }
+            }
         change(&call)
         _ = try daemon.call(.launch(call))
     }

@@ -33,10 +33,10 @@ public struct Greenroomctl: ParsableCommand {
 
     /// Performs the command line and ends the process.
     public static func start() -> Never {
-        if let linked = LinkedRun(CommandLine.arguments) {
+        if let linked = LinkedRun(CommandWords.all) {
             Glibc.exit(linked.execute(StandardConsole()))
         }
-        if let plain = AttachedRun(plain: CommandLine.arguments.dropFirst()) {
+        if let plain = AttachedRun(plain: CommandWords.all.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
         }
         if let complaint = complaint(about: CommandLine.arguments.dropFirst()) {

@@ -8,16 +8,19 @@ public struct LaunchRequest: Hashable, Sendable {
     /// The client's own descriptors are the app's stdio and it waits for the end: always a new
     /// instance, never suspended automatically, never displaces the foreground app.
     public var isAttached: Bool
+    /// It brings what no paused instance can take: it is launched cold, for this reason.
+    public var coldReason: ColdReason?
 
     public init(
         app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
-        inBackground: Bool = false, isAttached: Bool = false
+        inBackground: Bool = false, isAttached: Bool = false, coldReason: ColdReason? = nil
     ) {
         self.app = app
         self.launchIdentifier = launchIdentifier
         self.environmentKey = environmentKey
         self.inBackground = inBackground
         self.isAttached = isAttached
+        self.coldReason = coldReason
     }
 }
 

@@ -105,7 +105,7 @@ extension TestClient {
         _ change: (inout Control.LaunchCall) -> Void = { _ in }
     ) throws -> Control.Launched {
         var call = Control.LaunchCall(app: app)
-        call.arguments = arguments
+        call.arguments = arguments.map(ByteString.text)
         var descriptors: [Int32] = []
         if let input {
             call.standardInput = descriptors.count

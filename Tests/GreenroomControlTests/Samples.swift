@@ -24,6 +24,15 @@ enum Samples {
         return launch
     }
 
+    /// What is not UTF-8 beside what is.
+    static var byteLaunch: Control.LaunchCall {
+        var launch = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
+        launch.arguments = (1...7).map { .bytes(Array(repeating: 0xFF, count: $0)) } + ["ä", ""]
+        launch.environment = [.init(name: "A", value: .bytes([0x3D, 0xE9]))]
+        launch.callerEnvironment = [.bytes([0x42, 0x3D, 0xC3]), "PATH=/bin"]
+        return launch
+    }
+
     static var fullOpen: Control.OpenCall {
         var open = Control.OpenCall(urls: ["notes:1", "file:///a%20b"])
         open.app = "a.b"
@@ -55,7 +64,8 @@ enum Samples {
         [
             .describe, .list, .status(nil), .status(.app("a.b")), .status(.instance(7)),
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
-            .launch(fullLaunch), .wait(.instance(1 << 40)), .wait(.launch("abc")),
+            .launch(fullLaunch), .launch(byteLaunch), .wait(.instance(1 << 40)),
+            .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload,
             .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),

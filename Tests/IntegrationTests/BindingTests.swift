@@ -60,7 +60,9 @@ import Testing
                 .contains { entry.hasPrefix($0) }
         }
         let whole = relevant + ["ONLY=this"]
-        let (launched, text, _) = try daemon.client().run(app) { $0.callerEnvironment = whole }
+        let (launched, text, _) = try daemon.client().run(app) {
+            $0.callerEnvironment = whole.map(ByteString.text)
+        }
         #expect(launched.kind == (app == Self.warm ? .prewarmed : .cold))
         let seen = text.split(separator: "\n").filter { $0.hasPrefix("environ[") }
             .map { String($0.split(separator: "=", maxSplits: 1)[1]) }

@@ -71,7 +71,7 @@ import Testing
         }
         #expect(many?.stage == "passing the arguments" && many?.errno == E2BIG)
         let long = try Self.spawnFailure(client, Self.app) {
-            $0.arguments = [String(repeating: "x", count: 7 << 20)]
+            $0.arguments = [.text(String(repeating: "x", count: 7 << 20))]
         }
         #expect(long?.stage == "passing the arguments" && long?.errno == E2BIG)
         #expect(try client.run(Self.app, ["exit", "4"]).exit.status == 4)

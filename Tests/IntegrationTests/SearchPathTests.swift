@@ -67,7 +67,9 @@ import Testing
         let client = try daemon.client()
         let caller = ["PATH=\(shells.path("second"))", "LAUNCHED=yes"]
         for kind in [Control.LaunchKind.cold, .prewarmed, .prewarmed] {
-            let (launched, text, _) = try client.run(Self.app) { $0.callerEnvironment = caller }
+            let (launched, text, _) = try client.run(Self.app) {
+                $0.callerEnvironment = caller.map(ByteString.text)
+            }
             #expect(text == "bash\n")
             #expect(launched.kind == kind)
             try daemon.await("another like it") { try $0.paused(Self.app).first }
@@ -111,7 +113,7 @@ import Testing
         let watcher = try daemon.watch()
         let caller = ["PATH=\(Self.usual)", "LAUNCHED=yes"]
         let (launched, text, exit) = try daemon.client().run(Self.app) {
-            $0.callerEnvironment = caller
+            $0.callerEnvironment = caller.map(ByteString.text)
         }
         #expect(launched.kind == .cold && text == "" && exit.status == 127)
         try watcher.next { $0.kind == .prewarmFailed }

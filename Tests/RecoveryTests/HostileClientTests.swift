@@ -307,7 +307,7 @@ import Testing
         var launch = Control.LaunchCall(app: Self.app)
         launch.arguments = ["exit", "0"]
         launch.callerEnvironment = (0..<32).map {
-            "N\($0)=" + String(repeating: "x", count: 32 << 10)
+            .text("N\($0)=" + String(repeating: "x", count: 32 << 10))
         }
         kill(spawner, SIGSTOP)
         defer { kill(spawner, SIGCONT) }

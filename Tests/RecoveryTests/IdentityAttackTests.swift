@@ -40,7 +40,7 @@ import Testing
     private func run(
         _ app: String, _ environment: [String], _ client: TestClient
     ) throws -> Control.Launched {
-        let launched = try client.launch(app, ["exit", "0"]) { $0.callerEnvironment = environment }
+        let launched = try client.launch(app, ["exit", "0"]) { $0.callerEnvironment = environment.map(ByteString.text) }
         _ = try client.wait(launched.instance)
         return launched
     }
@@ -106,7 +106,7 @@ import Testing
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         defer { close(null) }
         let changes: [(inout Control.LaunchCall) -> Void] = [
-            { $0.callerEnvironment = Self.evil },
+            { $0.callerEnvironment = Self.evil.map(ByteString.text) },
             { $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")] },
             { $0.standardOutput = 0 },
             { $0.workingDirectoryDescriptor = 0 },

@@ -37,10 +37,10 @@ import Testing
         case 0, 1:
             let status = Int32.random(in: 1...200, using: &random)
             worker.plan = .exitsBySelf(status)
-            call.arguments = ["print", worker.name, "exit", "\(status)"]
+            call.arguments = ["print", .text(worker.name), "exit", "\(status)"]
         case _:
             worker.plan = Bool.random(using: &random) ? .isTerminated : .isKilled
-            call.arguments = ["print", worker.name, "wait-forever"]
+            call.arguments = ["print", .text(worker.name), "wait-forever"]
         }
         // In one cell of four the environment fits no paused instance.
         if Int.random(in: 0..<4, using: &random) == 0 {

@@ -204,7 +204,7 @@ import Testing
         Glibc.kill(pid, SIGSTOP)
         try daemon.restart()
         var call = Control.LaunchCall(app: app)
-        call.arguments = arguments
+        call.arguments = arguments.map(ByteString.text)
         call.standardOutput = 0
         let client = try daemon.client()
         try client.send(.launch(call), descriptors: [output.writeEnd])

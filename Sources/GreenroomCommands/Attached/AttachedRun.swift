@@ -5,8 +5,8 @@ import GreenroomLinux
 struct AttachedRun: Equatable {
     var app: String
     /// As `NAME=VALUE`.
-    var environment: [String] = []
-    var arguments: [String] = []
+    var environment: [ByteString] = []
+    var arguments: [ByteString] = []
     var socket: String?
     var terminalUse = TerminalUse.automatic
 
@@ -14,11 +14,11 @@ struct AttachedRun: Equatable {
     ///
     /// An app that is launched in a tenth of a millisecond must not wait for the full parser, which
     /// takes several. Whatever is not plain (help, abbreviations, mistakes) is left to that one.
-    init?(plain words: some Collection<String>) {
+    init?(plain words: some Collection<ByteString>) {
         var words = Array(words)[...]
         guard words.popFirst() == "run" else { return nil }
         var app: String?
-        while let word = words.popFirst() {
+        while let word = words.popFirst()?.text {
             switch word {
             case "--":
                 arguments = Array(words)
@@ -29,19 +29,20 @@ struct AttachedRun: Equatable {
             case "--pty": terminalUse = .always
             case "--pipe": terminalUse = .never
             case "--socket":
-                guard let value = words.popFirst(), socket == nil else { return nil }
+                guard let value = words.popFirst()?.text, socket == nil else { return nil }
                 socket = value
             case _:
                 guard app == nil, !word.isEmpty, !word.hasPrefix("-") else { return nil }
                 app = word
             }
         }
+        guard words.isEmpty else { return nil }
         guard let app, Self.variables(environment) != nil else { return nil }
         self.app = app
     }
 
     init(
-        app: String, environment: [String], arguments: [String], socket: String?,
+        app: String, environment: [ByteString], arguments: [ByteString], socket: String?,
         terminalUse: TerminalUse = .automatic
     ) {
         self.terminalUse = terminalUse
@@ -88,7 +89,7 @@ struct AttachedRun: Equatable {
     }
 
     /// Nil if one is not `NAME=VALUE`, or a name comes twice.
-    static func variables(_ assignments: [String]) -> [Control.EnvironmentVariable]? {
+    static func variables(_ assignments: [ByteString]) -> [Control.EnvironmentVariable]? {
         var variables: [Control.EnvironmentVariable] = []
         for assignment in assignments {
             guard let variable = Control.EnvironmentVariable(assignment: assignment),
@@ -100,22 +101,12 @@ struct AttachedRun: Equatable {
     }
 }
 
-extension Control.EnvironmentVariable {
-    init?(assignment: String) {
-        guard let equals = assignment.utf8.firstIndex(of: UInt8(ascii: "=")),
-            equals > assignment.startIndex
-        else { return nil }
-        self.init(
-            name: String(assignment[..<equals]),
-            value: String(assignment[assignment.index(after: equals)...]))
-    }
-}
-
 extension Control.LaunchCall {
     /// A call with a name of its own, so that it can be repeated after a lost connection without
     /// launching twice.
     init(
-        repeatable app: String, environment: [Control.EnvironmentVariable], arguments: [String]
+        repeatable app: String, environment: [Control.EnvironmentVariable],
+        arguments: [ByteString]
     ) {
         self.init(app: app)
         self.arguments = arguments

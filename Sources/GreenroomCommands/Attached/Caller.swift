@@ -20,7 +20,7 @@ enum Caller {
         to call: inout Control.LaunchCall, _ terminal: AppTerminal? = nil
     ) throws(Failure) -> [CInt] {
         call.isAttached = true
-        call.callerEnvironment = environment()
+        call.callerEnvironment = byteEnvironment()
         // umask(2) can only be read by setting it; this process has one thread.
         let mask = umask(0)
         umask(mask)
@@ -60,20 +60,27 @@ enum Caller {
         }
     }
 
-    /// environ(7), what is not UTF-8 left out: JSON cannot carry it.
-    static func environment() -> [String] {
-        var variables: [String] = []
+    /// environ(7)
+    static func byteEnvironment() -> [ByteString] {
+        var variables: [ByteString] = []
         var next = unsafe environ
         while let text = unsafe next.pointee {
-            if let variable = unsafe String(validatingCString: text) { variables.append(variable) }
+            variables.append(unsafe ByteString(cString: text))
             unsafe next += 1
         }
         return variables
     }
 
+    /// environ(7), what is not UTF-8 left out.
+    static func environment() -> [String] { byteEnvironment().compactMap(\.text) }
+
     static func currentPath() -> String? {
+        currentDirectory().flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    static func currentDirectory() -> [UInt8]? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
-        return unsafe String(cString: path)
+        return unsafe ByteString(cString: path).bytes
     }
 }

@@ -11,11 +11,11 @@ struct LinkedRun: Equatable {
     /// How we were called: the first argument, whole, and its last component.
     let call: String
     let name: String
-    let arguments: [String]
+    let arguments: [ByteString]
 
     /// - Returns: nil if we were called by our own name.
-    init?(_ words: [String]) {
-        guard let call = words.first, let name = call.split(separator: "/").last,
+    init?(_ words: [ByteString]) {
+        guard let call = words.first?.shown, let name = call.split(separator: "/").last,
             name != Self.ownName
         else { return nil }
         self.call = call
@@ -81,8 +81,8 @@ struct LinkedRun: Equatable {
         if unsafe getenv("GREENROOM_DEBUG") != nil {
             console.complain("\(reason): executing \(program)")
         }
-        let words = [name] + arguments
-        var pointers = unsafe words.map { unsafe strdup($0) } + [nil]
+        let words = [ByteString(name)] + arguments
+        var pointers = unsafe words.map { unsafe $0.copiedCString } + [nil]
         unsafe execv(program, &pointers)
         console.complain(SystemError(code: errno, call: "execve", subject: program).description)
         return errno == ENOENT ? 127 : 126

@@ -15,12 +15,6 @@ extension Caller {
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
-    /// Words of this process's command line behind the first "--".
-    static var countBehindTerminator: Int {
-        let words = CommandLine.arguments
-        return words.firstIndex(of: "--").map { words.count - $0 - 1 } ?? 0
-    }
-
     /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
     /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.
     static func run(_ path: String, _ arguments: [String]) -> Int32 {

@@ -51,13 +51,20 @@ struct Launch: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         let app = try client.resolve(app)
         var call = Control.LaunchCall(
-            repeatable: app, environment: AttachedRun.variables(environment) ?? [], arguments: [])
+            repeatable: app,
+            environment: AttachedRun.variables(
+                CommandWords.originals(of: environment, option: "--env")) ?? [],
+            arguments: [])
         call.isBackground = background
         call.action = action
         call.orientation = screen.orientation?.orientation
         call.sizeClass = screen.sizeClass?.sizeClass
-        let files = words.dropLast(Caller.countBehindTerminator)
-        call.arguments = files.map(Caller.absolute) + words.dropFirst(files.count)
+        let files = words.dropLast(CommandWords.behindTerminator.count)
+        call.arguments =
+            CommandWords.originals(of: Array(files)).map(\.asFile)
+            + CommandWords.originals(
+                of: Array(words.dropFirst(files.count)),
+                among: Array(CommandWords.behindTerminator))
         let following = FollowedLaunch(client, call, descriptors: [])
         let launched = try following.launch()
         if !wait || output.json {

@@ -19,20 +19,27 @@ struct LaunchOptions: ParsableArguments {
     mutating func validate() throws { try Self.check(environment) }
 
     static func check(_ environment: [String]) throws {
-        var names: Set<String> = []
+        var names: Set<ByteString> = []
         for assignment in environment {
-            guard let name = Control.EnvironmentVariable(assignment: assignment)?.name else {
+            guard let name = Control.EnvironmentVariable(assignment: .text(assignment))?.name else {
                 throw ValidationError("--env takes NAME=VALUE, not \"\(assignment)\".")
             }
             guard names.insert(name).inserted else {
-                throw ValidationError("--env names \(name) twice.")
+                throw ValidationError("--env names \(name.shown) twice.")
             }
         }
     }
 
+    var environmentBytes: [ByteString] {
+        CommandWords.originals(of: environment, option: "--env")
+    }
+    var argumentBytes: [ByteString] {
+        CommandWords.originals(of: arguments, among: Array(CommandWords.behindTerminator))
+    }
+
     func call(app: String) -> Control.LaunchCall {
         Control.LaunchCall(
-            repeatable: app, environment: AttachedRun.variables(environment) ?? [],
-            arguments: arguments)
+            repeatable: app, environment: AttachedRun.variables(environmentBytes) ?? [],
+            arguments: argumentBytes)
     }
 }

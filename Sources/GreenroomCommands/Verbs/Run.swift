@@ -28,7 +28,7 @@ struct Run: Verb {
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         try AttachedRun(
-            app: launch.app, environment: launch.environment, arguments: launch.arguments,
+            app: launch.app, environment: launch.environmentBytes, arguments: launch.argumentBytes,
             socket: daemon.socket, terminalUse: pty ? .always : pipe ? .never : .automatic
         ).perform(client, console)
     }

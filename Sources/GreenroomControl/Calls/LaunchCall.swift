@@ -4,15 +4,38 @@ extension Control {
     /// One addition to an app's environment.
     public struct EnvironmentVariable: Hashable, Sendable {
         /// Not empty, without `=`.
-        public var name: String
-        public var value: String
-        public init(name: String, value: String) {
+        public var name: ByteString
+        public var value: ByteString
+        public init(name: ByteString, value: ByteString) {
             self.name = name
             self.value = value
         }
 
+        /// Nil if it is not `NAME=VALUE`.
+        public init?(assignment: ByteString) {
+            switch assignment {
+            case .text(let text):
+                guard let end = text.utf8.firstIndex(of: Self.equals), end > text.startIndex else {
+                    return nil
+                }
+                name = .text(String(text[..<end]))
+                value = .text(String(text[text.utf8.index(after: end)...]))
+            case .bytes(let bytes):
+                guard let end = bytes.firstIndex(of: Self.equals), end > 0 else { return nil }
+                name = ByteString(bytes: bytes[..<end])
+                value = ByteString(bytes: bytes[(end + 1)...])
+            }
+        }
+
         /// As in environ(7).
-        public var assignment: String { "\(name)=\(value)" }
+        public var assignment: ByteString {
+            if case .text(let name) = name, case .text(let value) = value {
+                return .text("\(name)=\(value)")
+            }
+            return ByteString(bytes: name.bytes + [Self.equals] + value.bytes)
+        }
+
+        private static let equals = UInt8(ascii: "=")
     }
 
     /// The parameters of `Launch`. Descriptors are indexes among those that came with the call,
@@ -20,10 +43,10 @@ extension Control {
     public struct LaunchCall: Hashable, Sendable {
         public var app: String
         /// Behind those of the manifest.
-        public var arguments: [String] = []
+        public var arguments: [ByteString] = []
         public var environment: [EnvironmentVariable] = []
         /// The whole environment instead of the session's, as `NAME=VALUE`.
-        public var callerEnvironment: [String]?
+        public var callerEnvironment: [ByteString]?
         public var workingDirectory: String?
         /// As in umask(2), 0 to 0o777.
         public var umask: UInt32?
@@ -56,9 +79,30 @@ extension Control.LaunchCall: ParametersEncodable {
         for member in call.parameters.members {
             switch member.name {
             case "app": app = try member.text()
-            case "arguments": arguments = try member.optionalTexts() ?? []
-            case "environment": environment = try Self.variables(member)
-            case "callerEnvironment": callerEnvironment = try member.optionalTexts()
+            case "arguments":
+                guard let texts = try member.optionalTexts() else { break }
+                guard arguments.isEmpty else { throw member.invalid }
+                arguments = texts.map(ByteString.text)
+            case "argumentsBase64":
+                guard let strings = try Self.strings(member) else { break }
+                guard arguments.isEmpty else { throw member.invalid }
+                arguments = strings
+            case "environment": environment += try Self.variables(member)
+            case "environmentBase64":
+                for assignment in try Self.strings(member) ?? [] {
+                    guard let variable = Control.EnvironmentVariable(assignment: assignment) else {
+                        throw member.invalid
+                    }
+                    environment.append(variable)
+                }
+            case "callerEnvironment":
+                guard let texts = try member.optionalTexts() else { break }
+                guard callerEnvironment == nil else { throw member.invalid }
+                callerEnvironment = texts.map(ByteString.text)
+            case "callerEnvironmentBase64":
+                guard let strings = try Self.strings(member) else { break }
+                guard callerEnvironment == nil else { throw member.invalid }
+                callerEnvironment = strings
             case "workingDirectory": workingDirectory = try member.optionalText()
             case "umask":
                 umask = try member.optionalInteger()
@@ -107,21 +151,48 @@ extension Control.LaunchCall: ParametersEncodable {
             guard case .string(let value) = variable.value, !value.utf8.contains(0),
                 !name.isEmpty, !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "=") })
             else { throw member.invalid }
-            variables.append(.init(name: name, value: value))
+            variables.append(.init(name: .text(name), value: .text(value)))
         }
         return variables
     }
 
+    /// What is not text, in base64; each of them may end up in a C string.
+    private static func strings(
+        _ member: JSONObject.Member
+    ) throws(ServiceError) -> [ByteString]? {
+        guard let texts = try member.optionalTexts() else { return nil }
+        var strings: [ByteString] = []
+        strings.reserveCapacity(texts.count)
+        for text in texts {
+            guard let bytes = Base64.decode(text), !bytes.contains(0) else { throw member.invalid }
+            strings.append(ByteString(bytes: bytes))
+        }
+        return strings
+    }
+
+    /// As text, or all of them in base64 where one is not UTF-8: they keep their order.
+    private static func write(
+        _ strings: [ByteString], _ name: String, to writer: inout JSONWriter
+    ) {
+        let isText = strings.allSatisfy { $0.text != nil }
+        writer.name(isText ? name : name + "Base64")
+        writer.beginArray()
+        for string in strings {
+            switch string {
+            case .text(let text) where isText: writer.value(text)
+            case .text, .bytes: writer.value(Base64.encode(string.bytes))
+            }
+        }
+        writer.endArray()
+    }
+
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("app", app)
-        if !arguments.isEmpty { writer.member("arguments", arguments) }
-        if !environment.isEmpty {
-            writer.name("environment")
-            writer.beginObject()
-            for variable in environment { writer.member(variable.name, variable.value) }
-            writer.endObject()
+        if !arguments.isEmpty { Self.write(arguments, "arguments", to: &writer) }
+        writeEnvironment(to: &writer)
+        if let callerEnvironment {
+            Self.write(callerEnvironment, "callerEnvironment", to: &writer)
         }
-        writer.member("callerEnvironment", ifPresent: callerEnvironment)
         writer.member("workingDirectory", ifPresent: workingDirectory)
         writer.member("umask", ifPresent: umask)
         if isBackground { writer.member("background", true) }
@@ -135,5 +206,16 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("action", ifPresent: action)
         writer.member("orientation", ifPresent: orientation?.rawValue)
         writer.member("sizeClass", ifPresent: sizeClass?.rawValue)
+    }
+
+    private func writeEnvironment(to writer: inout JSONWriter) {
+        if environment.isEmpty { return }
+        guard environment.allSatisfy({ $0.name.text != nil && $0.value.text != nil }) else {
+            return Self.write(environment.map(\.assignment), "environment", to: &writer)
+        }
+        writer.name("environment")
+        writer.beginObject()
+        for variable in environment { writer.member(variable.name.shown, variable.value.shown) }
+        writer.endObject()
     }
 }

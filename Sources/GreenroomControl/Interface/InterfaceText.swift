@@ -348,10 +348,16 @@ extension Control {
           app: string,
           # Behind those of its manifest.
           arguments: ?[]string,
+          # The same, where one is not UTF-8: each of them in base64.
+          argumentsBase64: ?[]string,
           # Added to the environment.
           environment: ?[string]string,
+          # Added to it as well: NAME=VALUE, each in base64.
+          environmentBase64: ?[]string,
           # The whole environment instead of the session's, as NAME=VALUE.
           callerEnvironment: ?[]string,
+          # The same, where one is not UTF-8: each of them in base64.
+          callerEnvironmentBase64: ?[]string,
           workingDirectory: ?string,
           umask: ?int,
           # Not to the front.

@@ -133,13 +133,19 @@ extension Lifecycle {
         for waiter in pending.waiters { refuse(waiter.request, refusal) }
     }
 
-    /// Why a launch with this environment would be cold now; nil if a paused instance is ready.
-    public func coldReason(for app: AppIdentifier, key: EnvironmentKey) -> ColdReason? {
-        guard let app = directory[app], let description = app.description else { return .noneReady }
-        if usablePrewarm(app.record.app, key) != nil { return nil }
+    /// Why any launch of it is cold, whatever it brings.
+    func reasonBeforeAnyLaunch(_ app: AppIdentifier) -> ColdReason? {
+        guard let app = directory[app], let description = app.description else { return nil }
         if !description.isEligible { return .ineligible }
         let isDisabled = description.prewarmOccasion == .never || description.prewarmCount <= 0
-        if isDisabled && app.pool.isEmpty && app.filling.isEmpty { return .prewarmingDisabled }
+        return isDisabled && app.pool.isEmpty && app.filling.isEmpty ? .prewarmingDisabled : nil
+    }
+
+    /// Why a launch with this environment would be cold now; nil if a paused instance is ready.
+    public func coldReason(for app: AppIdentifier, key: EnvironmentKey) -> ColdReason? {
+        guard let app = directory[app], app.description != nil else { return .noneReady }
+        if usablePrewarm(app.record.app, key) != nil { return nil }
+        if let reason = reasonBeforeAnyLaunch(app.record.app) { return reason }
         let others = (app.pool + app.filling).map { table[$0]!.record }
         if others.contains(where: { $0.environmentKey != key }) { return .environmentMismatch }
         if app.record.isReclaimed { return .reclaimed }

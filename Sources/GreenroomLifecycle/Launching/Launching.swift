@@ -51,6 +51,10 @@ extension Lifecycle {
     /// Serves a launch from the pool, or cold. `failure` is why the last attempt came to nothing.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
+        if let reason = launch.coldReason {
+            // A paused instance, which could serve others, is left to them.
+            return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
+        }
         if pending.resumeAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
             resume(id, pending)
         } else {

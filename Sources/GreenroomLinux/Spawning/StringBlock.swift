@@ -41,6 +41,16 @@ public struct StringBlock: Hashable, Sendable {
         return true
     }
 
+    /// False, and nothing is appended, if the string contains a NUL.
+    @discardableResult
+    public mutating func append(bytes string: [UInt8]) -> Bool {
+        guard !string.contains(0) else { return false }
+        bytes += string
+        bytes.append(0)
+        count += 1
+        return true
+    }
+
     /// Whether this is the last of the strings.
     public func ends(with string: String) -> Bool {
         let suffix = Array(string.utf8) + [0]

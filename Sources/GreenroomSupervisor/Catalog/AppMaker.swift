@@ -88,6 +88,7 @@ struct AppMaker {
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials
+        app.ownEnvironment = manifest.environment.map(\.description)
         app.setup = manifest.setup
         app.description.version = VersionDigest.of(app.version)
         app.description.stateVersion = VersionDigest.of(app.stateVersion)

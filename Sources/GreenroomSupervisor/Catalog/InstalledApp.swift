@@ -107,6 +107,8 @@ final class InstalledApp {
     }
     private var rarePath = Rare<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
+    /// `Environment=`, for every caller.
+    var ownEnvironment: [String] = []
     var setup: AppManifest.Setup {
         get { rareSetup.value ?? AppManifest.Setup() }
         set { rareSetup = Rare(newValue == AppManifest.Setup() ? nil : newValue) }

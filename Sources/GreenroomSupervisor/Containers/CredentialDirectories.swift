@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -37,9 +38,11 @@ final class CredentialDirectories {
     }
 
     /// The app's environment with the place of its credentials.
-    func environment(_ environment: [String], of instance: InstanceIdentifier) -> [String] {
+    func environment(
+        _ environment: [ByteString], of instance: InstanceIdentifier
+    ) -> [ByteString] {
         let name = Self.environmentName + "="
-        return environment.filter { !$0.hasPrefix(name) } + [name + path(of: instance)]
+        return environment.filter { !$0.hasPrefix(name) } + [.text(name + path(of: instance))]
     }
 
     // MARK: Making

@@ -40,7 +40,8 @@ extension ControlHandler {
                 request,
                 LaunchRequest(
                     app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-                    inBackground: call.isBackground, isAttached: call.isAttached)))
+                    inBackground: call.isBackground, isAttached: call.isAttached,
+                    coldReason: context.coldReason)))
     }
 
     /// A launch of an app with rights that its caller lacks carries nothing that could use them: no

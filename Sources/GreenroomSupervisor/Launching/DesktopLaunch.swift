@@ -5,14 +5,14 @@ internal import GreenroomLifecycle
 /// What a launch executes of an app with a desktop entry: the entry's command with files in it, one
 /// of its actions, or a terminal around either.
 struct DesktopLaunch {
-    var arguments: [String]
+    var arguments: [ByteString]
     /// Another file than the app's; only for an app that is never paused.
     var executablePath: String?
 
     init(_ call: Control.LaunchCall, of app: InstalledApp) throws(ControlError) {
         guard let desktop = app.desktop else {
             guard call.action == nil else { throw Self.noAction(call, app, []) }
-            arguments = call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments
+            arguments = Self.plain(call, app)
             return
         }
         var command = desktop.command
@@ -24,9 +24,9 @@ struct DesktopLaunch {
             if path != app.executablePath { executablePath = path }
         }
         if let command {
-            arguments = try Self.arguments(command, call, app, desktop)
+            arguments = try Self.arguments(command, call, app, desktop).map(ByteString.text)
         } else {
-            arguments = call.arguments.isEmpty ? app.arguments : app.arguments + call.arguments
+            arguments = Self.plain(call, app)
         }
         try openTerminal(call, app, desktop)
         guard executablePath == nil || app.ineligibility != nil else {
@@ -51,7 +51,8 @@ struct DesktopLaunch {
                 reason: "\(app.identifier) runs in a terminal; start it in one with "
                     + "\"greenroomctl run \(app.identifier)\"")
         }
-        arguments = terminal + [executablePath ?? app.executablePath] + arguments.dropFirst()
+        let program = terminal + [executablePath ?? app.executablePath]
+        arguments = program.map(ByteString.text) + arguments.dropFirst()
         executablePath = terminal[0]
     }
 
@@ -59,9 +60,17 @@ struct DesktopLaunch {
         _ command: DesktopEntry.Command, _ call: Control.LaunchCall, _ app: InstalledApp,
         _ desktop: DesktopApp
     ) throws(ControlError) -> [String] {
+        let files = call.arguments.compactMap(\.text)
+        guard files.count == call.arguments.count else {
+            throw .refused(
+                code: "not_text",
+                reason:
+                    "\(app.identifier) opens files by its desktop entry, and the name of one is "
+                    + "not UTF-8; rename it, or call the program itself")
+        }
         do throws(DesktopEntry.Command.Refusal) {
             return try command.arguments(
-                opening: call.arguments, name: desktop.name, icon: desktop.facts.icon,
+                opening: files, name: desktop.name, icon: desktop.facts.icon,
                 file: desktop.facts.file)
         } catch {
             switch error {
@@ -81,6 +90,11 @@ struct DesktopLaunch {
                         + "\(ControlHandler.cut(url)) is none")
             }
         }
+    }
+
+    /// The manifest's words, then the client's.
+    private static func plain(_ call: Control.LaunchCall, _ app: InstalledApp) -> [ByteString] {
+        app.arguments.map(ByteString.text) + call.arguments
     }
 
     private static func noAction(

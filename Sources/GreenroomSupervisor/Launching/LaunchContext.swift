@@ -1,4 +1,5 @@
 internal import GreenroomAppChannel
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -7,9 +8,11 @@ internal import GreenroomManifest
 /// decides which process gets it.
 struct LaunchContext {
     /// argv of the app: the manifest's words, then the client's.
-    var arguments: [String]
+    var arguments: [ByteString]
     /// The whole environment of the launch; nil means the app's own, which is encoded already.
-    var environment: [String]?
+    var environment: [ByteString]?
+    /// What it brings no paused instance can take, for this reason.
+    var coldReason: ColdReason?
     /// A directory to start in; nil means the manifest's.
     var workingDirectory: FileDescriptor?
     var umask: UInt32?

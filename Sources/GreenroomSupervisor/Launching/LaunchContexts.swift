@@ -45,7 +45,8 @@ final class LaunchContexts {
         _ request: RequestIdentifier, of app: InstalledApp
     ) -> LaunchContext? {
         guard request == .automatic else { return contexts[request] }
-        var context = LaunchContext(arguments: app.arguments, requestedAt: supervisor.now)
+        var context = LaunchContext(
+            arguments: app.arguments.map(ByteString.text), requestedAt: supervisor.now)
         if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
             context.reason = .socket
         }
@@ -63,15 +64,15 @@ final class LaunchContexts {
     func environment(
         of context: LaunchContext, _ app: InstalledApp, _ instance: InstanceIdentifier,
         pid: Int32?
-    ) -> [String]? {
+    ) -> [ByteString]? {
         var environment = context.environment
         if !app.credentials.isEmpty {
             environment = supervisor.applications.handover.directories.environment(
-                environment ?? app.environment, of: instance)
+                environment ?? app.environment.map(ByteString.text), of: instance)
         }
         if app.description.hasSockets {
             environment = supervisor.sockets.environment(
-                environment ?? app.environment, of: app.identifier, pid: pid)
+                environment ?? app.environment.map(ByteString.text), of: app.identifier, pid: pid)
         }
         return environment
     }
@@ -88,10 +89,13 @@ final class LaunchContexts {
         context.executablePath = command.executablePath
         var key = app.description.environmentKey
         if call.callerEnvironment != nil || !call.environment.isEmpty {
-            let environment = withContainer(
-                Self.environment(of: call, base: app.environment), of: app)
+            let environment = withContainer(Self.environment(of: call, app), of: app)
             context.environment = environment
-            let pool = PoolEnvironment(of: environment, extraNames: app.extraKeyNames)
+            let texts = environment.compactMap(\.text)
+            if texts.count < environment.count, Self.isReadEarly(environment, by: app) {
+                context.coldReason = .environmentMismatch
+            }
+            let pool = PoolEnvironment(of: texts, extraNames: app.extraKeyNames)
             key = environments.key(for: pool, of: app)
         }
         addNotifySocket(to: &context, of: app)
@@ -109,17 +113,28 @@ final class LaunchContexts {
     }
 
     /// Where the app may write is its manifest's word, whatever its caller has.
-    private func withContainer(_ environment: [String], of app: InstalledApp) -> [String] {
+    private func withContainer(_ environment: [ByteString], of app: InstalledApp) -> [ByteString] {
         guard app.hasContainer else { return environment }
         let own = containers.environment(of: app.identifier.rawValue)
-        let names = own.map { $0.prefix { $0 != "=" } + "=" }
-        return environment.filter { entry in !names.contains { entry.hasPrefix($0) } } + own
+        let names = own.map { String($0.prefix { $0 != "=" } + "=") }
+        return environment.filter { entry in !names.contains { entry.hasPrefix($0) } }
+            + own.map(ByteString.text)
+    }
+
+    /// A variable that is not UTF-8 is one of those that a paused instance has read already.
+    private static func isReadEarly(_ environment: [ByteString], by app: InstalledApp) -> Bool {
+        environment.contains { variable in
+            guard variable.text == nil, let name = variable.variableName?.text else { return false }
+            return PoolEnvironment(of: ["\(name)="], extraNames: app.extraKeyNames)
+                .variables.isEmpty == false
+        }
     }
 
     private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
         guard app.readyCondition == .notify, let notifySocketPath else { return }
         context.environment =
-            (context.environment ?? app.environment) + ["NOTIFY_SOCKET=\(notifySocketPath)"]
+            (context.environment ?? app.environment.map(ByteString.text))
+            + [.text("NOTIFY_SOCKET=\(notifySocketPath)")]
     }
 
     private func workingDirectory(
@@ -138,15 +153,27 @@ final class LaunchContexts {
         }
     }
 
-    private static func environment(of call: Control.LaunchCall, base: [String]) -> [String] {
-        let base = call.callerEnvironment ?? base
-        if call.environment.isEmpty { return base }
+    /// The session's, or the caller's with what the manifest sets for every caller; then the launch's
+    /// own additions.
+    private static func environment(
+        of call: Control.LaunchCall, _ app: InstalledApp
+    ) -> [ByteString] {
+        let base =
+            call.callerEnvironment.map {
+                replace($0, with: app.ownEnvironment.map(ByteString.text))
+            }
+            ?? app.environment.map(ByteString.text)
+        return replace(base, with: call.environment.map(\.assignment))
+    }
+
+    private static func replace(
+        _ base: [ByteString], with additions: [ByteString]
+    ) -> [ByteString] {
+        if additions.isEmpty { return base }
         // A client may bring a hundred thousand of either: each is looked at once.
-        let replaced = Set(call.environment.map(\.name))
-        let kept = base.filter { entry in
-            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return true }
-            return !replaced.contains(String(entry[..<equals]))
-        }
-        return kept + call.environment.map(\.assignment)
+        let replaced = Set(additions.compactMap(\.variableName))
+        return base.filter { entry in
+            entry.variableName.map { !replaced.contains($0) } ?? true
+        } + additions
     }
 }

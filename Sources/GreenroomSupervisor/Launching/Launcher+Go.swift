@@ -1,4 +1,5 @@
 internal import GreenroomAppChannel
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
@@ -20,7 +21,7 @@ extension Launcher {
         }
         let message = DaemonMessage.go(
             GoMessage(
-                arguments: try StringList(Self.arguments(of: context, app, instance)),
+                arguments: try StringList(strings: Self.arguments(of: context, app, instance)),
                 environment: try environment(of: context, app, instance),
                 flags: Self.flags(context, app), umask: context.umask, roles: roles))
         let encoded = try message.encoded()
@@ -52,11 +53,12 @@ extension Launcher {
     /// A script's instance runs its interpreter, whose words stand before the launch's.
     private static func arguments(
         of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
-    ) -> [String] {
+    ) -> [ByteString] {
         guard instance.argumentPrefix.count > app.wordsBeforePause.count else {
             return context.arguments
         }
-        return instance.argumentPrefix + context.arguments.dropFirst(app.wordsBeforePause.count)
+        return instance.argumentPrefix.map(ByteString.text)
+            + context.arguments.dropFirst(app.wordsBeforePause.count)
     }
 
     private func environment(
@@ -66,7 +68,7 @@ extension Launcher {
             let own = contexts.environment(
                 of: context, app, instance.identifier, pid: instance.pid)
         else { return app.encodedEnvironment }
-        return try StringList(own)
+        return try StringList(strings: own)
     }
 
     private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {

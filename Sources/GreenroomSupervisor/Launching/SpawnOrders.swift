@@ -85,13 +85,13 @@ final class SpawnOrders {
         }
         let environment =
             if let own = contexts.environment(of: context, app, instance, pid: nil) {
-                StringBlock(own)
+                StringBlock(strings: own)
             } else {
                 StringBlock(
                     terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
             }
         var specification = try specification(
-            instance, app, StringBlock(context.arguments), environment,
+            instance, app, StringBlock(strings: context.arguments), environment,
             takesOutput: context.standardStreams[1] != nil && context.standardStreams[2] != nil)
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }

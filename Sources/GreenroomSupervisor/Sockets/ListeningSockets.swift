@@ -110,13 +110,15 @@ final class ListeningSockets {
     }
 
     /// The environment of an instance with sockets; LISTEN_PID is last.
-    func environment(_ environment: [String], of app: AppIdentifier, pid: Int32?) -> [String] {
+    func environment(
+        _ environment: [ByteString], of app: AppIdentifier, pid: Int32?
+    ) -> [ByteString] {
         guard let held = table[app] else { return environment }
         let own = ["LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PID="]
         let names = held.map(\.socket.name).joined(separator: ":")
         return environment.filter { entry in !own.contains { entry.hasPrefix($0) } } + [
-            "LISTEN_FDS=\(held.count)", "LISTEN_FDNAMES=\(names)",
-            pid.map { "LISTEN_PID=\($0)" } ?? SpawnRequest.listenPidPlaceholder,
+            .text("LISTEN_FDS=\(held.count)"), .text("LISTEN_FDNAMES=\(names)"),
+            .text(pid.map { "LISTEN_PID=\($0)" } ?? SpawnRequest.listenPidPlaceholder),
         ]
     }
 

@@ -1,0 +1,86 @@
+import Glibc
+import GreenroomControl
+
+/// This process's command line, as bytes: Swift's own replaces what is not UTF-8.
+enum CommandWords {
+    static let all: [ByteString] = {
+        var words: [ByteString] = []
+        words.reserveCapacity(Int(CommandLine.argc))
+        var next = unsafe CommandLine.unsafeArgv
+        while let text = unsafe next.pointee {
+            words.append(unsafe ByteString(cString: text))
+            unsafe next += 1
+        }
+        return words
+    }()
+
+    /// Those behind the first "--".
+    static var behindTerminator: ArraySlice<ByteString> {
+        all.firstIndex(of: "--").map { all[($0 + 1)...] } ?? []
+    }
+
+    /// Words that the parser took out of the command line, in its order, as they were given. They are
+    /// told apart by their text, in which U+FFFD stands for what is not UTF-8.
+    ///
+    /// - Parameter option: by which each of them may have been given, for example `--env`.
+    static func originals(
+        of parsed: [String], option: String? = nil, among words: [ByteString] = all
+    ) -> [ByteString] {
+        var rest = words[...]
+        return parsed.map { word in
+            guard word.contains("\u{FFFD}") else { return .text(word) }
+            let prefix = option.map { "\($0)=" }
+            while let next = rest.popFirst() {
+                if next.shown == word { return next }
+                if let prefix, next.shown == prefix + word {
+                    return ByteString(bytes: next.bytes.dropFirst(prefix.utf8.count))
+                }
+            }
+            return .text(word)
+        }
+    }
+}
+
+extension ByteString {
+    init(cString: UnsafePointer<CChar>) {
+        if let text = unsafe String(validatingCString: cString) {
+            self = .text(text)
+        } else {
+            self = unsafe .bytes(
+                UnsafeBufferPointer(start: cString, count: strlen(cString)).map(
+                    UInt8.init(bitPattern:)))
+        }
+    }
+
+    /// For malloc(3)'s free.
+    var copiedCString: UnsafeMutablePointer<CChar>? {
+        let bytes = bytes
+        guard let copy = unsafe malloc(bytes.count + 1) else { return nil }
+        let text = unsafe copy.bindMemory(to: CChar.self, capacity: bytes.count + 1)
+        for (index, byte) in bytes.enumerated() { unsafe text[index] = CChar(bitPattern: byte) }
+        unsafe text[bytes.count] = 0
+        return unsafe text
+    }
+
+    /// The path of a file, as other processes find it; anything else as it is.
+    var asFile: ByteString {
+        switch self {
+        case .text(let text): return .text(Caller.absolute(text))
+        case .bytes(let bytes):
+            guard bytes.first != UInt8(ascii: "/"), exists(bytes),
+                let directory = Caller.currentDirectory()
+            else { return self }
+            let separator: [UInt8] = directory == [UInt8(ascii: "/")] ? [] : [UInt8(ascii: "/")]
+            return ByteString(bytes: directory + separator + bytes)
+        }
+    }
+
+    private func exists(_ path: [UInt8]) -> Bool {
+        var status = stat()
+        return unsafe (path + [0]).withUnsafeBufferPointer { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) {
+                unsafe stat($0.baseAddress!, &status) == 0
+            }
+        }
+    }
+}
