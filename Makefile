@@ -11,6 +11,7 @@
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
 #   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
+#   make corpus [LIMIT=500] [SEED=]  every program here (or a sample): watched while prewarmed, then compared; as root
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
@@ -61,7 +62,7 @@ include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
     uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
-    deb test-deb torture fresh test-vm test-aarch64
+    deb test-deb torture fresh corpus test-vm test-aarch64
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -142,6 +143,8 @@ test-deb: deb
 torture: build
 	@Tests/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
 	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
+corpus: build
+	@Tests/corpus/corpus --product $(DEBUG) $(if $(LIMIT),--limit $(LIMIT)) $(if $(SEED),--seed $(SEED))
 test-vm: release
 	@Tests/vm/run
 fresh:
