@@ -46,9 +46,14 @@ class Daemon:
              "--machine-root", folder + "/machine"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment, cwd="/",
             user=NOBODY, group=NOBODY, extra_groups=[], start_new_session=True)
-        self._await("its socket", lambda: os.path.exists(self.control))
-        self.call("List")
-        self.spawner = self._await("its spawner", self._find_spawner)
+        self._await("answered", self._answers)
+        self.spawner = self._await("started its spawner", self._find_spawner)
+
+    def _answers(self):
+        try:
+            return "apps" in self.call("List")
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
 
     def _write(self, name, text):
         with open(f"{self.folder}/{name}", "w") as file:
@@ -71,7 +76,7 @@ class Daemon:
             if found:
                 return found
             if time.monotonic() > end or self.process.poll() is not None:
-                raise RuntimeError(f"the daemon has not {what}: {self.said()[-2000:]}")
+                raise RuntimeError(f"the daemon has not {what}: {self.said()[-300:]}")
             time.sleep(0.01)
 
     def said(self):
