@@ -88,6 +88,15 @@ import UnitFile
             "[Prewarm]\nEnvironmentKeys=A=1",
             "4:17: EnvironmentKeys=: 'A=1' is no name of a variable (letters, digits and _, not beginning with a digit)"
         ),
+        (
+            "LoadCredential=key:/a/../b",
+            "3:16: LoadCredential=: '/a/../b' has a '..' in it"
+        ),
+        ("WorkingDirectory=/a/..", "3:18: WorkingDirectory=: '/a/..' has a '..' in it"),
+        (
+            "[Socket]\nListenStream=/a/../b",
+            "4:14: ListenStream=: '/a/../b' has a '..' in it"
+        ),
         ("nonsense", "3:1: expected [Section] or Key=value, found 'nonsense'"),
     ])
     func `an error says what is allowed, and there is no manifest`(lines: String, expected: String)

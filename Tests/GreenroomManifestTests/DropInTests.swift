@@ -123,7 +123,7 @@ import UnitFile
         ("User=%u", "3:6: User=: %u depends on the user; User= cannot"),
         ("Name=%b", "3:6: Name=: %b is not known here"),
         (
-            "WorkingDirectory=%h/%H/../a\nUMask=%H",
+            "WorkingDirectory=%h/%H/a\nUMask=%H",
             "4:7: UMask=: 'host' is no octal mode such as 0022"
         ),
     ])

@@ -94,7 +94,7 @@ extension AppManifest {
             guard text.utf8.count > 1, text.utf8.count <= 107 else {
                 throw ValueError(message: "'\(Names.cut(text))' is longer than 107 bytes, or empty")
             }
-            return text
+            return text.hasPrefix("/") ? try Names.path(text) : text
         }
         guard kind != .sequentialPacket else {
             throw ValueError(message: "'\(Names.cut(text))' must be a path or an @name")

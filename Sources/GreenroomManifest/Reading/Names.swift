@@ -64,8 +64,14 @@ enum Names {
         return try bounded(text)
     }
 
-    /// PATH_MAX is 4096 bytes with the terminating NUL.
+    /// PATH_MAX is 4096 bytes with the terminating NUL. No part leads up: whoever names a template's
+    /// instance writes a part of its paths (%i, %I) and must not leave the folder that was meant.
     static func bounded(_ text: String) throws(ValueError) -> String {
+        // By bytes, as the kernel does it: to Swift a slash before a combining mark is no slash.
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"))
+        guard !parts.contains(where: { $0.elementsEqual("..".utf8) }) else {
+            throw ValueError(message: "'\(cut(text))' has a '..' in it")
+        }
         guard text.utf8.count < 4096 else {
             throw ValueError(message: "the path is longer than 4095 bytes")
         }

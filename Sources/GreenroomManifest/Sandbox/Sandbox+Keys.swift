@@ -93,9 +93,6 @@ extension Sandbox {
             throw ValueError(message: "'\(Names.cut(text))': options are not supported")
         }
         let parts = path.split(separator: "/").filter { $0 != "." }
-        if parts.contains("..") {
-            throw ValueError(message: "'\(Names.cut(text))' has a '..' in it")
-        }
         return "/" + parts.joined(separator: "/")
     }
 
