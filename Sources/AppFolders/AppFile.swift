@@ -19,6 +19,9 @@ public struct AppFile: Sendable {
     /// Sorted by name across all folders (systemd.unit(5)).
     public var dropIns: [Part]
 
+    /// Why it must not be read: somebody else than the daemon's user could change it, or a drop-in.
+    public internal(set) var objection: PathOwners.Objection?
+
     /// It is a desktop entry that no manifest adds to.
     public var isEntry = false
 

@@ -1,4 +1,5 @@
-internal import GreenroomLinux
+internal import Glibc
+public import GreenroomLinux
 public import GreenroomManifest
 
 /// What lies in the folders of manifests, by systemd's rules for units: the first file of a name
@@ -6,8 +7,12 @@ public import GreenroomManifest
 public struct AppFolders: Sendable {
     /// In order of precedence.
     public let paths: [String]
+    /// Whose manifests may be read: a manifest says as whom a program runs.
+    private let owners: PathOwners
     /// Folders that could not be read.
     public private(set) var unreadable: [(path: String, reason: String)] = []
+    /// Folders that somebody else could change.
+    public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
 
     /// The folders, by index in `paths`, that have a file of the name.
     private var places: [String: [Int]] = [:]
@@ -16,9 +21,23 @@ public struct AppFolders: Sendable {
     private var wantPlaces: [StartOccasion: [Int]] = [:]
 
     /// Reads the names; the files themselves when they are asked for.
-    public init(_ paths: [String]) {
+    ///
+    /// - Parameter user: whom the daemon runs as that reads them; nil is whom this process runs as.
+    public init(_ paths: [String], user: UInt32? = nil) {
         self.paths = paths
+        owners = PathOwners(user: user)
         for (index, path) in paths.enumerated() {
+            switch owners.objection(to: path) {
+            case nil: break
+            case .failed(let error)?:
+                if error.code != ENOENT {
+                    unreadable.append((path, SystemError.text(of: error.code)))
+                }
+                continue
+            case let objection?:
+                refused.append((path, objection))
+                continue
+            }
             do throws(SystemError) {
                 for name in try Folder.names(in: path) { note(name, index) }
             } catch {
@@ -54,11 +73,33 @@ public struct AppFolders: Sendable {
             guard let found = places[candidate], let first = found.first else { continue }
             let path = "\(paths[first])/\(candidate)"
             guard let status = FileStatus(path: path) else { continue }
-            return AppFile(
+            var file = AppFile(
                 name: name, main: .init(path: path, identity: status.identity),
                 isMasked: status.isMask,
                 hidden: found.dropFirst().map { "\(paths[$0])/\(candidate)" },
                 dropIns: dropIns(of: name))
+            file.objection = objection(to: file, in: paths[first])
+            return file
+        }
+        return nil
+    }
+
+    /// Why the file, or a drop-in of it, must not be read; nil if it may be. A mask says nothing that
+    /// anybody could want to.
+    private func objection(to file: AppFile, in folder: String) -> PathOwners.Objection? {
+        if file.isMasked { return nil }
+        if let own = owners.objection(toFile: Folder.split(file.main.path).name, in: folder) {
+            return own
+        }
+        for dropInFolder in file.name.dropInFolders {
+            for index in dropInPlaces[dropInFolder] ?? [] {
+                let own = owners.objection(toFile: dropInFolder, in: paths[index])
+                if let own, !own.isAbsence { return own }
+            }
+        }
+        for part in file.dropIns {
+            let (folder, name) = Folder.split(part.path)
+            if let own = owners.objection(toFile: name, in: folder) { return own }
         }
         return nil
     }
@@ -86,6 +127,9 @@ public struct AppFolders: Sendable {
         var isWanted: [String: Bool] = [:]
         for index in wantPlaces[occasion] ?? [] {
             let path = "\(paths[index])/\(occasion.folder)"
+            guard owners.objection(toFile: occasion.folder, in: paths[index]) == nil else {
+                continue
+            }
             for name in (try? Folder.names(in: path)) ?? []
             where name.hasSuffix(AppManifest.fileSuffix) && isWanted[name] == nil {
                 isWanted[name] = !(FileStatus(path: "\(path)/\(name)")?.isMask ?? false)

@@ -18,10 +18,29 @@ public struct DesktopFolders: Sendable {
     private static let depthLimit = 5
     private static let entryLimit = 20_000
 
-    /// - Parameter paths: folders named `applications`, in order of precedence.
-    public init(_ paths: [String]) {
-        for path in paths { look(into: path, "", depth: 0) }
+    /// Folders and entries that somebody else could change: an entry says what is executed.
+    public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
+    private let owners: PathOwners
+
+    /// - Parameters:
+    ///   - paths: folders named `applications`, in order of precedence.
+    ///   - user: whom the daemon runs as that reads them; nil is whom this process runs as.
+    public init(_ paths: [String], user: UInt32? = nil) {
+        owners = PathOwners(user: user)
+        for path in paths where mayRead(owners.objection(to: path), path) {
+            look(into: path, "", depth: 0)
+        }
     }
+
+    private mutating func mayRead(_ objection: PathOwners.Objection?, _ path: String) -> Bool {
+        guard let objection else { return true }
+        if case .failed = objection { return false }
+        if refused.count < Self.refusedLimit { refused.append((path, objection)) }
+        return false
+    }
+
+    /// More of them say no more.
+    private static let refusedLimit = 20
 
     private mutating func look(into root: String, _ prefix: String, depth: Int) {
         let names = (try? Folder.names(in: root + "/" + prefix)) ?? []
@@ -29,12 +48,14 @@ public struct DesktopFolders: Sendable {
             let relative = prefix + name
             if let identifier = DesktopEntry.identifier(ofFile: relative) {
                 guard entries[identifier] == nil,
-                    let status = FileStatus(path: "\(root)/\(relative)"), status.kind == .file
+                    let status = FileStatus(path: "\(root)/\(relative)"), status.kind == .file,
+                    mayRead(owners.objection(toFile: relative, in: root), "\(root)/\(relative)")
                 else { continue }
                 entries[identifier] = Entry(
                     identifier: identifier, path: "\(root)/\(relative)", identity: status.identity)
             } else if depth < Self.depthLimit, !name.contains("."),
-                FileStatus(path: "\(root)/\(relative)")?.kind == .folder
+                FileStatus(path: "\(root)/\(relative)")?.kind == .folder,
+                mayRead(owners.objection(toFile: relative, in: root), "\(root)/\(relative)")
             {
                 look(into: root, relative + "/", depth: depth + 1)
             }

@@ -18,6 +18,12 @@ enum Folder {
         }
     }
 
+    /// The folder of a path, and the name in it.
+    static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+    }
+
     /// The bytes of a file that a person wrote.
     static func bytes(of path: String, atMost limit: Int) throws(SystemError) -> [UInt8] {
         let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

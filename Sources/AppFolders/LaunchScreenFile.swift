@@ -1,5 +1,5 @@
 internal import Glibc
-internal import GreenroomLinux
+public import GreenroomLinux
 public import GreenroomManifest
 
 /// The file of a launch screen: there, not too large, and more than a bare image.
@@ -8,8 +8,12 @@ public enum LaunchScreenFile {
     /// app").
     public static let byteLimit = 25_000_000
 
+    /// - Parameter owners: whose it may be. The daemon opens it, for apps of any user.
     /// - Returns: what is wrong with it, as a fault where it cannot be shown.
-    public static func look(_ path: String) -> LaunchScreenFinding? {
+    public static func look(_ path: String, _ owners: PathOwners) -> LaunchScreenFinding? {
+        if let objection = owners.objection(to: path), !objection.isAbsence {
+            return .fault("the launch screen \(path): \(objection)")
+        }
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             return .fault("the launch screen \(path): \(SystemError.text(of: errno))")

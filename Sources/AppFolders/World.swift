@@ -8,7 +8,9 @@ public final class World {
     private let environment: [String: String]
     private let user: UInt32
     /// Desktop entries by identifier.
-    public let entries: [String: DesktopFolders.Entry]
+    public var entries: [String: DesktopFolders.Entry] { desktop.entries }
+    public let desktop: DesktopFolders
+    private let owners: PathOwners
     private let searchPath: String
     private var accounts: [String: Account?] = [:]
     private var texts: [Specifier: String?] = [:]
@@ -22,7 +24,8 @@ public final class World {
     ) {
         self.environment = environment
         self.user = user ?? getuid()
-        entries = DesktopFolders(desktopPaths).entries
+        desktop = DesktopFolders(desktopPaths, user: user)
+        owners = PathOwners(user: user)
         searchPath = environment["PATH"] ?? ExecutableInspection.defaultSearchPath
     }
 
@@ -40,8 +43,8 @@ public final class World {
         var context = ManifestContext()
         context.findExecutable = { [self] in findExecutable($0) }
         context.specifiers = { [self] in text(for: $0, user: $1) }
-        context.hasDesktopEntry = { [entries] in entries[$0] != nil }
-        context.checkLaunchScreen = LaunchScreenFile.look
+        context.hasDesktopEntry = { [desktop] in desktop.entries[$0] != nil }
+        context.checkLaunchScreen = { [owners] in LaunchScreenFile.look($0, owners) }
         context.knowsTimeZone = LocalZone.isKnown
         return context
     }

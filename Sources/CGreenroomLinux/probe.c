@@ -35,3 +35,13 @@ unsigned gr_file_type(int descriptor) {
     if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) != 0) return 0;
     return status.stx_mode & S_IFMT;
 }
+
+int gr_look(int folder, const char *name, struct gr_file_status *found) {
+    struct statx status;
+    int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+    if (statx(folder, name, flags, STATX_TYPE | STATX_MODE | STATX_UID, &status) != 0) return -1;
+    found->owner = status.stx_uid;
+    found->mode = status.stx_mode;
+    found->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    return 0;
+}

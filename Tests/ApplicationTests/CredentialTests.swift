@@ -279,7 +279,7 @@ import Testing
     @Test func `the app's own user can read them, and no other`() throws {
         try requireOrSkip(getuid() == 0, "only root can run apps as others")
         let (daemon, probe) = try daemon(0, "User=65534")
-        chmod(daemon.directory.path, 0o777)
+        chmod(daemon.directory.path, 0o1777)
         let instance = try daemon.client().launch(Self.app).instance
         try daemon.awaitState(.active, of: instance)
         #expect(probe.told(in: daemon).first == "launch user foreground unlocked token secret")
@@ -336,7 +336,7 @@ import Testing
         probe.environment = ["PROBE_TAMPER=1"]
         try probe.install(in: daemon)
         _ = try daemon.client().reload()
-        chmod(daemon.directory.path, 0o777)
+        chmod(daemon.directory.path, 0o1777)
         let instance = try daemon.client().launch(Self.app).instance
         try daemon.awaitState(.active, of: instance)
         #expect(

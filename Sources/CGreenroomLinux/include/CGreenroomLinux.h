@@ -223,6 +223,16 @@ bool gr_has_pidfd(void);
 /// Type bits of what a descriptor is of (inode(7)), as far as the kernel knows them by itself: fstat(2) would wait
 /// for whoever serves the file system. 0: not known. O_PATH will do.
 unsigned gr_file_type(int descriptor);
+
+/// Owner, mode with the type's bits, and device of a file, as far as the kernel knows them by itself.
+struct gr_file_status {
+    uint32_t owner;
+    uint32_t mode;
+    uint64_t device;
+};
+
+/// Of the name in a folder, links not followed, or of the descriptor itself where the name is empty: 0 or -1.
+int gr_look(int folder, const char *name, struct gr_file_status *status);
 bool gr_has_close_range(void);
 bool gr_has_memfd(void);
 

@@ -79,13 +79,17 @@ struct Machine: Patient {
     func installedManifests(
         in directories: [String]
     ) -> (files: [CheckedManifest], unreadable: [String]) {
-        let folders = AppFolders(directories)
+        let folders = AppFolders(directories, user: daemonUser)
         var unreadable = folders.unreadable.map(\.path)
-        var files: [CheckedManifest] = []
+        var files = folders.refused.map { CheckedManifest(path: $0, $1) }
         let world = World(of: try? daemon.get(), user: daemonUser)
         let context = world.context
         for name in folders.names {
             guard let file = folders.file(of: name), !file.isMasked else { continue }
+            if let objection = file.objection {
+                files.append(CheckedManifest(path: file.main.path, objection))
+                continue
+            }
             do throws(SystemError) {
                 let (manifest, diagnostics) = AppManifest.parse(
                     try file.read(), name: name, context)

@@ -1,4 +1,5 @@
 import GreenroomControl
+import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
@@ -40,6 +41,19 @@ struct CheckedManifest {
     /// Nil if there is an error.
     var manifest: AppManifest?
     var diagnostics: [Diagnostic]
+}
+
+extension CheckedManifest {
+    /// One that the daemon does not read.
+    init(path: String, _ objection: PathOwners.Objection) {
+        self.init(
+            manifest: nil,
+            diagnostics: [
+                Diagnostic(
+                    severity: .error, file: path, position: Position(line: 1, column: 1),
+                    message: "not read: \(objection)")
+            ])
+    }
 }
 
 struct PathStatus: Equatable {

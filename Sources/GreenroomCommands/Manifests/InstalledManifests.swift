@@ -32,7 +32,7 @@ final class InstalledManifests {
             guard case .unreachable = error else { throw error }
             client = nil
         }
-        folders = AppFolders(paths)
+        folders = AppFolders(paths, user: client?.serverUser)
         world = World(of: found, user: client?.serverUser)
     }
 

@@ -30,6 +30,10 @@ extension LoadResult {
     mutating func read(
         _ file: AppFile, _ lookups: Lookups, _ reporter: Reporter
     ) -> AppManifest? {
+        if let objection = file.objection {
+            refuse(file.main.path, objection, reporter)
+            return nil
+        }
         let sources: [ManifestSource]
         do throws(SystemError) { sources = try file.read() } catch {
             reporter.say(.error, error.description)
@@ -43,6 +47,15 @@ extension LoadResult {
             sources, name: file.name, lookups.manifestContext)
         report(diagnostics, reporter)
         return manifest
+    }
+
+    /// Somebody else could have written it.
+    mutating func refuse(
+        _ path: String, _ objection: PathOwners.Objection, _ reporter: Reporter
+    ) {
+        let message = "not read: \(objection)"
+        reporter.say(.error, "\(path): \(message)")
+        faults.append(.init(file: path, line: 0, column: 0, message: message))
     }
 
     mutating func report(_ diagnostics: [Diagnostic], _ reporter: Reporter) {

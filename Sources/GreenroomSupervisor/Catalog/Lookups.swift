@@ -12,6 +12,7 @@ final class Lookups {
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
+    var refusedEntries: [(path: String, objection: PathOwners.Objection)] { world.desktop.refused }
     /// What opens a terminal for a program, and the words before the program's; searched for when the first
     /// app needs one.
     private(set) lazy var terminal: [String]? = world.terminal
@@ -40,7 +41,8 @@ final class Lookups {
     var manifestContext: ManifestContext {
         var context = world.context
         // Without its screen an app still runs.
-        context.checkLaunchScreen = { LaunchScreenFile.look($0)?.forLoading }
+        let look = context.checkLaunchScreen
+        context.checkLaunchScreen = { look?($0)?.forLoading }
         return context
     }
 

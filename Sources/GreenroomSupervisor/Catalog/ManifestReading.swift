@@ -76,6 +76,9 @@ final class ManifestReading {
             reporter.say(.error, "\(path): \(reason)")
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
         }
+        for (path, objection) in folders.refused + lookups.refusedEntries {
+            result.refuse(path, objection, reporter)
+        }
         step = .names(folders, EnabledApps(folders))
     }
 

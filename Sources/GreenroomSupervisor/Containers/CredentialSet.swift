@@ -38,6 +38,8 @@ struct CredentialSet {
     ) throws(SystemError) -> [UInt8] {
         guard let path = credential.path else { return credential.value ?? [] }
         do throws(SystemError) {
+            // We read it for an app that may not: nobody else decides what the path leads to.
+            if let objection = PathOwners().objection(to: path) { throw objection.systemError }
             // A pipe would keep the loop waiting.
             let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             var status = stat()

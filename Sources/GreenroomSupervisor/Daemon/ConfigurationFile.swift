@@ -44,6 +44,10 @@ struct ConfigurationFile {
     ) throws(SystemError) -> (DaemonConfiguration?, errors: [Diagnostic]) {
         let text: String
         do throws(SystemError) {
+            // It says who may launch others' apps.
+            if let objection = PathOwners().objection(to: options.configurationFile) {
+                throw objection.systemError
+            }
             text = try SmallFile.text(of: options.configurationFile)
         } catch {
             if error.code == ENOENT, !options.isConfigurationRequired {

@@ -8,6 +8,10 @@ enum RuntimeDirectory {
         if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
             throw StartError("creating \(path): \(SystemError.text(of: errno))")
         }
+        // Whoever could change it would decide whom clients and the spawner talk to.
+        if let objection = PathOwners().objection(to: path) {
+            throw StartError("\(objection); mend that, or give --runtime-directory DIR")
+        }
         let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
         // A supervisor killed while it started its spawner has left a copy to the child, which lets go
         // when it executes.

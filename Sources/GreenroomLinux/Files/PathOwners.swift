@@ -1,0 +1,222 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// Whose files a daemon may open by their names with rights that others lack.
+///
+/// Whoever owns a folder decides what the names in it mean. A daemon that runs as root and opens a path
+/// below a user's folder opens what that user wants, by a link for example. So each folder and each link on
+/// the way is looked at: it must belong to root or to the daemon's own user, and not everybody may change it.
+/// In a folder with the sticky bit (/tmp) each name is its owner's. Nobody else can then put something in
+/// place of what was looked at, and it may be opened by its path.
+///
+/// Groups are trusted: root, or the user, gave them the right to write.
+public struct PathOwners: Sendable {
+    /// Why a path is not to be opened.
+    public enum Objection: Error, Equatable, Sendable, CustomStringConvertible {
+        case foreign(path: String, owner: UInt32)
+        case writableByAll(path: String)
+        /// A file system of its own where everybody may mount: who serves it might never answer (fuse(4)).
+        case mounted(path: String)
+        /// It cannot be looked at: it is not there, say.
+        case failed(SystemError)
+
+        public var description: String {
+            switch self {
+            case .foreign(let path, let owner):
+                "\(path) belongs to user \(owner), who could put anything in its place; what is read "
+                    + "here must belong to root or to the daemon's user"
+            case .writableByAll(let path):
+                "\(path) can be changed by everybody: chmod o-w \(path)"
+            case .mounted(let path):
+                "\(path) is a file system mounted where everybody may have done it"
+            case .failed(let error): error.description
+            }
+        }
+
+        /// There is nothing of the name.
+        public var isAbsence: Bool {
+            if case .failed(let error) = self {
+                error.code == ENOENT || error.code == ENOTDIR
+            } else {
+                false
+            }
+        }
+
+        /// For whoever opens the path.
+        public var systemError: SystemError {
+            switch self {
+            case .failed(let error): error
+            case .foreign, .writableByAll, .mounted: SystemError(code: EPERM, call: description)
+            }
+        }
+    }
+
+    private let trusted: Set<UInt32>
+    /// More links than that lead in circles (ELOOP, path_resolution(7)).
+    private static let linkLimit = 40
+
+    /// - Parameter user: whom the daemon runs as; nil is whom this process runs as.
+    public init(user: UInt32? = nil) {
+        var trusted: Set<UInt32> = [0, user ?? geteuid()]
+        // In a user namespace root may be nobody's number; whoever owns this folder decides all others.
+        if let root = Self.status(of: nil, "/") { trusted.insert(root.owner) }
+        self.trusted = trusted
+    }
+
+    /// Nil if nobody else can change what the path leads to, links followed.
+    public func objection(to path: String) -> Objection? {
+        do throws(Objection) {
+            _ = try walk(path)
+            return nil
+        } catch {
+            guard case .failed(let cause) = error else { return error }
+            return .failed(SystemError(code: cause.code, call: cause.call, subject: path))
+        }
+    }
+
+    /// The same for a file in a folder that there was no objection to.
+    public func objection(toFile name: String, in folder: String) -> Objection? {
+        let path = "\(folder)/\(name)"
+        guard let status = Self.status(of: nil, path) else {
+            return .failed(SystemError(code: errno, call: "stat", subject: path))
+        }
+        if status.kind == S_IFLNK { return objection(to: path) }
+        do throws(Objection) {
+            try check(status, path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The folder of a file that is to be made, which may be a stranger's if the way there is that
+    /// stranger's alone; missing folders above it are made where no stranger has a say.
+    ///
+    /// - Returns: the folder, where its path might lead elsewhere by the time it is used; nil where nobody
+    ///   else can change what the path leads to.
+    func folder(of path: String) throws(Objection) -> FileDescriptor? {
+        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? ""
+        let (descriptor, status) = try walk(String(parent), strangers: true, makesFolders: true)
+        return trusted.contains(status.owner) ? nil : descriptor
+    }
+
+    // MARK: Walking
+
+    private struct Status {
+        let kind: UInt32
+        let owner: UInt32
+        let mode: UInt32
+        let device: UInt64
+
+        /// Everybody may make names here, and each is its owner's.
+        var isSticky: Bool { kind == S_IFDIR && mode & 0o1002 == 0o1002 }
+    }
+
+    /// What the path leads to.
+    ///
+    /// - Parameters:
+    ///   - strangers: the way may lead into a folder of a stranger's, and must then stay among that one's
+    ///     folders, without any link and on one file system.
+    ///   - makesFolders: those that are missing are made, where no stranger has a say.
+    private func walk(
+        _ path: String, strangers: Bool = false, makesFolders: Bool = false
+    ) throws(Objection) -> (descriptor: FileDescriptor, status: Status) {
+        var rest = Self.components(of: path)
+        var links = 0
+        var (place, folder, current) = try Self.root()
+        while let name = rest.popLast() {
+            let path = "\(place)/\(name)"
+            if makesFolders, trusted.contains(current.owner) {
+                _ = unsafe mkdirat(folder.rawValue, name, 0o755)
+            }
+            let next = try Self.open(folder, name, path)
+            guard let status = Self.status(of: next, "") else { throw Self.failure(path) }
+            if current.isSticky, status.device != current.device { throw .mounted(path: path) }
+            if !trusted.contains(current.owner) {
+                guard status.kind != S_IFLNK, status.owner == current.owner,
+                    status.device == current.device
+                else { throw .foreign(path: place, owner: current.owner) }
+            } else if !strangers || status.kind == S_IFLNK || trusted.contains(status.owner) {
+                try check(status, path)
+            }
+            guard status.kind == S_IFLNK else {
+                (place, folder, current) = (path, next, status)
+                continue
+            }
+            links += 1
+            guard links <= Self.linkLimit, let target = Self.target(of: next) else {
+                throw .failed(SystemError(code: ELOOP, call: "readlink", subject: path))
+            }
+            rest += Self.components(of: target)
+            if target.hasPrefix("/") { (place, folder, current) = try Self.root() }
+        }
+        return (folder, current)
+    }
+
+    private static func root() throws(Objection) -> (String, FileDescriptor, Status) {
+        let root = try open(nil, "/", "/")
+        guard let status = status(of: root, "") else { throw failure("/") }
+        return ("", root, status)
+    }
+
+    private func check(_ status: Status, _ path: String) throws(Objection) {
+        guard trusted.contains(status.owner) else {
+            throw .foreign(path: path, owner: status.owner)
+        }
+        // The mode of a link means nothing, and what a device is was root's decision.
+        let canBeChanged = status.kind == S_IFREG || status.kind == S_IFDIR
+        if canBeChanged, status.mode & 0o2 != 0, !status.isSticky {
+            throw .writableByAll(path: path)
+        }
+    }
+
+    /// The first one last. By bytes, as the kernel does it: to Swift a slash before a combining mark is
+    /// another character.
+    private static func components(of path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).reversed().map { String(Substring($0)) }
+            .filter { $0 != "." }
+    }
+
+    // MARK: The kernel
+
+    private static func open(
+        _ folder: FileDescriptor?, _ name: String, _ path: String
+    ) throws(Objection) -> FileDescriptor {
+        do throws(SystemError) {
+            let flags = pathOnly | O_NOFOLLOW
+            guard let folder else { return try FileDescriptor.open(name, flags) }
+            return try folder.open(name, flags)
+        } catch {
+            throw .failed(SystemError(code: error.code, call: error.call, subject: path))
+        }
+    }
+
+    private static func failure(_ path: String) -> Objection {
+        .failed(SystemError(code: errno, call: "stat", subject: path))
+    }
+
+    /// Links not followed; an empty name is the descriptor itself. As far as the kernel knows by itself, for
+    /// whoever serves the file system might not answer.
+    private static func status(of folder: FileDescriptor?, _ name: String) -> Status? {
+        var status = gr_file_status()
+        guard unsafe gr_look(folder?.rawValue ?? AT_FDCWD, name, &status) == 0 else { return nil }
+        return Status(
+            kind: status.mode & S_IFMT, owner: status.owner, mode: status.mode & 0o7777,
+            device: status.device)
+    }
+
+    /// readlinkat(2)
+    private static func target(of link: FileDescriptor) -> String? {
+        unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) {
+            buffer -> String? in
+            let count = unsafe readlinkat(
+                link.rawValue, "", buffer.baseAddress!.assumingMemoryBound(to: CChar.self),
+                buffer.count)
+            guard count > 0 else { return nil }
+            return unsafe String(decoding: buffer.prefix(count), as: UTF8.self)
+        }
+    }
+
+    /// O_PATH (open(2)), which the C library's module hides.
+    private static let pathOnly: CInt = 0o10000000
+}

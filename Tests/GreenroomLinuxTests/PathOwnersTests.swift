@@ -1,0 +1,83 @@
+import Glibc
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Whose files may be opened by their names: on a real file system, with folders of other users.
+@Suite struct PathOwnersTests {
+    private static let stranger: uid_t = 64_105
+
+    private func folders() throws -> TemporaryDirectory {
+        try requireOrSkip(getuid() == 0, "only root can give files to others")
+        let directory = try TemporaryDirectory()
+        for name in ["ours", "theirs", "ours/deep"] { mkdir("\(directory.path)/\(name)", 0o755) }
+        try directory.write("", to: "ours/file")
+        try directory.write("", to: "theirs/file")
+        chown(directory.path + "/theirs", Self.stranger, Self.stranger)
+        return directory
+    }
+
+    @Test func `what nobody else can change may be opened, links included`() throws {
+        let directory = try folders()
+        let path = directory.path
+        symlink("../ours/file", path + "/ours/relative")
+        symlink(path + "/ours/relative", path + "/ours/absolute")
+        for name in ["ours/file", "ours/./file", "ours/relative", "ours/absolute", "ours/deep/"] {
+            #expect(PathOwners().objection(to: "\(path)/\(name)") == nil, "\(name)")
+        }
+        #expect(PathOwners().objection(to: "/dev/null") == nil)
+        #expect(PathOwners().objection(to: path + "/ours/none")?.isAbsence == true)
+    }
+
+    @Test func `no folder and no link of another user's is passed`() throws {
+        let directory = try folders()
+        let path = directory.path
+        let theirs = PathOwners.Objection.foreign(path: path + "/theirs", owner: Self.stranger)
+        symlink(path + "/theirs/file", path + "/ours/link")
+        symlink(path + "/ours/file", path + "/theirs/link")
+        for name in [
+            "theirs/file", "theirs/link", "theirs/none", "ours/link", "theirs/../ours/file",
+        ] {
+            #expect(PathOwners().objection(to: "\(path)/\(name)") == theirs, "\(name)")
+        }
+        // A slash is a slash to the kernel, also before a combining mark.
+        mkdir(path + "/theirs/\u{301}", 0o755)
+        #expect(PathOwners().objection(to: path + "/theirs/\u{301}/x") == theirs)
+        // In a folder of ours, say one with the sticky bit.
+        symlink("file", path + "/ours/planted")
+        lchown(path + "/ours/planted", Self.stranger, Self.stranger)
+        let planted = PathOwners.Objection.foreign(
+            path: path + "/ours/planted", owner: Self.stranger)
+        #expect(PathOwners().objection(to: path + "/ours/planted") == planted)
+        #expect(PathOwners().objection(toFile: "planted", in: path + "/ours") == planted)
+        // To the stranger's own daemon it is its own.
+        #expect(PathOwners(user: Self.stranger).objection(to: path + "/theirs/link") == nil)
+    }
+
+    @Test func `what everybody can change is not opened, but for names in a sticky folder`() throws
+    {
+        let directory = try folders()
+        let path = directory.path
+        chmod(path + "/ours", 0o1777)
+        #expect(PathOwners().objection(to: path + "/ours/file") == nil)
+        chmod(path + "/ours/file", 0o646)
+        #expect(
+            PathOwners().objection(to: path + "/ours/file")
+                == .writableByAll(path: path + "/ours/file"))
+        chmod(path + "/ours/file", 0o664)
+        #expect(PathOwners().objection(to: path + "/ours/file") == nil)
+        chmod(path + "/ours", 0o777)
+        #expect(
+            PathOwners().objection(to: path + "/ours/file") == .writableByAll(path: path + "/ours"))
+    }
+
+    @Test func `links in a circle end`() throws {
+        let directory = try folders()
+        symlink("two", directory.path + "/one")
+        symlink("one", directory.path + "/two")
+        guard case .failed(let error)? = PathOwners().objection(to: directory.path + "/one") else {
+            throw TestError("no objection")
+        }
+        #expect(error.code == ELOOP)
+    }
+}

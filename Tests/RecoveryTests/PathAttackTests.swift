@@ -1,0 +1,252 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Attacks of a user by paths that a daemon opens which runs as root: credentials, sockets, manifests and
+/// its own directory. Each of them succeeded once.
+@Suite struct PathAttackTests {
+    private let own = "org.example.own"
+    private static let user: Int32 = 64_103
+
+    private func daemon(_ apps: TestApp...) throws -> TestDaemon {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        return try TestDaemon(apps)
+    }
+
+    private func client(_ daemon: TestDaemon) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, Self.user, Self.user, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
+    /// Below the daemon's folder: `secret`, which is root's, and `theirs`, a folder of the user's.
+    private func lay(out daemon: TestDaemon) throws {
+        let path = daemon.directory.path
+        try daemon.directory.write("root's key", to: "secret", mode: 0o600)
+        for folder in ["in", "theirs", "private"] { mkdir("\(path)/\(folder)", 0o755) }
+        chmod("\(path)/private", 0o700)
+        chown("\(path)/theirs", uid_t(Self.user), gid_t(Self.user))
+    }
+
+    /// As the user does it.
+    private func link(_ target: String, as path: String) {
+        symlink(target, path)
+        lchown(path, uid_t(Self.user), gid_t(Self.user))
+    }
+
+    private func template(_ lines: [String], sections: [String] = []) -> TestApp {
+        var app = program("org.example.many@", "/bin/sh", ["User=\(Self.user)"] + lines)
+        app.prewarmLines = sections
+        return app
+    }
+
+    /// What a launch hands over as the credential `key`; nil if there was no launch.
+    private func credential(_ app: String, _ client: TestClient) throws -> String? {
+        let pipe = try Pipe()
+        let words = ["-c", "cat $CREDENTIALS_DIRECTORY/key; echo"]
+        guard let launched = try? client.launch(app, words, output: pipe.writeEnd) else {
+            return nil
+        }
+        let line = try readLine(pipe.readEnd)
+        _ = try client.wait(launched.instance)
+        return line
+    }
+
+    @Test(arguments: [("%I", "..-secret"), (".%I", ".-secret"), ("%i/secret", "..")])
+    func `no name of an instance leads a credential out of its folder`(
+        path: String, instance: String
+    ) throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        try daemon.install(
+            template(["LoadCredential=key:\(daemon.directory.path)/in/\(path)"]))
+        _ = try daemon.client().reload()
+        #expect(try credential("org.example.many@\(instance)", try client(daemon)) == nil)
+        // One that stays in it is fine.
+        try daemon.directory.write("for it", to: "in/x", mode: 0o600)
+        if path == "%I" {
+            #expect(try credential("org.example.many@x", try client(daemon)) == "for it")
+        }
+    }
+
+    @Test(arguments: [("%I", "..-made"), (".%I", ".-made")])
+    func `no name of an instance leads a socket out of its folder`(
+        path: String, instance: String
+    ) throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let socket = "\(daemon.directory.path)/in/\(path)"
+        try daemon.install(
+            template(
+                [], sections: ["[Socket]", "ListenStream=\(socket)", "SocketUser=\(Self.user)"]))
+        _ = try daemon.client().reload()
+        _ = try? client(daemon).launch("org.example.many@\(instance)", ["-c", "exit 0"])
+        #expect(access(daemon.directory.path + "/made", F_OK) != 0)
+    }
+
+    @Test func `a credential in a user's folder is no way to root's files`() throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let path = daemon.directory.path
+        link("\(path)/secret", as: "\(path)/theirs/token")
+        try daemon.install(
+            program(
+                own, "/bin/sh",
+                ["User=\(Self.user)", "LoadCredential=key:\(path)/theirs/token"]))
+        _ = try daemon.client().reload()
+        #expect(try credential(own, try client(daemon)) == nil)
+        #expect(daemon.log.contains("\(path)/theirs belongs to user \(Self.user)"))
+        // Links of root's are followed.
+        symlink("\(path)/secret", "\(path)/in/token")
+        try daemon.install(
+            program(
+                own, "/bin/sh", ["User=\(Self.user)", "LoadCredential=key:\(path)/in/token"]))
+        _ = try daemon.client().reload()
+        #expect(try credential(own, try client(daemon)) == "root's key")
+    }
+
+    // MARK: Manifests
+
+    private func evilManifest() throws -> TestApp {
+        program("org.example.evil", try compileProbe("behave.c"), ["User=root"])
+    }
+
+    private func loaded(_ daemon: TestDaemon) throws -> Bool {
+        try daemon.client().list().contains { $0.identifier == "org.example.evil" }
+    }
+
+    @Test func `a manifest of a user's is not read, wherever it lies`() throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let path = daemon.appDirectory + "/org.example.evil.app"
+        try daemon.install(try evilManifest())
+        chown(path, uid_t(Self.user), gid_t(Self.user))
+        let report = try daemon.client().reload()
+        #expect(try !loaded(daemon))
+        #expect(report.failed.first?.message.contains("belongs to user \(Self.user)") == true)
+        #expect(daemon.log.contains("belongs to user \(Self.user)"))
+        // Nor one that everybody can write, nor what a link of root's names in a user's folder.
+        chown(path, 0, 0)
+        chmod(path, 0o666)
+        #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))
+        chmod(path, 0o644)
+        let theirs = daemon.directory.path + "/theirs/evil.app"
+        rename(path, theirs)
+        symlink(theirs, path)
+        #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))
+        unlink(path)
+        rename(theirs, path)
+        #expect(try daemon.client().reload().failed.isEmpty && loaded(daemon))
+    }
+
+    @Test func `a desktop entry of a user's makes no app`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        var options = TestDaemon.Options()
+        options.desktopFolder = true
+        let daemon = try TestDaemon([], options)
+        let entry = "applications/org.example.evil.desktop"
+        try daemon.directory.write(
+            "[Desktop Entry]\nType=Application\nName=Evil\nExec=sleep 1\n", to: entry)
+        #expect(try daemon.client().reload().failed.isEmpty && loaded(daemon))
+        let path = "\(daemon.directory.path)/\(entry)"
+        chown(path, uid_t(Self.user), gid_t(Self.user))
+        let report = try daemon.client().reload()
+        #expect(try !loaded(daemon))
+        #expect(report.failed.first?.message.contains("belongs to user \(Self.user)") == true)
+        chown(path, 0, 0)
+        chmod("\(daemon.directory.path)/applications", 0o777)
+        #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))
+    }
+
+    @Test func `a launch screen in a user's folder is not looked at`() throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let path = daemon.directory.path
+        link("\(path)/secret", as: "\(path)/theirs/screen")
+        var app = program(own, try compileProbe("behave.c"), ["User=\(Self.user)"])
+        app.prewarmLines = ["[LaunchScreen]", "Default=\(path)/theirs/screen"]
+        try daemon.install(app)
+        #expect(try daemon.client().reload().failed.isEmpty)
+        #expect(
+            daemon.log.contains(
+                "launch screen \(path)/theirs/screen: \(path)/theirs belongs to user"))
+    }
+
+    @Test func `a configuration that everybody can change is not read`() throws {
+        let daemon = try daemon()
+        let path = daemon.directory.path + "/greenroom.conf"
+        try daemon.configure(["ControlGroups=\(Self.user)"])
+        chmod(path, 0o666)
+        let report = try daemon.client().reload()
+        #expect(report.failed.first?.message.contains("everybody") == true)
+        chmod(path, 0o644)
+        #expect(try daemon.client().reload().failed.isEmpty)
+    }
+
+    @Test func `a drop-in of a user's is not read`() throws {
+        let daemon = try daemon(
+            program(own, compileProbe("behave.c"), ["User=\(Self.user)"]))
+        let folder = daemon.appDirectory + "/\(own).app.d"
+        mkdir(folder, 0o755)
+        try daemon.directory.write("[App]\nUser=root\n", to: "apps/\(own).app.d/evil.conf")
+        chown(folder + "/evil.conf", uid_t(Self.user), gid_t(Self.user))
+        #expect(try !daemon.client().reload().failed.isEmpty)
+        #expect(try daemon.client().list().isEmpty)
+        chown(folder + "/evil.conf", 0, 0)
+        chmod(folder, 0o777)
+        #expect(try !daemon.client().reload().failed.isEmpty)
+        #expect(try daemon.client().list().isEmpty)
+    }
+
+    @Test(arguments: ["apps", "."])
+    func `manifests are not read from a folder that everybody can change`(
+        folder: String
+    ) throws {
+        let daemon = try daemon(try evilManifest())
+        #expect(try loaded(daemon))
+        let path = daemon.directory.path + "/" + folder
+        chmod(path, 0o777)
+        let report = try daemon.client().reload()
+        #expect(try !loaded(daemon))
+        #expect(report.failed.first?.message.contains("everybody") == true)
+        #expect(daemon.log.contains("everybody"))
+        chmod(path, 0o755)
+        #expect(try daemon.client().reload().failed.isEmpty && loaded(daemon))
+        chown(path, uid_t(Self.user), gid_t(Self.user))
+        #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))
+        chown(path, 0, 0)
+    }
+
+    @Test func `doctor says which manifests are not read for their owner`() throws {
+        let daemon = try daemon(try evilManifest())
+        chmod(daemon.appDirectory, 0o777)
+        let result = try TestSupport.run(try clientProcess(daemon, ["doctor"]))
+        chmod(daemon.appDirectory, 0o755)
+        #expect(
+            String(decoding: result.output, as: UTF8.self).contains(
+                "\(daemon.appDirectory) can be changed by everybody"))
+    }
+
+    // MARK: The daemon itself
+
+    @Test(arguments: [(uid_t(64_103), mode_t(0o755)), (0, 0o777)])
+    func `a runtime directory of a stranger's is not taken`(owner: uid_t, mode: mode_t) throws {
+        let daemon = try daemon()
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        chmod(daemon.runtimeDirectory, mode)
+        chown(daemon.runtimeDirectory, owner, owner)
+        do {
+            try daemon.start()
+            Issue.record("it started")
+        } catch {
+            #expect("\(error)".contains("--runtime-directory"))
+        }
+        chown(daemon.runtimeDirectory, 0, 0)
+        chmod(daemon.runtimeDirectory, 0o755)
+        try daemon.start()
+    }
+}
