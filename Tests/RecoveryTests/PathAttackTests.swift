@@ -108,6 +108,37 @@ import Testing
         #expect(try credential(own, try client(daemon)) == "root's key")
     }
 
+    @Test func `a socket in a user's folder is made there and nowhere else`() throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let path = daemon.directory.path
+        link("\(path)/private", as: "\(path)/theirs/link")
+        link("\(path)/secret", as: "\(path)/theirs/file")
+        func listen(_ address: String) throws -> Control.ReloadReport {
+            try daemon.install(
+                program(
+                    own, "/bin/sh",
+                    [
+                        "User=\(Self.user)", "[Socket]", "ListenStream=\(address)",
+                        "SocketUser=\(Self.user)", "RemoveOnStop=yes",
+                    ]))
+            return try daemon.client().reload()
+        }
+        #expect(try !listen("\(path)/theirs/link/socket").failed.isEmpty)
+        #expect(access("\(path)/private/socket", F_OK) != 0)
+        #expect(try !listen("\(path)/theirs/file").failed.isEmpty)
+        #expect(try listen("\(path)/theirs/socket").failed.isEmpty)
+        var status = stat()
+        #expect(lstat("\(path)/theirs/socket", &status) == 0 && status.st_uid == Self.user)
+        // What it is removed by leads elsewhere by now: a name that is root's there.
+        rename("\(path)/theirs", "\(path)/moved")
+        link("\(path)/private", as: "\(path)/theirs")
+        try daemon.directory.write("root's", to: "private/socket")
+        try daemon.install(program(own, "/bin/sh", ["User=\(Self.user)"]))
+        _ = try daemon.client().reload()
+        #expect(access("\(path)/private/socket", F_OK) == 0)
+    }
+
     // MARK: Manifests
 
     private func evilManifest() throws -> TestApp {

@@ -92,10 +92,11 @@ public struct ListeningSocket: Sendable {
         switch address {
         case .path(let path):
             socket = try make(AF_UNIX, kind)
-            try bind(socket, toPath: path, kind)
+            let place = try SocketPlace(path)
+            try bind(socket, to: place, kind)
             // Nobody can connect before listen(2).
-            do throws(SystemError) { try give(path, mode, user, group) } catch {
-                _ = unsafe unlink(path)
+            do throws(SystemError) { try give(place, mode, user, group) } catch {
+                _ = unsafe unlink(place.name)
                 throw error
             }
         case .abstract(let name):
@@ -119,10 +120,16 @@ public struct ListeningSocket: Sendable {
         _ socket: FileDescriptor, _ kind: Kind, at address: SocketAddress, mode: mode_t,
         user: uid_t, group: gid_t, backlog: CInt = .max
     ) throws(SystemError) {
-        if case .path(let path) = address { try give(path, mode, user, group) }
+        if case .path(let path) = address { try give(SocketPlace(path), mode, user, group) }
         if kind != .datagram {
             try systemCall("listen") { listen(socket.rawValue, backlog) }
         }
+    }
+
+    /// Removes the file of a socket.
+    public static func remove(_ address: SocketAddress) {
+        guard case .path(let path) = address, let place = try? SocketPlace(path) else { return }
+        _ = unsafe unlink(place.name)
     }
 
     /// One socket for both families, or for IPv4 where the kernel has no IPv6.
@@ -173,15 +180,14 @@ public struct ListeningSocket: Sendable {
 
     /// A file that nobody listens to any more is replaced.
     private static func bind(
-        _ socket: FileDescriptor, toPath path: String, _ kind: Kind
+        _ socket: FileDescriptor, to place: SocketPlace, _ kind: Kind
     ) throws(SystemError) {
-        makeParents(of: path)
         do throws(SystemError) {
-            try systemCall("bind", on: path) { unsafe gr_bind(socket.rawValue, path) }
+            try systemCall("bind", on: place.path) { unsafe gr_bind(socket.rawValue, place.name) }
         } catch {
-            guard error.code == EADDRINUSE, isAbandoned(path, kind) else { throw error }
-            try systemCall("unlink", on: path) { unsafe unlink(path) }
-            try systemCall("bind", on: path) { unsafe gr_bind(socket.rawValue, path) }
+            guard error.code == EADDRINUSE, isAbandoned(place.name, kind) else { throw error }
+            try systemCall("unlink", on: place.path) { unsafe unlink(place.name) }
+            try systemCall("bind", on: place.path) { unsafe gr_bind(socket.rawValue, place.name) }
         }
     }
 
@@ -199,9 +205,10 @@ public struct ListeningSocket: Sendable {
     /// Mode and owner of a socket's file. The folder may be another user's, who could have put
     /// something else in its place by now: hence not by its name but by what it was found to be.
     private static func give(
-        _ path: String, _ mode: mode_t, _ user: uid_t, _ group: gid_t
+        _ place: SocketPlace, _ mode: mode_t, _ user: uid_t, _ group: gid_t
     ) throws(SystemError) {
-        let file = try FileDescriptor.open(path, pathOnly | O_NOFOLLOW)
+        let path = place.path
+        let file = try FileDescriptor.open(place.name, pathOnly | O_NOFOLLOW)
         var status = stat()
         try systemCall("fstat", on: path) { unsafe fstat(file.rawValue, &status) }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -216,15 +223,6 @@ public struct ListeningSocket: Sendable {
 
     /// O_PATH (open(2)), which the C library's module hides.
     private static let pathOnly: CInt = 0o10000000
-
-    /// DirectoryMode= of systemd.socket(5) is 0755. What fails shows in bind(2).
-    private static func makeParents(of path: String) {
-        var index = path.startIndex
-        while let slash = path[path.index(after: index)...].firstIndex(of: "/") {
-            _ = unsafe mkdir(String(path[..<slash]), 0o755)
-            index = slash
-        }
-    }
 
     private static func bind(
         _ socket: FileDescriptor, to address: [UInt8], _ subject: String
@@ -255,5 +253,25 @@ public struct ListeningSocket: Sendable {
     private static func family(_ number: CInt) -> [UInt8] {
         let value = UInt16(truncatingIfNeeded: number)
         return unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+    }
+}
+
+/// Where a socket's file is, or is to be made. Missing folders are made as DirectoryMode= of
+/// systemd.socket(5) has it by default.
+private struct SocketPlace {
+    /// For people.
+    let path: String
+    /// For the kernel: in a stranger's folder by the folder that was looked at, for its path may lead
+    /// elsewhere by now. (getsockname(2) then says this name.)
+    let name: String
+    private let folder: FileDescriptor?
+
+    init(_ path: String) throws(SystemError) {
+        self.path = path
+        do throws(PathOwners.Objection) { folder = try PathOwners().folder(of: path) } catch {
+            throw error.systemError
+        }
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        name = folder.map { "/proc/self/fd/\($0.rawValue)\(path[slash...])" } ?? path
     }
 }

@@ -35,7 +35,8 @@ struct SocketSpecification: Hashable, Sendable {
     }
 
     func remove() {
-        if address.hasPrefix("/") { _ = unsafe unlink(address) }
+        guard let address = SocketAddress(address) else { return }
+        ListeningSocket.remove(address)
     }
 }
 
