@@ -1,6 +1,6 @@
 /* The confined part of the child's half of a spawn: namespaces, mounts, capabilities, filters.
  *
- * The same rules as in spawn.c hold: system calls only, no allocation, one way out. The mounts are
+ * The rules of the child's half hold (job.h): raw system calls only, one way out. The mounts are
  * two passes, so that no order of them matters: first every tree that is to be seen somewhere is
  * cloned as it is outside (open_tree), then what was asked for is put in place, parents before
  * children (the caller sorts). What is left writable so keeps exactly the flags it had outside: no
@@ -16,16 +16,17 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+CHILD_HALF_BEGIN
+
 enum { TREE_RECURSIVE = 0x8000 /* AT_RECURSIVE, which fcntl.h may lack */ };
-/* Beside descriptors, and -1 for an error: */
-enum { NO_TREE = -2, SKIPPED = -3 };
+/* Beside descriptors, and -errno for an error: */
+enum { NO_TREE = -10000, SKIPPED = -10001 };
 
 /* ---- namespaces ---- */
 
@@ -39,33 +40,33 @@ static void map_identity(struct job *job, const char *file, uint32_t number) {
         text[n++] = ' ';
     }
     text[n++] = '1';
-    int fd = open(file, O_WRONLY | O_CLOEXEC);
-    TRY(GR_STAGE_USER_NAMESPACE, fd);
-    TRY(GR_STAGE_USER_NAMESPACE, write(fd, text, (size_t)n));
-    close(fd);
+    int fd;
+    TRY(GR_STAGE_USER_NAMESPACE, fd = call_open(file, O_WRONLY));
+    TRY(GR_STAGE_USER_NAMESPACE, call(SYS_write, fd, text, n));
+    call_close(fd);
 }
 
 static void map_identities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     /* Without it a process could leave a group that denies it something. */
-    int fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
-    TRY(GR_STAGE_USER_NAMESPACE, fd);
-    TRY(GR_STAGE_USER_NAMESPACE, write(fd, "deny", 4));
-    close(fd);
+    int fd;
+    TRY(GR_STAGE_USER_NAMESPACE, fd = call_open("/proc/self/setgroups", O_WRONLY));
+    TRY(GR_STAGE_USER_NAMESPACE, call(SYS_write, fd, "deny", 4));
+    call_close(fd);
     map_identity(job, "/proc/self/uid_map", c->own_uid);
     map_identity(job, "/proc/self/gid_map", c->own_gid);
 }
 
 /* A new network namespace has a loopback that is down. Not to have it only takes something away. */
 static void raise_loopback(void) {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = (int)call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
     struct ifreq request = { .ifr_name = "lo" };
-    if (ioctl(fd, SIOCGIFFLAGS, &request) == 0) {
+    if (call(SYS_ioctl, fd, SIOCGIFFLAGS, &request) == 0) {
         request.ifr_flags |= IFF_UP;
-        (void)ioctl(fd, SIOCSIFFLAGS, &request);
+        (void)call(SYS_ioctl, fd, SIOCSIFFLAGS, &request);
     }
-    close(fd);
+    call_close(fd);
 }
 
 void gr_enter_namespaces(struct job *job) {
@@ -73,64 +74,73 @@ void gr_enter_namespaces(struct job *job) {
     if (!c) return;
     if (c->in_user_namespace) map_identities(job);
     if (c->namespaces == 0) return;
-    TRY(GR_STAGE_NAMESPACES, syscall(SYS_unshare, c->namespaces));
+    TRY(GR_STAGE_NAMESPACES, call(SYS_unshare, c->namespaces));
     if (c->namespaces & CLONE_NEWNET) raise_loopback();
 }
 
-/* ---- mounts ---- */
+/* ---- mounts ---- (each of these returns -errno on failure) */
+
+static int status_of(const char *path, struct stat *status) {
+    return (int)call(SYS_newfstatat, AT_FDCWD, path, status, 0);
+}
 
 static int open_tree_of(const char *path) {
-    return (int)syscall(SYS_open_tree, AT_FDCWD, path,
-                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | TREE_RECURSIVE);
+    return (int)call(SYS_open_tree, AT_FDCWD, path,
+                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | TREE_RECURSIVE);
 }
 
 static int set_attributes(int dir, const char *path, int flags, uint64_t set, uint64_t propagation) {
     struct mount_attr attr = { .attr_set = set, .propagation = propagation };
-    return (int)syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof attr);
+    return (int)call(SYS_mount_setattr, dir, path, flags, &attr, sizeof attr);
 }
 
 static int attach(int tree, const char *target) {
-    return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, target,
-                        MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS);
+    return (int)call(SYS_move_mount, tree, "", AT_FDCWD, target,
+                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS);
+}
+
+static int make_directory(const char *path) {
+    return (int)call(SYS_mkdirat, AT_FDCWD, path, 0755);
 }
 
 /* A tmpfs of its own, not yet to be seen anywhere. `mode` is octal. */
 static int new_tmpfs(const char *mode, uint64_t attributes) {
-    int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
-    if (fs < 0) return -1;
-    int mount = -1;
-    if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "mode", mode, 0) == 0
-        && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-        mount = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
-    int error = errno;
-    close(fs);
-    errno = error;
-    return mount;
+    int fs = (int)call(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+    if (fs < 0) return fs;
+    int result = (int)call(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "mode", mode, 0);
+    if (result == 0) result = (int)call(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0);
+    if (result == 0) result = (int)call(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
+    call_close(fs);
+    return result;
 }
 
 /* Whatever of a mount is to be taken from the tree as it is outside. */
 static int prepare_mount(const struct gr_mount *m) {
     struct stat status;
+    int result;
     switch (m->kind) {
     case GR_MOUNT_BIND: return m->late ? NO_TREE : open_tree_of(m->source);
     case GR_MOUNT_HIDE:
         if (m->late) return NO_TREE;
-        if (stat(m->target, &status) < 0) return -1;
+        if ((result = status_of(m->target, &status)) < 0) return result;
         /* A device that its mount's options let nobody open: EACCES, for root too. */
         return S_ISDIR(status.st_mode) ? NO_TREE : open_tree_of("/dev/null");
     case GR_MOUNT_ATTRIBUTES:
     case GR_MOUNT_TMPFS:
-        return m->optional && access(m->target, F_OK) < 0 ? -1 : NO_TREE;
+        result = m->optional ? (int)call(SYS_faccessat, AT_FDCWD, m->target, F_OK) : 0;
+        return result < 0 ? result : NO_TREE;
     default: return NO_TREE;
     }
 }
 
 static int make_target(const struct gr_mount *m, int tree) {
     struct stat status;
-    if (fstat(tree, &status) < 0) return -1;
-    if (S_ISDIR(status.st_mode)) return mkdir(m->target, 0755);
-    int fd = open(m->target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
-    if (fd >= 0) close(fd);
+    int result = (int)call(SYS_fstat, tree, &status);
+    if (result < 0) return result;
+    if (S_ISDIR(status.st_mode)) return make_directory(m->target);
+    int fd = (int)call(SYS_openat, AT_FDCWD, m->target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
+                       0444);
+    if (fd >= 0) call_close(fd);
     return fd;
 }
 
@@ -139,40 +149,43 @@ static int tree_of(const struct gr_mount *m, int prepared) {
     static const uint64_t nothing =
         MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     struct stat status;
-    int tree = prepared;
+    int tree = prepared, result;
     switch (m->kind) {
     case GR_MOUNT_TMPFS: return new_tmpfs(m->source, m->attributes);
     case GR_MOUNT_HIDE:
-        if (m->late && stat(m->target, &status) < 0) return -1;
+        if (m->late && (result = status_of(m->target, &status)) < 0) return result;
         if (m->late && !S_ISDIR(status.st_mode)) tree = open_tree_of("/dev/null");
-        if (tree == -1) return -1;
-        if (tree < 0) return new_tmpfs("000", nothing);
-        if (set_attributes(tree, "", AT_EMPTY_PATH, nothing, 0) < 0) return -1;
-        return tree;
+        if (tree == NO_TREE) return new_tmpfs("000", nothing);
+        if (tree < 0) return tree;
+        result = set_attributes(tree, "", AT_EMPTY_PATH, nothing, 0);
+        return result < 0 ? result : tree;
     default: /* GR_MOUNT_BIND */
         if (m->late) tree = open_tree_of(m->source);
         if (tree < 0 || m->attributes == 0) return tree;
         int flags = AT_EMPTY_PATH | TREE_RECURSIVE;
-        return set_attributes(tree, "", flags, m->attributes, 0) < 0 ? -1 : tree;
+        result = set_attributes(tree, "", flags, m->attributes, 0);
+        return result < 0 ? result : tree;
     }
 }
 
 static int place_mount(const struct gr_mount *m, int prepared) {
+    int result = 0;
     switch (m->kind) {
     case GR_MOUNT_ATTRIBUTES:
         return set_attributes(AT_FDCWD, m->target, m->late ? 0 : TREE_RECURSIVE, m->attributes, 0);
-    case GR_MOUNT_SYMLINK: return symlink(m->source, m->target);
-    case GR_MOUNT_DIRECTORY: return mkdir(m->target, 0755);
+    case GR_MOUNT_SYMLINK: return (int)call(SYS_symlinkat, m->source, AT_FDCWD, m->target);
+    case GR_MOUNT_DIRECTORY: return make_directory(m->target);
     default: break;
     }
     int tree = tree_of(m, prepared);
-    if (tree < 0 || (m->makes_target && make_target(m, tree) < 0)) return -1;
-    if (attach(tree, m->target) < 0) return -1;
-    close(tree);
-    return 0;
+    if (tree < 0) return tree;
+    if (m->makes_target) result = make_target(m, tree);
+    if (result >= 0) result = attach(tree, m->target);
+    if (result >= 0) call_close(tree);
+    return result < 0 ? result : 0;
 }
 
-static bool is_absence(int error) { return error == ENOENT || error == ENOTDIR; }
+static bool is_absence(int result) { return result == -ENOENT || result == -ENOTDIR; }
 
 void gr_make_mounts(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
@@ -183,15 +196,16 @@ void gr_make_mounts(struct job *job) {
     for (int i = 0; i < c->mount_count; i++) {
         job->step = i;
         trees[i] = prepare_mount(&c->mounts[i]);
-        if (trees[i] != -1) continue;
-        if (!c->mounts[i].optional || !is_absence(errno)) fail(job, GR_STAGE_MOUNTS);
+        if (trees[i] >= 0 || trees[i] == NO_TREE) continue;
+        if (!c->mounts[i].optional || !is_absence(trees[i])) fail(job, GR_STAGE_MOUNTS, -trees[i]);
         trees[i] = SKIPPED;
     }
     for (int i = 0; i < c->mount_count; i++) {
         job->step = i;
-        if (trees[i] == SKIPPED || place_mount(&c->mounts[i], trees[i]) == 0) continue;
-        bool absent = c->mounts[i].late && c->mounts[i].optional && is_absence(errno);
-        if (!absent) fail(job, GR_STAGE_MOUNTS);
+        if (trees[i] == SKIPPED) continue;
+        int result = place_mount(&c->mounts[i], trees[i]);
+        bool absent = c->mounts[i].late && c->mounts[i].optional && is_absence(result);
+        if (result < 0 && !absent) fail(job, GR_STAGE_MOUNTS, -result);
     }
     job->step = -1;
 }
@@ -205,14 +219,14 @@ void gr_bound_capabilities(struct job *job) {
     if (!c || !c->has_bounding_set) return;
     for (int cap = 0; cap < 64; cap++) {
         if (c->bounding_set >> cap & 1) continue;
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
-            fail(job, GR_STAGE_CAPABILITIES);
+        long result = call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+        if (result < 0 && result != -EINVAL) fail(job, GR_STAGE_CAPABILITIES, (int)-result);
     }
 }
 
 void gr_keep_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
-    if (c && c->ambient != 0) TRY(GR_STAGE_CAPABILITIES, prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+    if (c && c->ambient != 0) TRY(GR_STAGE_CAPABILITIES, call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0));
 }
 
 /* As the app's user: what it holds shrinks to the bounding set, and the ambient set is what the
@@ -222,7 +236,7 @@ void gr_raise_capabilities(struct job *job) {
     if (!c || (!c->has_bounding_set && c->ambient == 0)) return;
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct data[2];
-    TRY(GR_STAGE_CAPABILITIES, syscall(SYS_capget, &header, data));
+    TRY(GR_STAGE_CAPABILITIES, call(SYS_capget, &header, data));
     for (int i = 0; i < 2; i++) {
         uint32_t ambient = (uint32_t)(c->ambient >> 32 * i);
         if (c->has_bounding_set) data[i].permitted &= (uint32_t)(c->bounding_set >> 32 * i);
@@ -230,10 +244,11 @@ void gr_raise_capabilities(struct job *job) {
         data[i].effective = data[i].permitted;
         data[i].inheritable = ambient;
     }
-    TRY(GR_STAGE_CAPABILITIES, syscall(SYS_capset, &header, data));
+    TRY(GR_STAGE_CAPABILITIES, call(SYS_capset, &header, data));
     for (int cap = 0; cap < 64; cap++)
         if (c->ambient >> cap & 1)
-            TRY(GR_STAGE_CAPABILITIES, prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0));
+            TRY(GR_STAGE_CAPABILITIES,
+                call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0));
 }
 
 /* ---- filters ---- */
@@ -246,6 +261,8 @@ void gr_install_filters(struct job *job) {
         struct sock_fprog program = {
             .len = c->filters[i].count, .filter = (struct sock_filter *)c->filters[i].program,
         };
-        TRY(GR_STAGE_FILTER, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+        TRY(GR_STAGE_FILTER, call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
     }
 }
+
+CHILD_HALF_END

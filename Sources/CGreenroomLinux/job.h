@@ -1,40 +1,62 @@
-/* One spawn as the child's half sees it; shared by spawn.c and confine.c. */
+/* One spawn as the child's half sees it; shared by spawn.c, confine.c and listen_pid.c.
+ *
+ * The rules of the child's half, which is everything between clone and exec:
+ *
+ * 1. It shares memory with a parent that RUNS. It writes to its own stack and to its `struct job`, and
+ *    reads those, constants and the copies that the job points to: nothing else.
+ * 2. System calls are raw (`call`, call.h), which return -errno. No function of a C library: those
+ *    write errno, or what else lies in the parent's thread-local storage. (The compiler may call
+ *    memcpy and memset; gr_spawn_begin has called both by then, so that no linker binds them here.)
+ * 3. A step that can fail is a TRY with its stage, or calls `fail`: one way out. TRY notes the stage
+ *    before the call, so that a child that hangs, or is killed, is known by what it did last.
+ * 4. Its functions lie between CHILD_HALF_BEGIN and CHILD_HALF_END: a sanitizer's instrumentation, and
+ *    the stack protector, are the parent's as well.
+ * 5. From take_identity on it is the app's user's: he may stop it and kill it. Whatever may wait for
+ *    him comes after that, and never has more rights than he is given. */
 #pragma once
 
 #include "CGreenroomLinux.h"
+#include "call.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct job {
-    const struct gr_spawn_request *request;
-    const struct gr_fd_mapping *fds;  /* sorted by `to` */
+    const struct gr_spawn_request *_Nonnull request;
+    const struct gr_fd_mapping *_Nonnull fds;  /* sorted by `to` */
     bool join_cgroup;                 /* clone did not do it */
     bool has_handlers;                /* clone did not clear them */
     uint64_t ignored;                 /* signals, 1 << (number - 1) */
     bool raises_descriptor_limit;
     int cwd;                          /* the directory's descriptor, or -1 */
-    volatile int error, stage;
-    volatile int step;                /* of the mounts, where one of them failed; else -1 */
+    volatile int error;               /* not 0: it has failed, at `stage` */
+    volatile int stage;               /* which it is at, or was at when it ended */
+    volatile int step;                /* of the mounts, while they are made; else -1 */
 };
 
-static inline _Noreturn void fail(struct job *job, int stage) {
-    job->error = errno;
+CHILD_HALF_BEGIN
+
+static inline _Noreturn void fail(struct job *_Nonnull job, int stage, int error) {
     job->stage = stage;
-    /* Not libc's _exit: a sanitizer would end its own work there, in memory that is our parent's. */
-    for (;;) (void)syscall(SYS_exit_group, 127);
+    job->error = error;
+    for (;;) (void)call(SYS_exit_group, 127);
 }
 
-#define TRY(stage, call) \
+CHILD_HALF_END
+
+#define TRY(at, expression) \
     do { \
-        if ((call) < 0) fail(job, stage); \
+        job->stage = (at); \
+        long result_ = (expression); \
+        if (result_ < 0) fail(job, (at), (int)-result_); \
     } while (0)
 
 /* In the order in which a child calls them; each does nothing for an app that is not confined. */
-void gr_enter_namespaces(struct job *job);
-void gr_make_mounts(struct job *job);
-void gr_bound_capabilities(struct job *job);
-void gr_keep_capabilities(struct job *job);
-void gr_raise_capabilities(struct job *job);
-void gr_install_filters(struct job *job);
+void gr_enter_namespaces(struct job *_Nonnull job);
+void gr_make_mounts(struct job *_Nonnull job);
+void gr_bound_capabilities(struct job *_Nonnull job);
+void gr_keep_capabilities(struct job *_Nonnull job);
+void gr_raise_capabilities(struct job *_Nonnull job);
+void gr_install_filters(struct job *_Nonnull job);
+
+/* Writes the caller's pid into each "LISTEN_PID=0000000000" of an environment (listen_pid.c). */
+void gr_tell_listen_pid(char *_Nullable const *_Nonnull environment);

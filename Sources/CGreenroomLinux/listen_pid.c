@@ -1,10 +1,13 @@
 /* LISTEN_PID (sd_listen_fds(3)) is known to the child alone: it is written between clone and exec,
  * over the ten bytes that the parent has left room for. */
-#include "CGreenroomLinux.h"
+#include "job.h"
 
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+CHILD_HALF_BEGIN
+
+static bool is_same(const char *one, const char *other) {
+    while (*one && *one == *other) one++, other++;
+    return *one == *other;
+}
 
 void gr_tell_listen_pid(char *_Nullable const *environment) {
     static const char room[] = "LISTEN_PID=0000000000";
@@ -12,13 +15,14 @@ void gr_tell_listen_pid(char *_Nullable const *environment) {
     for (; *environment; environment++) {
         char *text = *environment;
         /* Only what we laid out ourselves: a variable of the caller's may have no room. */
-        if (strcmp(text, room) != 0) continue;
+        if (!is_same(text, room)) continue;
         char digits[ROOM];
         int count = 0;
-        /* Not libc's getpid: it may be cached, and this memory is our parent's. */
-        long pid = syscall(SYS_getpid);
+        long pid = call(SYS_getpid);
         do { digits[count++] = (char)('0' + pid % 10); } while ((pid /= 10) != 0 && count < ROOM);
         for (int i = 0; i < count; i++) text[NAME + i] = digits[count - 1 - i];
         text[NAME + count] = '\0';
     }
 }
+
+CHILD_HALF_END

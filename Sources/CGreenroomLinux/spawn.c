@@ -1,22 +1,43 @@
-/* clone3 with a stack of our own and the child's half of a spawn. It cannot be Swift: between clone
- * and exec the child shares the parent's memory, so it may not allocate, lock or touch reference
- * counts. It only makes system calls, has one way out (exit_group) and reports through `struct job`. */
+/* Starting a process: clone3 with stacks of our own and the child's half of a spawn. It cannot be Swift:
+ * between clone and exec the child shares the parent's memory, so it may not allocate, lock or touch
+ * reference counts (job.h has its rules).
+ *
+ * Nobody waits for the exec but a process made for that:
+ *
+ *     parent --clone(VM)--> waiter --clone(VM, VFORK, PARENT)--> child
+ *
+ * The child becomes its user's before it executes the program, and from then on may be stopped by him,
+ * or wait for a file system of his, for as long as he likes. So the parent must not be the one that
+ * waits. The waiter is: it keeps our identity, does nothing else, and its end tells the parent that
+ * the child has executed the program or has ended (the child is the parent's own: CLONE_PARENT).
+ *
+ * Why CLONE_VFORK all the same: to the kernel, a process that shares memory without it is one of a
+ * group of equals. The OOM killer of the app's cgroup would kill the parent with it (in_vfork), and
+ * the child's OOM score would be set for the parent too (__set_oom_adj).
+ *
+ * A block of memory belongs to each spawn, with both stacks and a copy of the request; it is freed when
+ * neither of the two processes shares our memory any more. */
 #define _GNU_SOURCE
 #include "job.h"
+
+CHILD_HALF_BEGIN
 #include "keeper.h"
+CHILD_HALF_END
 
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -34,9 +55,21 @@ struct clone3_args {
         set_tid_size, cgroup;
 };
 
-/* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and a page to spare. It lies in
- * the parent's own frame, so spawns of several threads do not meet. */
-enum { CHILD_STACK = 16 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
+/* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and two pages to spare. */
+enum { CHILD_STACK = 16 * 1024, WAITER_STACK = 4 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
+
+struct gr_spawn {
+    char child_stack[CHILD_STACK] __attribute__((aligned(16)));
+    char waiter_stack[WAITER_STACK] __attribute__((aligned(16)));
+    struct gr_spawn_request request; /* a copy, in what follows this */
+    struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
+    struct job job;
+    bool changes_identity;
+    int32_t waiter;
+    volatile int32_t pid;            /* by the child, first of all: -1 until then */
+    volatile int pidfd;              /* by the kernel, before the child runs */
+    volatile long result;            /* of the waiter's clone */
+};
 
 /* Raw calls: glibc refuses its two internal signals. The kernel's struct begins with the handler and
  * is all zero bytes for SIG_DFL. */
@@ -61,21 +94,24 @@ static uint64_t ignored_signals(void) {
     return ignored;
 }
 
+CHILD_HALF_BEGIN
+
 /* Handlers belong to the parent's code and ignored signals would survive exec. */
 static void reset_dispositions(const struct job *job) {
     static const struct disposition standard;
     for (int s = 1; s <= KERNEL_SIGNALS; s++) {
         if (s == SIGKILL || s == SIGSTOP) continue;
         if (job->has_handlers || (job->ignored >> (s - 1) & 1))
-            (void)syscall(SYS_rt_sigaction, s, &standard, NULL, KERNEL_SIGSET);
+            (void)call(SYS_rt_sigaction, s, &standard, 0, KERNEL_SIGSET);
     }
 }
 
 static void join_cgroup(struct job *job) {
-    int fd = openat(job->request->cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    TRY(GR_STAGE_CGROUP, fd);
-    TRY(GR_STAGE_CGROUP, write(fd, "0", 1));
-    close(fd);
+    int fd;
+    TRY(GR_STAGE_CGROUP, fd = (int)call(SYS_openat, job->request->cgroup, "cgroup.procs",
+                                        O_WRONLY | O_CLOEXEC, 0));
+    TRY(GR_STAGE_CGROUP, call(SYS_write, fd, "0", 1));
+    call_close(fd);
 }
 
 /* Lowering the score needs CAP_SYS_RESOURCE: without it the app runs at the inherited score. */
@@ -86,11 +122,12 @@ static void adjust_oom_score(struct job *job) {
     if (value < 0) text[n++] = '-';
     do { digits[k++] = (char)('0' + rest % 10); } while ((rest /= 10) != 0);
     while (k > 0) text[n++] = digits[--k];
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == EACCES)) return;
+    long fd = call_open("/proc/self/oom_score_adj", O_WRONLY);
+    if (fd == -ENOENT || fd == -EACCES) return;
     TRY(GR_STAGE_OOM_SCORE, fd);
-    if (write(fd, text, (size_t)n) < 0 && errno != EACCES) fail(job, GR_STAGE_OOM_SCORE);
-    close(fd);
+    long result = call(SYS_write, fd, text, n);
+    if (result != -EACCES) TRY(GR_STAGE_OOM_SCORE, result);
+    call_close((int)fd);
 }
 
 /* The number of open files is raised before the descriptors are placed and lowered after. */
@@ -100,7 +137,7 @@ static void set_limits(struct job *job, bool before_descriptors) {
         bool early = r->limits[i].resource != RLIMIT_NOFILE || job->raises_descriptor_limit;
         if (early != before_descriptors) continue;
         struct rlimit64 limit = { r->limits[i].soft, r->limits[i].hard };
-        TRY(GR_STAGE_LIMITS, syscall(SYS_prlimit64, 0, r->limits[i].resource, &limit, NULL));
+        TRY(GR_STAGE_LIMITS, call(SYS_prlimit64, 0, r->limits[i].resource, &limit, 0));
     }
 }
 
@@ -112,8 +149,8 @@ static void take_own_table(struct job *job) {
     if (job->join_cgroup && job->request->cgroup > highest) highest = job->request->cgroup;
     for (int i = 0; i < job->request->fd_count; i++)
         if (job->fds[i].from > highest) highest = job->fds[i].from;
-    if (syscall(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0) return;
-    TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_unshare, CLONE_FILES));
+    if (call(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0) return;
+    TRY(GR_STAGE_DESCRIPTORS, call(SYS_unshare, CLONE_FILES));
 }
 
 static bool is_target(const struct job *job, int fd) {
@@ -124,10 +161,10 @@ static bool is_target(const struct job *job, int fd) {
 
 /* A duplicate at a number that is nobody's target; `stage` is blamed where there is no room. */
 static int move_aside(struct job *job, int source, int stage) {
-    int fd = fcntl(source, F_DUPFD_CLOEXEC, 3);
-    while (fd >= 0 && is_target(job, fd)) fd = fcntl(source, F_DUPFD_CLOEXEC, fd + 1);
+    long fd = call(SYS_fcntl, source, F_DUPFD_CLOEXEC, 3);
+    while (fd >= 0 && is_target(job, (int)fd)) fd = call(SYS_fcntl, source, F_DUPFD_CLOEXEC, fd + 1);
     TRY(stage, fd);
-    return fd;
+    return (int)fd;
 }
 
 /* No source has the number of a target, as a rule: what came in a message is above 0, 1 and 2. */
@@ -139,7 +176,13 @@ static bool are_apart(const struct job *job) {
     return job->cwd < 0 || job->cwd > highest;
 }
 
-/* Every source first moves to a number that is nobody's target, so that no dup2 overwrites a
+/* dup2(2), which leaves a descriptor alone that is there already, close-on-exec or not. */
+static long place(int source, int target) {
+    if (source == target) return call(SYS_fcntl, source, F_GETFD, 0);
+    return call(SYS_dup3, source, target, 0);
+}
+
+/* Every source first moves to a number that is nobody's target, so that no dup overwrites a
  * source still needed. Not "above the highest target": that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
@@ -152,38 +195,39 @@ static void place_descriptors(struct job *job) {
     unsigned next = 0;
     for (int i = 0; i < count; i++) {
         unsigned to = (unsigned)job->fds[i].to;
-        TRY(GR_STAGE_DESCRIPTORS, dup2(moved[i], (int)to));
+        TRY(GR_STAGE_DESCRIPTORS, place(moved[i], (int)to));
         if (to > next)
-            TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, to - 1, CLOSE_RANGE_CLOEXEC));
+            TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, to - 1, CLOSE_RANGE_CLOEXEC));
         next = to + 1;
     }
-    TRY(GR_STAGE_DESCRIPTORS, syscall(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
+    TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
 /* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). */
 static void take_terminal(struct job *job) {
     int fd = 0;
-    while (fd < 2 && ioctl(fd, TIOCSCTTY, 0) < 0) fd++;
-    if (fd == 2) TRY(GR_STAGE_SESSION, ioctl(fd, TIOCSCTTY, 0));
+    while (fd < 2 && call(SYS_ioctl, fd, TIOCSCTTY, 0) < 0) fd++;
+    if (fd == 2) TRY(GR_STAGE_SESSION, call(SYS_ioctl, fd, TIOCSCTTY, 0));
 }
 
-/* Raw: glibc's setters signal every thread of the process, which here are the parent's. */
 static void take_identity(struct job *job) {
     const struct gr_spawn_request *r = job->request;
-    TRY(GR_STAGE_GROUPS, syscall(SYS_setgroups, r->group_count, r->groups));
-    TRY(GR_STAGE_GROUP, syscall(SYS_setresgid, r->gid, r->gid, r->gid));
-    TRY(GR_STAGE_USER, syscall(SYS_setresuid, r->uid, r->uid, r->uid));
+    TRY(GR_STAGE_GROUPS, call(SYS_setgroups, r->group_count, r->groups));
+    TRY(GR_STAGE_GROUP, call(SYS_setresgid, r->gid, r->gid, r->gid));
+    TRY(GR_STAGE_USER, call(SYS_setresuid, r->uid, r->uid, r->uid));
 }
 
 static int child(void *argument) {
-    struct job *job = argument;
+    struct gr_spawn *spawn = argument;
+    struct job *job = &spawn->job;
     const struct gr_spawn_request *r = job->request;
+    spawn->pid = (int32_t)call(SYS_getpid);
     take_own_table(job);
     if (job->join_cgroup) join_cgroup(job);
     if (r->tells_listen_pid) gr_tell_listen_pid(r->envp);
     reset_dispositions(job);
-    if (r->new_session) TRY(GR_STAGE_SESSION, setsid());
-    if (r->umask >= 0) umask((mode_t)r->umask);
+    if (r->new_session) TRY(GR_STAGE_SESSION, call(SYS_setsid));
+    if (r->umask >= 0) (void)call(SYS_umask, r->umask);
     if (r->has_oom_score) adjust_oom_score(job);
     set_limits(job, true);
     gr_enter_namespaces(job);
@@ -198,15 +242,15 @@ static int child(void *argument) {
     if (r->controlling_terminal) keep_job_control();
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
-        TRY(GR_STAGE_PRIVILEGES, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+        TRY(GR_STAGE_PRIVILEGES, call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     /* As the app's user: it must be allowed to enter it. */
-    if (job->cwd >= 0) TRY(GR_STAGE_DIRECTORY, fchdir(job->cwd));
-    else if (r->cwd) TRY(GR_STAGE_DIRECTORY, chdir(r->cwd));
+    if (job->cwd >= 0) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
+    else if (r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
     uint64_t none = 0;
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET);
+    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, KERNEL_SIGSET);
     gr_install_filters(job);
-    execve(r->path, r->argv, r->envp);
-    fail(job, GR_STAGE_EXECUTE);
+    TRY(GR_STAGE_EXECUTE, call(SYS_execve, r->path, r->argv, r->envp));
+    __builtin_unreachable();
 }
 
 /* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it
@@ -265,36 +309,46 @@ static bool clone3_is_missing(int error) {
 /* Only clone can make a user namespace for a process that shares memory; the others the child
  * makes itself, so that a failure of theirs has a name of its own. */
 static uint64_t clone_flags(const struct gr_spawn_request *r) {
-    uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD;
+    uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_FILES | CLONE_PIDFD;
     return r->confinement && r->confinement->in_user_namespace ? flags | CLONE_NEWUSER : flags;
 }
 
-/* Returns the child's pid or -errno. Falls back to clone(2), where the child joins its cgroup
- * itself: that waits for a grace period of the kernel (7 ms, not 0.1), hence only a fallback. */
-static long start_child(struct job *job, int *pidfd, char *stack) {
-    static _Atomic bool no_clone3;
-    const struct gr_spawn_request *r = job->request;
+static _Atomic bool no_clone3;
+
+/* Returns when the child has executed its program or ended: the child's pid, or -errno. Falls back to
+ * clone(2), where the child joins its cgroup itself: that waits for a grace period of the kernel
+ * (7 ms, not 0.1), hence only a fallback. The exit signal is the waiter's (CLONE_PARENT): SIGCHLD. */
+static long start_child(struct gr_spawn *spawn) {
+    const struct gr_spawn_request *r = &spawn->request;
     struct clone3_args args = {
         .flags = clone_flags(r) | CLONE_CLEAR_SIGHAND,
-        .pidfd = (uintptr_t)pidfd, .exit_signal = SIGCHLD,
-        .stack = (uintptr_t)stack, .stack_size = CHILD_STACK,
+        .pidfd = (uintptr_t)&spawn->pidfd,
+        .stack = (uintptr_t)spawn->child_stack, .stack_size = CHILD_STACK,
     };
     if (r->cgroup >= 0) {
         args.flags |= CLONE_INTO_CGROUP;
         args.cgroup = (uint64_t)r->cgroup;
     }
     if (!r->without_clone3 && !atomic_load_explicit(&no_clone3, memory_order_relaxed)) {
-        long result = clone_call(SYS_clone3, (long)&args, sizeof args, 0, child, job);
+        long result = clone_call(SYS_clone3, (long)&args, sizeof args, 0, child, spawn);
         if (result >= 0 || !clone3_is_missing((int)-result)) return result;
     }
-    job->join_cgroup = r->cgroup >= 0;
-    job->has_handlers = true;
-    long pid = clone_call(SYS_clone, (long)clone_flags(r) | SIGCHLD,
-                          (long)(stack + CHILD_STACK), (long)pidfd, child, job);
+    spawn->job.join_cgroup = r->cgroup >= 0;
+    spawn->job.has_handlers = true;
+    long pid = clone_call(SYS_clone, (long)clone_flags(r), (long)(spawn->child_stack + CHILD_STACK),
+                          (long)&spawn->pidfd, child, spawn);
     if (pid < 0) return pid;
     if (!r->without_clone3) atomic_store_explicit(&no_clone3, true, memory_order_relaxed);
     return pid;
 }
+
+static int wait_for_child(void *argument) {
+    struct gr_spawn *spawn = argument;
+    spawn->result = start_child(spawn);
+    for (;;) (void)call(SYS_exit_group, 0);
+}
+
+CHILD_HALF_END
 
 static void sort_by_target(struct gr_fd_mapping *fds, int count) {
     for (int i = 1; i < count; i++) {
@@ -319,46 +373,165 @@ static struct gr_spawned failure(int stage, int error) {
     };
 }
 
-struct gr_spawned gr_spawn(const struct gr_spawn_request *request) {
-    char stack[CHILD_STACK] __attribute__((aligned(16)));
-    struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
-    if (request->fd_count < 0 || request->fd_count > GR_SPAWN_DESCRIPTORS_MAX)
-        return failure(GR_STAGE_DESCRIPTORS, E2BIG);
-    if (request->confinement && request->confinement->mount_count > GR_MOUNTS_MAX)
-        return failure(GR_STAGE_MOUNTS, E2BIG);
+/* A change of user id in a child clears "dumpable" of the memory that it shares with us. The kernel
+ * thereby keeps its user from tracing it, and us with it; we take ours back once no such child shares
+ * our memory. */
+static pthread_mutex_t dumpable_lock = PTHREAD_MUTEX_INITIALIZER;
+static int strangers, dumpable_before;
+
+static void admit_stranger(void) {
+    (void)pthread_mutex_lock(&dumpable_lock);
+    if (strangers++ == 0) dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    (void)pthread_mutex_unlock(&dumpable_lock);
+}
+
+static void dismiss_stranger(void) {
+    (void)pthread_mutex_lock(&dumpable_lock);
+    if (--strangers == 0 && dumpable_before == 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    (void)pthread_mutex_unlock(&dumpable_lock);
+}
+
+/* Where the copies of a request go; without a place they are only counted. */
+struct room { char *place; size_t used; };
+
+static void *put(struct room *room, const void *from, size_t size) {
+    char *to = room->place ? room->place + room->used : NULL;
+    if (to && size > 0) memcpy(to, from, size);
+    room->used += (size + 7) & ~(size_t)7;
+    return to;
+}
+
+static char *put_string(struct room *room, const char *text) {
+    return text ? put(room, text, strlen(text) + 1) : NULL;
+}
+
+static char **put_strings(struct room *room, char *const *strings) {
+    size_t count = 0;
+    while (strings[count]) count++;
+    char **copies = put(room, strings, (count + 1) * sizeof *strings);
+    for (size_t i = 0; i < count; i++) {
+        char *copy = put_string(room, strings[i]);
+        if (copies) copies[i] = copy;
+    }
+    return copies;
+}
+
+static struct gr_confinement *put_confinement(struct room *room, const struct gr_confinement *c) {
+    struct gr_confinement *copy = put(room, c, sizeof *c);
+    struct gr_mount *mounts = put(room, c->mounts, sizeof *mounts * (size_t)c->mount_count);
+    struct gr_filter *filters = put(room, c->filters, sizeof *filters * (size_t)c->filter_count);
+    for (int i = 0; i < c->mount_count; i++) {
+        const char *target = put_string(room, c->mounts[i].target);
+        const char *source = put_string(room, c->mounts[i].source);
+        if (!copy) continue;
+        mounts[i].target = target;
+        mounts[i].source = source;
+    }
+    for (int i = 0; i < c->filter_count; i++) {
+        const void *program = put(room, c->filters[i].program, (size_t)c->filters[i].count * 8);
+        if (copy) filters[i].program = program;
+    }
+    if (!copy) return NULL;
+    copy->mounts = mounts;
+    copy->filters = filters;
+    return copy;
+}
+
+static struct gr_spawn_request put_request(struct room *room, const struct gr_spawn_request *r) {
+    struct gr_spawn_request copy = *r;
+    copy.path = put_string(room, r->path);
+    copy.argv = put_strings(room, r->argv);
+    copy.envp = put_strings(room, r->envp);
+    copy.cwd = put_string(room, r->cwd);
+    copy.limits = put(room, r->limits, sizeof *r->limits * (size_t)r->limit_count);
+    copy.groups = put(room, r->groups, sizeof *r->groups * (size_t)r->group_count);
+    copy.confinement = r->confinement ? put_confinement(room, r->confinement) : NULL;
+    return copy;
+}
+
+static struct gr_spawn *prepare(const struct gr_spawn_request *request) {
+    struct room room = { 0 };
+    (void)put_request(&room, request);
+    struct gr_spawn *spawn = aligned_alloc(16, (sizeof *spawn + room.used + 15) & ~(size_t)15);
+    if (!spawn) return NULL;
+    memset(&spawn->request, 0, sizeof *spawn - offsetof(struct gr_spawn, request));
+    room = (struct room){ .place = (char *)(spawn + 1) };
+    spawn->request = put_request(&room, request);
     if (request->fd_count > 0)
-        memcpy(fds, request->fds, sizeof *fds * (size_t)request->fd_count);
-    sort_by_target(fds, request->fd_count);
-    struct job job = { .request = request, .fds = fds, .cwd = request->cwd_fd,
-                       .raises_descriptor_limit = raises_descriptor_limit(request),
-                       .ignored = ignored_signals(), .step = -1 };
+        memcpy(spawn->fds, request->fds, sizeof *spawn->fds * (size_t)request->fd_count);
+    spawn->request.fds = spawn->fds;
+    sort_by_target(spawn->fds, request->fd_count);
+    spawn->job = (struct job){
+        .request = &spawn->request, .fds = spawn->fds, .cwd = request->cwd_fd,
+        .raises_descriptor_limit = raises_descriptor_limit(request),
+        .ignored = ignored_signals(), .stage = GR_STAGE_CLONE, .step = -1,
+    };
+    spawn->changes_identity = request->has_identity || request->confinement;
+    spawn->pid = spawn->pidfd = -1;
+    return spawn;
+}
 
-    /* No handler of the parent may run in the child, on this memory. */
+static void discard(struct gr_spawn *spawn) {
+    if (spawn->changes_identity) dismiss_stranger();
+    free(spawn);
+}
+
+struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct gr_spawned *why) {
+    if (request->fd_count < 0 || request->fd_count > GR_SPAWN_DESCRIPTORS_MAX) {
+        *why = failure(GR_STAGE_DESCRIPTORS, E2BIG);
+        return NULL;
+    }
+    if (request->confinement && request->confinement->mount_count > GR_MOUNTS_MAX) {
+        *why = failure(GR_STAGE_MOUNTS, E2BIG);
+        return NULL;
+    }
+    int error = errno;
+    struct gr_spawn *spawn = prepare(request);
+    errno = error;
+    if (!spawn) {
+        *why = failure(GR_STAGE_CLONE, ENOMEM);
+        return NULL;
+    }
+    if (spawn->changes_identity) admit_stranger();
+    /* No handler of the parent may run in the others, on this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
-    /* A change of user id in the child clears "dumpable" of the memory it shares with us. The
-     * kernel thereby keeps the new user from tracing it; we take ours back once it has its own. */
-    bool changes = request->has_identity || request->confinement;
-    int dumpable = changes ? prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) : -1;
-    int pidfd = -1;
-    long pid = start_child(&job, &pidfd, stack);
-    if (dumpable == 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SIGSET);
+    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
+    /* Shares everything that costs something to copy. */
+    long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | SIGCHLD;
+    long waiter = clone_call(SYS_clone, flags, (long)(spawn->waiter_stack + WAITER_STACK), 0,
+                             wait_for_child, spawn);
+    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, KERNEL_SIGSET);
+    if (waiter < 0) {
+        *why = failure(GR_STAGE_CLONE, (int)-waiter);
+        discard(spawn);
+        return NULL;
+    }
+    spawn->waiter = (int32_t)waiter;
+    return spawn;
+}
 
-    if (pid < 0) {
-        int error = (int)-pid;
-        bool ours = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
-        if (!ours && clone_flags(request) & CLONE_NEWUSER)
-            return failure(GR_STAGE_USER_NAMESPACE, error);
-        return failure(request->cgroup >= 0 && !ours ? GR_STAGE_CGROUP : GR_STAGE_CLONE, error);
+int32_t gr_spawn_waiter(const struct gr_spawn *spawn) { return spawn->waiter; }
+int32_t gr_spawn_pid(const struct gr_spawn *spawn) { return spawn->pid; }
+/* A clone that failed may have written a number that is closed again. */
+int gr_spawn_pidfd(const struct gr_spawn *spawn) { return spawn->pid > 0 ? spawn->pidfd : -1; }
+
+int gr_spawn_stage(const struct gr_spawn *spawn) { return spawn->job.stage; }
+
+static struct gr_spawned clone_failure(const struct gr_spawn_request *r, int error) {
+    bool ours = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+    if (!ours && clone_flags(r) & CLONE_NEWUSER) return failure(GR_STAGE_USER_NAMESPACE, error);
+    return failure(r->cgroup >= 0 && !ours ? GR_STAGE_CGROUP : GR_STAGE_CLONE, error);
+}
+
+struct gr_spawned gr_spawn_end(struct gr_spawn *spawn) {
+    struct gr_spawned result = { .pid = spawn->pid, .pidfd = gr_spawn_pidfd(spawn), .step = -1 };
+    if (spawn->result < 0) {
+        result = clone_failure(&spawn->request, (int)-spawn->result);
+    } else {
+        result.error = spawn->job.error;
+        result.stage = spawn->job.stage;
+        result.step = spawn->job.step;
     }
-    if (job.error != 0) { /* it never became the app: nobody else is to see it */
-        siginfo_t info;
-        while (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0 && errno == EINTR) {}
-        close(pidfd);
-        struct gr_spawned result = failure(job.stage, job.error);
-        result.step = job.step;
-        return result;
-    }
-    return (struct gr_spawned){ .pid = (pid_t)pid, .pidfd = pidfd };
+    discard(spawn);
+    return result;
 }

@@ -17,6 +17,13 @@ public final class Spawner {
     /// Tells when a cgroup.events file changed.
     let emptiness: Inotify
     var instances: [UInt64: Instance] = [:]
+    /// Orders whose process has not executed its program yet, or never will and has not ended.
+    var pending: [UInt64: PendingSpawn] = [:]
+    var pendingByWaiter: [pid_t: UInt64] = [:]
+    /// Cgroups of processes that never became instances, to be removed when they have ended.
+    var departing: [pid_t: String] = [:]
+    /// What is done when no spawn is under way any more. Nothing else is begun before that.
+    var afterSpawns: [AfterSpawns] = []
     var numbersByPid: [pid_t: UInt64] = [:]
     var numbersByWatch: [CInt: UInt64] = [:]
     var supervisor: Supervisor?
@@ -57,6 +64,12 @@ public final class Spawner {
         var saidHello = false
         /// Nothing we could send has failed yet.
         var listens = true
+    }
+
+    enum AfterSpawns {
+        /// A supervisor said hello: the table is to tell it everything.
+        case welcome(stateByteCount: UInt32)
+        case upgrade
     }
 
     struct Litter {

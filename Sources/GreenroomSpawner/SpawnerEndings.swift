@@ -3,22 +3,45 @@ internal import GreenroomLinux
 
 /// How instances end, and the spawner with them.
 extension Spawner {
-    /// Reaps every child that has ended: first processes of instances, and orphans of theirs.
+    /// Reaps every child that has ended: first processes of instances and of spawns, and orphans of
+    /// theirs.
     func reap() throws(SystemError) {
-        while let (pid, status) = try Children.reapOne() {
-            guard let number = numbersByPid.removeValue(forKey: pid) else { continue }
-            instances[number]?.status = status
-            if isDeserted(number) {
-                // That first: nobody needs to end what is left of it.
-                conclude(number) { tell(.exited(instance: number, status)) }
-            } else {
-                dying.insert(number)
-                tell(.exited(instance: number, status))
+        var concluded: [PendingSpawn] = []
+        while let (pid, status, hasExecuted) = try nextEnd() {
+            if numbersByPid[pid] != nil {
+                exited(pid, status)
+            } else if let spawn = ended(pid, status, hasExecuted: hasExecuted) {
+                concluded.append(spawn)
             }
         }
+        // Of a process that ended at once we know by now whether it was the program.
+        for spawn in concluded { conclude(spawn) }
         // Also those that ended before: an orphan may have been the last process of one.
         let snapshot = ProcessSnapshot()
         for number in dying { finish(number, snapshot) }
+    }
+
+    /// What a zombie had come to can be seen only as long as it is one.
+    private func nextEnd() throws(SystemError) -> (pid_t, TerminationStatus, hasExecuted: Bool)? {
+        if pending.isEmpty { return try Children.reapOne().map { ($0.pid, $0.status, true) } }
+        guard let pid = try Children.nextEnded() else { return nil }
+        let hasExecuted =
+            numbersByPid[pid] != nil || pendingByWaiter[pid] != nil || !isPending(pid)
+            || ProcessTable.entry(of: pid)?.hasExecuted != false
+        return (pid, try Children.reap(pid), hasExecuted)
+    }
+
+    /// The first process of an instance.
+    func exited(_ pid: pid_t, _ status: TerminationStatus) {
+        guard let number = numbersByPid.removeValue(forKey: pid) else { return }
+        instances[number]?.status = status
+        if isDeserted(number) {
+            // That first: nobody needs to end what is left of it.
+            conclude(number) { tell(.exited(instance: number, status)) }
+        } else {
+            dying.insert(number)
+            tell(.exited(instance: number, status))
+        }
     }
 
     /// The first process of an adopted one ended.
@@ -146,6 +169,7 @@ extension Spawner {
         case .killed: return
         }
         tell(.ending)
+        killSpawns()
         let snapshot = ProcessSnapshot()
         for instance in instances.values where !instance.isEmptied {
             try? instance.group.signal(SIGTERM, snapshot)

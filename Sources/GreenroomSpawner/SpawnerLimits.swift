@@ -30,6 +30,20 @@ public enum SpawnerLimits {
     public static let stateByteCount = 64 << 20
     /// Between SIGTERM and SIGKILL when everything ends, unless the supervisor said otherwise.
     public static let graceMilliseconds: UInt32 = 5_000
+    /// A process that has not executed its program after so long is killed: longer than a disk takes to
+    /// spin up, and shorter than a supervisor waits for an answer (20 s).
+    static let spawnMilliseconds: UInt64 = 10_000
+    /// The same while somebody has to wait for every spawn that is under way: a new supervisor, which is
+    /// to find it in the table, or an upgrade.
+    static let hurriedSpawnMilliseconds: UInt64 = 1_000
+    /// A killed process that does not end in this time is waiting for a file system that does not answer,
+    /// and is left alone.
+    static let killedSpawnMilliseconds: UInt64 = 100
+    /// Processes of one user that could not be killed, each of which costs us its descriptors and 32 KiB:
+    /// beyond that he starts nothing until one of them ends.
+    static let stuckSpawnCount = 8
+    /// Requests about an instance that is not there yet: a supervisor sends one or two.
+    static let deferredCount = 16
     /// Quiet for so long, it tidies up: one wake-up after work, none when idle.
     static let restMilliseconds: CInt = 1_000
     /// Cgroups of ended instances wait so long for a quiet moment to be removed in, so that no spawn

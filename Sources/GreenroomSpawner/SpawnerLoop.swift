@@ -11,11 +11,12 @@ extension Spawner {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
                 PollEntry(emptiness.descriptor.rawValue, POLLIN),
-                PollEntry(listener.descriptor.rawValue, isDeaf ? 0 : POLLIN),
+                PollEntry(listener.descriptor.rawValue, isDeaf || isSettling ? 0 : POLLIN),
                 PollEntry(exits.descriptor.rawValue, POLLIN),
             ]
-            if let supervisor {
-                let events = supervisor.stream.hasUnsent ? POLLIN | POLLOUT : POLLIN
+            if let supervisor, supervisor.stream.hasUnsent || !isSettling {
+                let reads = isSettling ? 0 : POLLIN
+                let events = supervisor.stream.hasUnsent ? reads | POLLOUT : reads
                 entries.append(
                     PollEntry(supervisor.stream.socket.descriptor.rawValue, events))
             }
@@ -36,12 +37,13 @@ extension Spawner {
             if entries.count > 4, entries[4].isReady { serve() }
             if entries[2].isReady { accept() }
             handleDeadlines()
+            refillReserve()
         }
         cleanUp()
     }
 
     private var isFinished: Bool {
-        ending != .no && instances.values.allSatisfy(\.isEmptied)
+        ending != .no && instances.values.allSatisfy(\.isEmptied) && !isSpawning
     }
 
     private func cleanUp() {
@@ -61,7 +63,7 @@ extension Spawner {
             switch signal {
             case SIGCHLD: try reap()
             // Not while it ends: there is nothing left to go on with.
-            case SIGUSR1: if ending == .no { try? upgrade() }
+            case SIGUSR1: if ending == .no { settle(.upgrade) }
             default: end(graceMilliseconds: graceMilliseconds)
             }
         }
@@ -90,7 +92,8 @@ extension Spawner {
         if !unreaped.isEmpty || !lingering.isEmpty {
             longest = min(longest, SpawnerLimits.unreapedMilliseconds)
         }
-        guard let deadline else { return longest == .max ? -1 : longest }
+        let deadlines = [deadline, spawnDeadline].compactMap(\.self)
+        guard let deadline = deadlines.min() else { return longest == .max ? -1 : longest }
         let now = MonotonicClock.nanoseconds
         let remaining = deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
         return min(remaining, longest)
@@ -104,6 +107,7 @@ extension Spawner {
     private func handleDeadlines() {
         let now = MonotonicClock.nanoseconds
         for (number, deadline) in unreaped where now >= deadline { giveUpStatus(of: number) }
+        handleSpawnDeadlines(now)
         if !lingering.isEmpty {
             let snapshot = ProcessSnapshot()
             for number in lingering { finish(number, snapshot) }
@@ -164,8 +168,8 @@ extension Spawner {
         flush()
         do throws(ConnectionError) {
             // A bound on one turn, so that exits are not kept waiting.
-            for _ in 0..<64 {
-                guard let packet = try supervisor?.stream.receive() else { return refillReserve() }
+            for _ in 0..<64 where !isSettling {
+                guard let packet = try supervisor?.stream.receive() else { return }
                 try handle(packet)
             }
         } catch {

@@ -5,12 +5,15 @@ extension Spawner {
     func handle(_ packet: Packet) throws(ConnectionError) {
         let request: SpawnerRequest
         do { request = try SpawnerRequest(packet) } catch { throw .malformed(error) }
+        if let spawn = pendingSpawn(of: request) { return postpone(request, until: spawn) }
+        try handle(request)
+    }
+
+    func handle(_ request: SpawnerRequest) throws(ConnectionError) {
         switch request {
         case .hello(let stateByteCount, let graceMilliseconds):
             self.graceMilliseconds = graceMilliseconds
-            do {
-                try welcome(stateByteCount: stateByteCount)
-            } catch { throw .system(error) }
+            settle(.welcome(stateByteCount: stateByteCount))
         case .spawn(let specification): spawn(specification)
         case .kill(let number): act(on: number) { group throws(SystemError) in try group.kill() }
         case .freeze(let number): freeze(number)
@@ -23,7 +26,7 @@ extension Spawner {
         }
     }
 
-    private func welcome(stateByteCount: UInt32) throws(SystemError) {
+    func welcome(stateByteCount: UInt32) throws(SystemError) {
         let state: SharedMemory
         if let existing = self.state {
             state = existing
@@ -46,67 +49,15 @@ extension Spawner {
         for instance in kept { tell(.instance(instance.entry)) }
     }
 
-    private func spawn(_ specification: SpawnSpecification) {
-        let number = specification.instance
-        do throws(SpawnError) {
-            if instances[number] != nil { throw SpawnError(stage: .arguments, code: EEXIST) }
-            if ending != .no { throw SpawnError(stage: .arguments, code: ESHUTDOWN) }
-            if instances.count >= SpawnerLimits.instanceCount {
-                throw SpawnError(stage: .arguments, code: EAGAIN)
-            }
-            if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
-            let started = try start(specification)
-            // Nobody asks about its last process before the first has ended.
-            let instance = Instance(
-                number: number, app: specification.app, pid: started.spawned.pid,
-                process: started.spawned.process, channel: started.channel, group: started.group,
-                watch: nil)
-            enter(instance)
-            tell(.spawned(instance.entry))
-        } catch {
-            tell(.spawnFailed(instance: number, error))
-        }
-    }
-
-    private func start(
-        _ specification: SpawnSpecification
-    ) throws(SpawnError) -> InstanceStart.Started {
-        let reserved = takeFromReserve(for: specification)
-        do throws(SpawnError) {
-            let cgroup = reserved == nil ? try makeCgroup(for: specification) : reserved
-            return try start(specification, in: cgroup)
-        } catch {
-            // Somebody else removed what was in reserve.
-            guard reserved != nil, error.stage == .cgroup else { throw error }
-            return try start(specification, in: makeCgroup(for: specification))
-        }
-    }
-
-    private func start(
-        _ specification: SpawnSpecification, in cgroup: (cgroup: Cgroup, name: String)?
-    ) throws(SpawnError) -> InstanceStart.Started {
-        do throws(SpawnError) {
-            return try InstanceStart(
-                specification: specification, cgroup: cgroup, openFiles: openFiles
-            ).run()
-        } catch {
-            if let cgroup, (try? subtree.cgroup?.removeChild(cgroup.name)) != true {
-                // What the child had begun to make is still in it.
-                discard(cgroup: cgroup.name)
-            }
-            throw error
-        }
-    }
-
     /// A paused instance is nobody's haste, and has a channel.
-    private func takeFromReserve(
+    func takeFromReserve(
         for specification: SpawnSpecification
     ) -> (cgroup: Cgroup, name: String)? {
         guard !specification.wantsChannel, subtree.cgroup != nil else { return nil }
         return reserve.take(app: specification.app, instance: specification.instance)
     }
 
-    private func makeCgroup(
+    func makeCgroup(
         for specification: SpawnSpecification
     ) throws(SpawnError) -> (cgroup: Cgroup, name: String)? {
         guard let base = subtree.cgroup else { return nil }
@@ -131,17 +82,18 @@ extension Spawner {
 
     /// Nobody waits for anything: the next launch need not wait for its cgroup.
     func refillReserve() {
-        guard ending == .no, let base = subtree.cgroup else { return }
+        guard ending == .no, !isSpawning, let base = subtree.cgroup else { return }
         if let name = reserve.refill(in: base) { discard(cgroup: name) }
     }
 
     /// So many that the next packet can be received and its instance be started: descriptors that a
     /// message loses for want of room cannot be told from a broken connection. The kernel gives the
     /// lowest number that is free.
-    private var hasDescriptorsToSpare: Bool {
+    var hasDescriptorsToSpare: Bool {
         // Far from any limit nobody needs to ask the kernel.
         let mostUsed =
             Int(firstAside) + 3 * instances.count + kept.count
+            + (3 + SpawnerLimits.descriptorCount) * pending.count
             + 2 * Int(SpawnerLimits.descriptorReserve)
         if mostUsed < knownOpenFiles { return true }
         let limit = ResourceLimit.current(.openFiles).soft

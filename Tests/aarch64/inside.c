@@ -49,6 +49,20 @@ static int wait_for(pid_t pid) {
     return status;
 }
 
+static struct gr_spawned spawn(const struct gr_spawn_request *request) {
+    struct gr_spawned result;
+    struct gr_spawn *under_way = gr_spawn_begin(request, &result);
+    if (!under_way) return result;
+    wait_for(gr_spawn_waiter(under_way));
+    result = gr_spawn_end(under_way);
+    if (result.error != 0 && result.pid > 0) {
+        wait_for(result.pid);
+        close(result.pidfd);
+        result.pid = result.pidfd = -1;
+    }
+    return result;
+}
+
 /* --- What both starts shall come to. */
 static const uint32_t groups[] = {7, 9};
 static const struct gr_limit limits[] = {{RLIMIT_NOFILE, 1500, 2000}};
@@ -82,7 +96,7 @@ static struct prewarmed prewarm(int output, bool in_session) {
     struct gr_spawn_request wanted = request(argv, envp, fds, 4);
     wanted.cwd = "/";
     wanted.new_session = in_session;
-    struct prewarmed result = {gr_spawn(&wanted), pair[0]};
+    struct prewarmed result = {spawn(&wanted), pair[0]};
     close(pair[1]);
     return result;
 }
@@ -136,7 +150,7 @@ static int run_cold(char *text, size_t size, bool without_clone3) {
     struct gr_fd_mapping fds[] = {{null, 0}, {out[1], 1}, {2, 2}};
     struct gr_spawn_request wanted = request(arguments, (char **)environment, fds, 3);
     wanted.without_clone3 = without_clone3;
-    struct gr_spawned child = gr_spawn(&wanted);
+    struct gr_spawned child = spawn(&wanted);
     close(out[1]);
     if (child.pid < 0) {
         snprintf(text, size, "stage %d errno %d", child.stage, child.error);
@@ -256,7 +270,7 @@ static void stops(const char *name, bool is_prewarmed) {
         struct gr_fd_mapping fds[] = {{terminal, 0}, {terminal, 1}, {terminal, 2}};
         struct gr_spawn_request wanted = request(waits, (char **)environment, fds, 3);
         wanted.controlling_terminal = true;
-        pid = gr_spawn(&wanted).pid;
+        pid = spawn(&wanted).pid;
     }
     char text[64] = "";
     struct pollfd entry = {controller, POLLIN, 0};
@@ -284,11 +298,11 @@ static void fails(void) {
     struct gr_fd_mapping fds[] = {{null, 0}};
     struct gr_spawn_request wanted = request(argv, (char **)environment, fds, 1);
     wanted.path = "/none";
-    struct gr_spawned child = gr_spawn(&wanted);
+    struct gr_spawned child = spawn(&wanted);
     bool good = child.pid < 0 && child.stage == GR_STAGE_EXECUTE && child.error == ENOENT;
     wanted.path = program;
     wanted.cwd = "/none";
-    child = gr_spawn(&wanted);
+    child = spawn(&wanted);
     report("a failure names its stage and errno",
            good && child.stage == GR_STAGE_DIRECTORY && child.error == ENOENT, NULL);
 }
@@ -308,7 +322,7 @@ static void confined(void) {
     struct gr_spawn_request wanted = request(writes, (char **)environment, fds, 3);
     wanted.has_identity = false;
     wanted.confinement = &confinement;
-    struct gr_spawned child = gr_spawn(&wanted);
+    struct gr_spawned child = spawn(&wanted);
     close(out[1]);
     read_all(out[0], text, sizeof text);
     close(out[0]);

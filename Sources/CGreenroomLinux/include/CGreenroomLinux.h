@@ -11,7 +11,7 @@
 
 #pragma clang assume_nonnull begin
 
-/* ---- spawn.c: the child's half of a spawn must be async-signal-safe, without allocation ---- */
+/* ---- spawn.c: the child's half of a spawn shares its parent's memory ---- */
 
 /* Descriptors that one spawn can place in the child: a bound on the child's stack. */
 #define GR_SPAWN_DESCRIPTORS_MAX 256
@@ -106,16 +106,29 @@ struct gr_spawn_request {
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
-/* `step`: the index of the mount that failed, else -1. */
+/* How a spawn ended. `error` is 0 where the program runs, or was not reached because somebody killed the
+ * child at `stage`. `pid` and `pidfd` are -1 where there never was a child; one that failed ends now, or
+ * as soon as what it has open lets it. `step`: the index of the mount in question, else -1. */
 struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; };
 
-/* Never sets errno: `error` and `stage` tell. The caller's signal mask is as before on return. */
-struct gr_spawned gr_spawn(const struct gr_spawn_request *request);
+/* A spawn under way. */
+struct gr_spawn;
 
-/* ---- listen_pid.c: between clone and exec ---- */
-
-/* Writes the caller's pid into each "LISTEN_PID=0000000000" of an environment. */
-void gr_tell_listen_pid(char *_Nullable const *_Nonnull environment);
+/* Begins one and returns at once. The request is copied; its descriptors stay open until the end. NULL:
+ * it could not begin, and `why` tells more. Never sets errno. The caller's signal mask is as before on
+ * return. */
+struct gr_spawn *_Nullable gr_spawn_begin(const struct gr_spawn_request *request,
+                                          struct gr_spawned *why);
+/* The process that waits for the exec: a child of ours, whose end (SIGCHLD) is the end of the spawn. */
+int32_t gr_spawn_waiter(const struct gr_spawn *spawn);
+/* The child, and its pidfd; -1 until it runs. */
+int32_t gr_spawn_pid(const struct gr_spawn *spawn);
+int gr_spawn_pidfd(const struct gr_spawn *spawn);
+/* What the child does now, or did last: a stage. */
+int gr_spawn_stage(const struct gr_spawn *spawn);
+/* Call it when the waiter has exited with status 0, or both it and the child have ended; the pidfd passes
+ * to the caller, and nothing else is left of the spawn. */
+struct gr_spawned gr_spawn_end(struct gr_spawn *spawn);
 
 /* ---- message.c: CMSG_* macros ---- */
 

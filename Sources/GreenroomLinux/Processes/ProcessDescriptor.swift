@@ -76,6 +76,27 @@ public enum Children {
         try systemCall("prctl") { gr_subreaper() }
     }
 
+    /// One child that has ended, which stays a zombie (waitid P_ALL, WNOWAIT); nil if none has, or none is
+    /// left.
+    public static func nextEnded() throws(SystemError) -> pid_t? {
+        var code: CInt = 0
+        var status: CInt = 0
+        do {
+            let pid = try systemCall("waitid") { unsafe gr_wait_any(false, &code, &status) }
+            return pid == 0 ? nil : pid
+        } catch {
+            if error.code == ECHILD { return nil }
+            throw error
+        }
+    }
+
+    /// Reaps this child, which has ended (waitpid).
+    public static func reap(_ pid: pid_t) throws(SystemError) -> TerminationStatus {
+        var status: CInt = 0
+        try systemCall("waitpid") { unsafe waitpid(pid, &status, WNOHANG) }
+        return TerminationStatus(waitStatus: status)
+    }
+
     /// Reaps one child that has ended (waitid P_ALL); nil if none has, or none is left.
     public static func reapOne() throws(SystemError) -> (pid: pid_t, status: TerminationStatus)? {
         var code: CInt = 0

@@ -10,6 +10,8 @@ public enum ProcessTable {
         public let isZombie: Bool
         /// By a signal that stops: SIGSTOP has been acted on.
         public let isStopped: Bool
+        /// It has executed a program since it was made (PF_FORKNOEXEC).
+        public let hasExecuted: Bool
         /// When it was started, in clock ticks since the boot: with the number, who it is.
         public let startTicks: UInt64
 
@@ -26,6 +28,9 @@ public enum ProcessTable {
             self.session = session
             isZombie = fields[1] == "Z" || fields[1] == "X"
             isStopped = fields[1] == "T"
+            let forkedWithoutExec: UInt64 = 0x40
+            let flags = fields.count > 7 ? UInt64(fields[7]) ?? 0 : 0
+            hasExecuted = flags & forkedWithoutExec == 0
             // Of fields counted from 1 the 22nd; ours begin with the 2nd's closing parenthesis.
             startTicks = fields.count > 20 ? UInt64(fields[20]) ?? 0 : 0
         }

@@ -2,29 +2,40 @@ internal import CGreenroomLinux
 internal import Glibc
 
 extension SpawnRequest {
-    /// Starts the process (clone3, execve). Returns when it runs its program, or has failed to.
+    /// Begins to start the process (clone3, execve) and returns at once: whatever it then waits for, we
+    /// do not. The end of ``SpawnUnderWay/waiter`` tells when it runs its program, or never will.
     ///
-    /// The parent waits meanwhile (0.1–0.2 ms, whatever its size): CLONE_VFORK. On a kernel or under
-    /// a filter without clone3 or CLONE_INTO_CGROUP it uses clone and the child enters its cgroup
-    /// itself, which is slower and otherwise the same.
-    public func spawn() throws(SpawnError) -> Spawned {
+    /// On a kernel or under a filter without clone3 or CLONE_INTO_CGROUP it uses clone and the child
+    /// enters its cgroup itself, which is slower and otherwise the same.
+    public func begin() throws(SpawnError) -> SpawnUnderWay {
         try check()
         guard let strings = StringTables(path, workingDirectory, arguments, environment) else {
             throw SpawnError(stage: .arguments, code: EINVAL)
         }
-        let result = unsafe withUnsafeTemporaryAllocation(
+        var why = gr_spawned()
+        let handle = unsafe withUnsafeTemporaryAllocation(
             byteCount: strings.byteCount, alignment: MemoryLayout<Int>.alignment
-        ) { unsafe spawn(strings.write(into: $0)) }
-        if result.error != 0 {
-            guard let stage = SpawnError.Stage(rawValue: UInt8(result.stage)) else {
-                preconditionFailure("a stage that spawn.c does not have")
-            }
-            throw SpawnError(
-                stage: stage, code: result.error, subject: subject(ofStep: result.step))
+        ) { unsafe begin(strings.write(into: $0), &why) }
+        guard let handle = unsafe handle else { throw error(why)! }
+        return unsafe SpawnUnderWay(handle, self)
+    }
+
+    /// Starts the process and waits until it runs its program, or has failed to: 0.1–0.2 ms, whatever the
+    /// size of this process. One that does not get there in ten seconds is killed (ETIMEDOUT). For
+    /// programs that have no loop, or start what nobody else can hold up.
+    public func spawn() throws(SpawnError) -> Spawned {
+        let spawn = try begin()
+        guard spawn.wait(milliseconds: SpawnUnderWay.patienceMilliseconds) else {
+            throw SpawnError(stage: .execute, code: ETIMEDOUT)
         }
-        return Spawned(
-            pid: result.pid,
-            process: ProcessDescriptor(FileDescriptor(owning: result.pidfd)))
+        return try spawn.end().get()
+    }
+
+    func error(_ result: gr_spawned) -> SpawnError? {
+        if result.error == 0 { return nil }
+        return SpawnError(
+            stage: SpawnError.Stage(result.stage), code: result.error,
+            subject: subject(ofStep: result.step))
     }
 
     /// The path of the mount that failed.
@@ -55,14 +66,15 @@ extension SpawnRequest {
         }
     }
 
-    private func spawn(_ tables: StringTables.Pointers) -> gr_spawned {
-        guard let confinement else { return unsafe spawn(tables, confinement: nil) }
-        return unsafe confinement.withRequest { unsafe spawn(tables, confinement: $0) }
+    private func begin(_ tables: StringTables.Pointers, _ why: inout gr_spawned) -> OpaquePointer? {
+        guard let confinement else { return unsafe begin(tables, confinement: nil, &why) }
+        return unsafe confinement.withRequest { unsafe begin(tables, confinement: $0, &why) }
     }
 
-    private func spawn(
-        _ tables: StringTables.Pointers, confinement: UnsafePointer<gr_confinement>?
-    ) -> gr_spawned {
+    private func begin(
+        _ tables: StringTables.Pointers, confinement: UnsafePointer<gr_confinement>?,
+        _ why: inout gr_spawned
+    ) -> OpaquePointer? {
         let mappings = descriptors.map { gr_fd_mapping(from: $0.source, to: $0.target) }
         let limits = resourceLimits.map {
             gr_limit(resource: $0.resource.rawValue, soft: $0.soft, hard: $0.hard)
@@ -87,12 +99,19 @@ extension SpawnRequest {
                         controlling_terminal: takesControllingTerminal,
                         confinement: confinement, tells_listen_pid: tellsListenPid,
                         without_clone3: avoidsClone3)
-                    return withExtendedLifetime((cgroup, workingDirectoryDescriptor)) {
-                        unsafe gr_spawn(&request)
-                    }
+                    return unsafe gr_spawn_begin(&request, &why)
                 }
             }
         }
+    }
+}
+
+extension SpawnError.Stage {
+    init(_ stage: CInt) {
+        guard let known = Self(rawValue: UInt8(stage)) else {
+            preconditionFailure("a stage that spawn.c does not have")
+        }
+        self = known
     }
 }
 

@@ -9,25 +9,29 @@ struct InstanceStart {
     /// The limit of open files that we had before we raised ours.
     let openFiles: ResourceLimit
 
-    struct Started {
-        let spawned: Spawned
+    /// What is under way. It keeps open what the process is passed.
+    struct Begun {
+        let spawn: SpawnUnderWay
         let channel: UnixSocket?
-        let group: ProcessGroup
+        private let open: [FileDescriptor]
+
+        init(_ spawn: SpawnUnderWay, channel: UnixSocket?, open: [FileDescriptor]) {
+            self.spawn = spawn
+            self.channel = channel
+            self.open = open
+        }
     }
 
-    func run() throws(SpawnError) -> Started {
+    func begin() throws(SpawnError) -> Begun {
         var request = request
         try keepInside(&request)
         let null = try placeDescriptors(in: &request)
         let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
         request.cgroup = cgroup?.cgroup.directory
         try limit(cgroup?.cgroup)
-        let spawned = try request.spawn()
-        withExtendedLifetime((null, channel, specification)) {}
-        return Started(
-            spawned: spawned, channel: channel?.ours,
-            group: cgroup.map { .cgroup($0.cgroup, name: $0.name) }
-                ?? .session(leader: spawned.pid))
+        return Begun(
+            try request.begin(), channel: channel?.ours,
+            open: [null, channel?.apps.descriptor].compactMap(\.self))
     }
 
     private var request: SpawnRequest {

@@ -1,0 +1,261 @@
+internal import Glibc
+internal import GreenroomLinux
+
+// How an order becomes an instance. Nobody waits for a spawn: between the clone and the exec the process
+// is its user's already, who can stop it, and it enters and executes what is his.
+
+extension Spawner {
+    func spawn(_ specification: SpawnSpecification) {
+        let number = specification.instance
+        do throws(SpawnError) {
+            if instances[number] != nil || pending[number] != nil {
+                throw SpawnError(stage: .arguments, code: EEXIST)
+            }
+            if ending != .no { throw SpawnError(stage: .arguments, code: ESHUTDOWN) }
+            if instances.count + pending.count >= SpawnerLimits.instanceCount {
+                throw SpawnError(stage: .arguments, code: EAGAIN)
+            }
+            if isStuck(specification.identity?.user) {
+                throw SpawnError(stage: .clone, code: EAGAIN)
+            }
+            if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
+            if let cgroup = takeFromReserve(for: specification) {
+                try begin(specification, in: cgroup, isReserved: true)
+            } else {
+                try begin(specification, in: makeCgroup(for: specification), isReserved: false)
+            }
+        } catch {
+            tell(.spawnFailed(instance: number, error))
+        }
+    }
+
+    private func begin(
+        _ specification: SpawnSpecification, in cgroup: (cgroup: Cgroup, name: String)?,
+        isReserved: Bool
+    ) throws(SpawnError) {
+        do throws(SpawnError) {
+            let start = try InstanceStart(
+                specification: specification, cgroup: cgroup, openFiles: openFiles
+            ).begin()
+            let spawn = PendingSpawn(
+                specification, in: cgroup, isReserved: isReserved, start,
+                deadline: MonotonicClock.nanoseconds + SpawnerLimits.spawnMilliseconds * 1_000_000)
+            pending[specification.instance] = spawn
+            pendingByWaiter[start.spawn.waiter] = specification.instance
+        } catch {
+            remove(cgroup?.name)
+            guard isReserved, error.stage == .cgroup else { throw error }
+            try begin(specification, in: makeCgroup(for: specification), isReserved: false)
+        }
+    }
+
+    /// Of a spawn that failed: what the process had begun to make may still be in it.
+    private func remove(_ cgroup: String?) {
+        guard let cgroup else { return }
+        if (try? subtree.cgroup?.removeChild(cgroup)) != true { discard(cgroup: cgroup) }
+    }
+
+    // MARK: What it comes to
+
+    /// A child that has ended and is no instance's first process.
+    ///
+    /// - Returns: the spawn that can be concluded now.
+    func ended(
+        _ pid: pid_t, _ status: TerminationStatus, hasExecuted: Bool
+    ) -> PendingSpawn? {
+        if let number = pendingByWaiter.removeValue(forKey: pid) {
+            guard let spawn = pending[number] else { return nil }
+            spawn.waiterStatus = status
+            // The waiter was killed by somebody: the process may share our memory. Or the spawn was
+            // called off before the waiter had made the process, and nobody has killed that.
+            if status != .exited(0) || spawn.verdict != nil { spawn.start.spawn.kill() }
+            return spawn
+        }
+        if let spawn = pending.values.first(where: { $0.start.spawn.pid == pid }) {
+            spawn.end = (status, hasExecuted)
+            return spawn
+        }
+        if let cgroup = departing.removeValue(forKey: pid) { discard(cgroup: cgroup) }
+        return nil
+    }
+
+    /// The process of a spawn that is under way.
+    func isPending(_ pid: pid_t) -> Bool {
+        pending.values.contains { $0.start.spawn.pid == pid }
+    }
+
+    func conclude(_ spawn: PendingSpawn) {
+        let number = spawn.specification.instance
+        guard spawn.isOver, pending[number] === spawn else { return }
+        // Killed at the last moment, it may have run: only its end tells.
+        if spawn.verdict != nil, spawn.end == nil, !spawn.isAnswered,
+            spawn.start.spawn.pid != nil
+        {
+            return
+        }
+        pending[number] = nil
+        let over = spawn.start.spawn.end()
+        if let error = over.error {
+            if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
+                // Somebody else removed what was in reserve.
+                depart(spawn, over.spawned)
+                return again(spawn)
+            }
+            fail(spawn, spawn.verdict ?? error, over.spawned)
+        } else if let spawned = over.spawned, spawn.end?.hasExecuted != false, !spawn.isAnswered {
+            succeed(spawn, spawned)
+        } else {
+            // Its user killed it before it was his program.
+            fail(
+                spawn, spawn.verdict ?? SpawnError(stage: over.stage, code: ECANCELED), over.spawned
+            )
+        }
+        finishSettling()
+    }
+
+    private func again(_ spawn: PendingSpawn) {
+        do throws(SpawnError) {
+            try begin(
+                spawn.specification, in: makeCgroup(for: spawn.specification), isReserved: false)
+            pending[spawn.specification.instance]?.deferred = spawn.deferred
+        } catch {
+            tell(.spawnFailed(instance: spawn.specification.instance, error))
+            finishSettling()
+        }
+    }
+
+    private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned) {
+        // Nobody asks about its last process before the first has ended.
+        let instance = Instance(
+            number: spawn.specification.instance, app: spawn.specification.app, pid: spawned.pid,
+            process: spawned.process, channel: spawn.start.channel,
+            group: spawn.cgroup.map { .cgroup($0.cgroup, name: $0.name) }
+                ?? .session(leader: spawned.pid),
+            watch: nil)
+        enter(instance)
+        tell(.spawned(instance.entry))
+        if let end = spawn.end { exited(spawned.pid, end.status) }
+        for request in spawn.deferred { try? handle(request) }
+    }
+
+    private func fail(_ spawn: PendingSpawn, _ error: SpawnError, _ spawned: Spawned?) {
+        depart(spawn, spawned)
+        answer(spawn, error)
+    }
+
+    private func answer(_ spawn: PendingSpawn, _ error: SpawnError) {
+        if spawn.isAnswered { return }
+        spawn.isAnswered = true
+        tell(.spawnFailed(instance: spawn.specification.instance, error))
+    }
+
+    /// Its process has failed, and may end later than that.
+    private func depart(_ spawn: PendingSpawn, _ spawned: Spawned?) {
+        if let spawned, spawn.end == nil {
+            departing[spawned.pid] = spawn.cgroup?.name
+        } else {
+            remove(spawn.cgroup?.name)
+        }
+    }
+
+    // MARK: Time
+
+    /// Some have not been answered.
+    var isSpawning: Bool { pending.values.contains { !$0.isAnswered } }
+
+    var spawnDeadline: UInt64? {
+        pending.values.lazy.filter { !$0.isAnswered }.map(\.deadline).min()
+    }
+
+    func handleSpawnDeadlines(_ now: UInt64) {
+        if pending.isEmpty { return }
+        for spawn in Array(pending.values) where !spawn.isAnswered && now >= spawn.deadline {
+            if let verdict = spawn.verdict {
+                // It waits for something that not even SIGKILL ends. It keeps its cgroup, its memory and
+                // what it was passed until that is over.
+                spawn.start.spawn.kill()
+                answer(spawn, verdict)
+            } else {
+                kill(spawn, for: ETIMEDOUT, now)
+            }
+        }
+        finishSettling()
+    }
+
+    private func kill(_ spawn: PendingSpawn, for code: CInt, _ now: UInt64) {
+        guard spawn.verdict == nil else { return }
+        spawn.verdict = SpawnError(stage: spawn.start.spawn.stage, code: code)
+        spawn.deadline = now + SpawnerLimits.killedSpawnMilliseconds * 1_000_000
+        spawn.start.spawn.kill()
+    }
+
+    /// So many of this user's processes could not be killed that he is to start no more.
+    private func isStuck(_ user: uid_t?) -> Bool {
+        if pending.count < SpawnerLimits.stuckSpawnCount { return false }
+        let stuck = pending.values.count { $0.isAnswered && $0.user == user }
+        return stuck >= SpawnerLimits.stuckSpawnCount
+    }
+
+    /// Everything ends: what is not an instance yet never will be.
+    func killSpawns() {
+        let now = MonotonicClock.nanoseconds
+        for spawn in pending.values where !spawn.isAnswered { kill(spawn, for: ESHUTDOWN, now) }
+    }
+
+    // MARK: Requests that have to wait
+
+    /// The spawn under way that a request is about.
+    func pendingSpawn(of request: SpawnerRequest) -> PendingSpawn? {
+        if pending.isEmpty { return nil }
+        let number: UInt64
+        switch request {
+        case .kill(let instance), .freeze(let instance), .thaw(let instance),
+            .release(let instance):
+            number = instance
+        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled: return nil
+        }
+        return pending[number].flatMap { $0.isAnswered ? nil : $0 }
+    }
+
+    func postpone(_ request: SpawnerRequest, until spawn: PendingSpawn) {
+        switch request {
+        case .kill, .release: kill(spawn, for: ECANCELED, MonotonicClock.nanoseconds)
+        case .hello, .spawn, .freeze, .thaw, .shutDown, .keep, .drop, .reconciled: break
+        }
+        guard spawn.deferred.count < SpawnerLimits.deferredCount else { return }
+        spawn.deferred.append(request)
+    }
+
+    /// Somebody waits until no spawn is under way; requests stay unread meanwhile.
+    var isSettling: Bool { !afterSpawns.isEmpty }
+
+    func settle(_ then: AfterSpawns) {
+        afterSpawns.append(then)
+        let latest =
+            MonotonicClock.nanoseconds + SpawnerLimits.hurriedSpawnMilliseconds * 1_000_000
+        for spawn in pending.values where spawn.verdict == nil {
+            spawn.deadline = min(spawn.deadline, latest)
+        }
+        finishSettling()
+    }
+
+    func finishSettling() {
+        while !isSpawning, !afterSpawns.isEmpty {
+            switch afterSpawns.removeFirst() {
+            case .welcome(let stateByteCount):
+                // It has gone meanwhile, or cannot be served: it comes back.
+                guard supervisor != nil else { continue }
+                do { try welcome(stateByteCount: stateByteCount) } catch { disconnect() }
+            case .upgrade:
+                guard ending == .no else { continue }
+                endWaiters()
+                try? upgrade()
+            }
+        }
+    }
+
+    /// What waits with our memory for a process that cannot be killed would outlive our program.
+    private func endWaiters() {
+        for waiter in pendingByWaiter.keys { _ = Glibc.kill(waiter, SIGKILL) }
+    }
+}
