@@ -15,6 +15,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case wrapperNotUnderstood = "wrapper_not_understood"
     case argumentsReadEarly = "arguments_read_early"
     case preloadRefused = "preload_refused"
+    /// No file shows it: it was seen to be about to.
+    case startsPrograms = "starts_programs"
 
     /// The code that clients and logs use.
     public var code: String { rawValue }
@@ -65,6 +67,10 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .preloadRefused:
             "The program is built with the shared address sanitizer (libasan), which does not run "
                 + "behind a preload library."
+        case .startsPrograms:
+            "A library of the program starts another program, or a process, when it is loaded. That was "
+                + "stopped when the program was prewarmed; it is tried again when the program's file or "
+                + "the manifest changes, or after greenroomctl reset-failed."
         }
     }
 }
