@@ -132,7 +132,9 @@ int gr_pidfd_wait(int pidfd, int *code, int *status) {
 
 int32_t gr_wait_any(bool reap, int *code, int *status) {
     siginfo_t info = { 0 };
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | (reap ? 0 : WNOWAIT)) < 0) return -1;
+    /* Traced threads are reported whether asked for or not, and by older kernels only with __WALL. */
+    int options = WEXITED | WNOHANG | __WALL | (reap ? 0 : WNOWAIT);
+    if (waitid(P_ALL, 0, &info, options) < 0) return -1;
     *code = info.si_code;
     *status = info.si_status;
     return info.si_pid;

@@ -30,6 +30,7 @@ struct job {
     int cwd;                          /* the directory's descriptor, or -1 */
     volatile int error;               /* not 0: it has failed, at `stage` */
     volatile int stage;               /* which it is at, or was at when it ended */
+    volatile int trace_error;         /* why it is not traced; else 0 */
     volatile int step;                /* of the mounts, while they are made; else -1 */
 };
 

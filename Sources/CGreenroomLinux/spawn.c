@@ -35,6 +35,7 @@ CHILD_HALF_END
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +249,8 @@ static int child(void *argument) {
     else if (r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
     uint64_t none = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, KERNEL_SIGSET);
+    /* A filter may forbid it. The next stop is behind execve, before the program's first instruction. */
+    if (r->traced) job->trace_error = (int)-call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
     gr_install_filters(job);
     TRY(GR_STAGE_EXECUTE, call(SYS_execve, r->path, r->argv, r->envp));
     __builtin_unreachable();
@@ -531,6 +534,7 @@ struct gr_spawned gr_spawn_end(struct gr_spawn *spawn) {
         result.error = spawn->job.error;
         result.stage = spawn->job.stage;
         result.step = spawn->job.step;
+        result.trace_error = spawn->job.trace_error;
     }
     discard(spawn);
     return result;

@@ -56,6 +56,12 @@ public final class Spawner {
     var strays = false
     /// Adopted instances of whose last processes nothing tells us.
     var lingering: Set<UInt64> = []
+    /// Instances on their way to the pause, which are traced.
+    var guarded: Set<UInt64> = []
+    /// Of threads that are nobody's yet.
+    var unclaimedStops: [pid_t: Tracee.Stop] = [:]
+    /// Why none can be: errno.
+    var guardRefusal: CInt?
     /// There is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 

@@ -8,6 +8,7 @@ extension Spawner {
     func reap() throws(SystemError) {
         var concluded: [PendingSpawn] = []
         while let (pid, status, hasExecuted) = try nextEnd() {
+            endedTraced(pid)
             if numbersByPid[pid] != nil {
                 exited(pid, status)
             } else if let spawn = ended(pid, status, hasExecuted: hasExecuted) {
@@ -21,14 +22,30 @@ extension Spawner {
         for number in dying { finish(number, snapshot) }
     }
 
-    /// What a zombie had come to can be seen only as long as it is one.
+    /// What a zombie had come to can be seen only as long as it is one. Traced threads that have stopped on
+    /// the way are seen to.
     private func nextEnd() throws(SystemError) -> (pid_t, TerminationStatus, hasExecuted: Bool)? {
-        if pending.isEmpty { return try Children.reapOne().map { ($0.pid, $0.status, true) } }
-        guard let pid = try Children.nextEnded() else { return nil }
-        let hasExecuted =
-            numbersByPid[pid] != nil || pendingByWaiter[pid] != nil || !isPending(pid)
-            || ProcessTable.entry(of: pid)?.hasExecuted != false
-        return (pid, try Children.reap(pid), hasExecuted)
+        while true {
+            let pid: pid_t
+            let change: Children.Change?
+            var hasExecuted = true
+            if pending.isEmpty {
+                guard let next = try Children.nextChange() else { return nil }
+                (pid, change) = (next.pid, next.change)
+            } else {
+                guard let next = try Children.nextChanged() else { return nil }
+                pid = next
+                hasExecuted =
+                    numbersByPid[pid] != nil || pendingByWaiter[pid] != nil || !isPending(pid)
+                    || ProcessTable.entry(of: pid)?.hasExecuted != false
+                change = try Children.take(pid)
+            }
+            switch change {
+            case .ended(let status): return (pid, status, hasExecuted)
+            case .stopped(let stop): stopped(pid, stop)
+            case nil: break  // Its end follows.
+            }
+        }
     }
 
     /// The first process of an instance.

@@ -23,6 +23,7 @@ extension Spawner {
         case .keep(let name, let descriptor): keep(descriptor, as: name)
         case .drop(let name): kept[name] = nil
         case .reconciled: if strays { removeStrays() }
+        case .unguard(let number): unguard(number)
         }
     }
 
@@ -47,6 +48,7 @@ extension Spawner {
                     instanceCount: UInt32(kept.count), state: state.descriptor,
                     cgroup: subtree.cgroup?.directory)))
         for instance in kept { tell(.instance(instance.entry)) }
+        if let code = guardRefusal { tell(.cannotGuard(code: code)) }
     }
 
     /// A paused instance is nobody's haste, and has a channel.

@@ -103,7 +103,7 @@ extension Spawner {
             }
             fail(spawn, spawn.verdict ?? error, over.spawned)
         } else if let spawned = over.spawned, spawn.end?.hasExecuted != false, !spawn.isAnswered {
-            succeed(spawn, spawned)
+            succeed(spawn, spawned, over.traceError)
         } else {
             // Its user killed it before it was his program.
             fail(
@@ -124,17 +124,28 @@ extension Spawner {
         }
     }
 
-    private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned) {
+    private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt) {
         // Nobody asks about its last process before the first has ended.
-        let instance = Instance(
+        var instance = Instance(
             number: spawn.specification.instance, app: spawn.specification.app, pid: spawned.pid,
             process: spawned.process, channel: spawn.start.channel,
             group: spawn.cgroup.map { .cgroup($0.cgroup, name: $0.name) }
                 ?? .session(leader: spawned.pid),
             watch: nil)
+        if traceError != 0 {
+            noteUnguarded(traceError)
+        } else if spawn.specification.guardedExecutions > 0 {
+            instance.guarding = PrewarmGuard(
+                spawned.pid, executions: spawn.specification.guardedExecutions,
+                channel: spawn.start.farChannel)
+        }
         enter(instance)
         tell(.spawned(instance.entry))
-        if let end = spawn.end { exited(spawned.pid, end.status) }
+        beginGuard(of: instance.number)
+        if let end = spawn.end {
+            endedTraced(spawned.pid)
+            exited(spawned.pid, end.status)
+        }
         for request in spawn.deferred { try? handle(request) }
     }
 
@@ -212,7 +223,8 @@ extension Spawner {
         case .kill(let instance), .freeze(let instance), .thaw(let instance),
             .release(let instance):
             number = instance
-        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled: return nil
+        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled, .unguard:
+            return nil
         }
         return pending[number].flatMap { $0.isAnswered ? nil : $0 }
     }
@@ -220,7 +232,9 @@ extension Spawner {
     func postpone(_ request: SpawnerRequest, until spawn: PendingSpawn) {
         switch request {
         case .kill, .release: kill(spawn, for: ECANCELED, MonotonicClock.nanoseconds)
-        case .hello, .spawn, .freeze, .thaw, .shutDown, .keep, .drop, .reconciled: break
+        case .hello, .spawn, .freeze, .thaw, .shutDown, .keep, .drop, .reconciled,
+            .unguard:
+            break
         }
         guard spawn.deferred.count < SpawnerLimits.deferredCount else { return }
         spawn.deferred.append(request)

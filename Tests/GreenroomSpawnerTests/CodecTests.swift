@@ -20,6 +20,7 @@ import Testing
             value.resourceLimits = [ResourceLimit(.core, soft: 1, hard: .max)]
             value.oomScoreAdjustment = -5
             value.wantsChannel = true
+            value.guardedExecutions = 3
             value.takesControllingTerminal = true
             value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
             value.workingDirectoryDescriptor = try FileDescriptor.open("/", O_RDONLY)
@@ -57,7 +58,7 @@ import Testing
         #expect(read.confinement == value.confinement)
         #expect(read.cgroupSettings == value.cgroupSettings)
         #expect(read.oomScoreAdjustment == -5 && read.wantsChannel)
-        #expect(read.takesControllingTerminal)
+        #expect(read.takesControllingTerminal && read.guardedExecutions == 3)
         #expect(read.descriptors.map(\.target) == [7])
         #expect(read.workingDirectoryDescriptor != nil)
     }
@@ -100,8 +101,8 @@ import Testing
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
         let record = TableEntry(
             instance: 9, app: "a.b", pid: 77, status: .signaled(11, coreDumped: true),
-            isEmptied: true, cgroupName: "app-a.b-9", process: ProcessDescriptor(file),
-            channel: UnixSocket(file))
+            isEmptied: true, isGuarded: true, cgroupName: "app-a.b-9",
+            process: ProcessDescriptor(file), channel: UnixSocket(file))
         let messages: [SpawnerMessage] = [
             .welcome(
                 Welcome(
@@ -111,7 +112,8 @@ import Testing
             .spawnFailed(instance: 1, SpawnError(stage: .user, code: EPERM)),
             .exited(instance: 2, .exited(255)), .emptied(instance: 3),
             .failed(instance: 4, code: EACCES),
-            .stopped(instance: 5),
+            .stopped(instance: 5), .unguarded(instance: 6), .cannotGuard(code: EPERM),
+            .misfired(instance: 7, program: "/usr/bin/x"), .misfired(instance: 8, program: nil),
         ]
         for message in messages {
             let read = try SpawnerMessage(message.packet())
@@ -214,6 +216,9 @@ import Testing
         case .kept(let name, let descriptor): "kept \(name) \(descriptor.rawValue)"
         case .ending: "ending"
         case .stopped(let instance): "stopped \(instance)"
+        case .unguarded(let instance): "unguarded \(instance)"
+        case .misfired(let instance, let program): "misfired \(instance) \(program ?? "-")"
+        case .cannotGuard(let code): "cannotGuard \(code)"
         }
     }
 }

@@ -12,7 +12,9 @@ final class SpawnerProcess {
 
     var socketPath: String { directory + "/spawner" }
 
-    init(_ options: [String] = [], openFileLimit: UInt64? = nil) throws {
+    init(
+        _ options: [String] = [], openFileLimit: UInt64? = nil, confinement: Confinement? = nil
+    ) throws {
         var template = Array("/tmp/greenroom-spawner-test-XXXXXX\0".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
         directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -24,6 +26,7 @@ final class SpawnerProcess {
                 [program, "--runtime-directory", directory, "--private"] + options)!,
             environment: ["NOTIFY_SOCKET=\(directory)/notify", "PATH=/usr/bin:/bin"])
         request.startsSession = true
+        request.confinement = confinement
         if let openFileLimit {
             request.resourceLimits = [
                 ResourceLimit(.openFiles, soft: openFileLimit, hard: openFileLimit)

@@ -101,6 +101,7 @@ struct gr_spawn_request {
     int oom_score_adjust;
     bool has_identity, has_oom_score, new_session, no_new_privileges;
     bool controlling_terminal;               /* of the new session: the first terminal of 0, 1, 2 */
+    bool traced;                             /* by its parent, from its exec on (trace.c) */
     const struct gr_confinement *_Nullable confinement;
     bool tells_listen_pid;                   /* the environment has room for LISTEN_PID */
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
@@ -108,8 +109,9 @@ struct gr_spawn_request {
 
 /* How a spawn ended. `error` is 0 where the program runs, or was not reached because somebody killed the
  * child at `stage`. `pid` and `pidfd` are -1 where there never was a child; one that failed ends now, or
- * as soon as what it has open lets it. `step`: the index of the mount in question, else -1. */
-struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; };
+ * as soon as what it has open lets it. `step`: the index of the mount in question, else -1.
+ * `trace_error`: it runs, and is not traced though it should be. */
+struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; int trace_error; };
 
 /* A spawn under way. */
 struct gr_spawn;
@@ -180,7 +182,8 @@ int gr_pidfd_send_signal(int pidfd, int signal);
 ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count);
 /* waitid(P_PIDFD): how it ended (code CLD_*, status). */
 int gr_pidfd_wait(int pidfd, int *code, int *status);
-/* waitid(P_ALL, WNOHANG|WEXITED): the pid of one ended child, 0 if none has ended. */
+/* waitid(P_ALL, WNOHANG|WEXITED|__WALL): the pid of one child that has ended, or of a traced thread that
+   has stopped; 0 if there is none. */
 int32_t gr_wait_any(bool reap, int *code, int *status);
 /* A timerfd(2) that never comes due, and whose read(2) fails with ECANCELED once the clock was set. */
 int gr_clock_watch(void);
@@ -207,6 +210,20 @@ bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
 const char *_Nullable gr_error_text(int error);
 uint64_t gr_monotonic_nanoseconds(void);
+
+/* ---- trace.c: ptrace(2) is variadic ---- */
+
+/* Of a thread that is stopped, all of them. What it executes, its children and its threads are reported
+ * from now on, and it is killed should its tracer end. */
+int gr_trace_options(int32_t thread);
+/* Lets it go on, and receive the signal (0: none). */
+int gr_trace_continue(int32_t thread, int signal);
+/* The same, traced no longer. */
+int gr_trace_detach(int32_t thread, int signal);
+/* The child or thread that it has just made; -1. */
+int32_t gr_trace_child(int32_t thread);
+/* tgkill(2) */
+int gr_signal_thread(int32_t process, int32_t thread, int signal);
 
 /* ---- terminal.c: ioctl(2) is variadic ---- */
 

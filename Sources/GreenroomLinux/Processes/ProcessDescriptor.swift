@@ -28,9 +28,10 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// CLD_EXITED and CLD_DUMPED of waitid(2): the C enumeration is imported differently by platform.
+/// CLD_EXITED and its like of waitid(2): the C enumeration is imported differently by platform.
 private let CLD_EXITED_VALUE: CInt = 1
 private let CLD_DUMPED_VALUE: CInt = 3
+private let CLD_TRAPPED_VALUE: CInt = 4
 
 /// A process by its pidfd: never another one that got the same number. Readable when it has ended.
 public struct ProcessDescriptor: Sendable {
@@ -76,9 +77,17 @@ public enum Children {
         try systemCall("prctl") { gr_subreaper() }
     }
 
-    /// One child that has ended, which stays a zombie (waitid P_ALL, WNOWAIT); nil if none has, or none is
-    /// left.
-    public static func nextEnded() throws(SystemError) -> pid_t? {
+    /// What became of one child.
+    public enum Change: Hashable, Sendable {
+        /// It has ended, and is reaped.
+        case ended(TerminationStatus)
+        /// A thread that we trace stands still until we let it go on.
+        case stopped(Tracee.Stop)
+    }
+
+    /// One child that has ended, which stays a zombie, or traced thread that has stopped (waitid P_ALL,
+    /// WNOWAIT); nil if there is none, or no child is left.
+    public static func nextChanged() throws(SystemError) -> pid_t? {
         var code: CInt = 0
         var status: CInt = 0
         do {
@@ -90,20 +99,25 @@ public enum Children {
         }
     }
 
-    /// Reaps this child, which has ended (waitpid).
-    public static func reap(_ pid: pid_t) throws(SystemError) -> TerminationStatus {
+    /// Takes the change of this child (waitpid); nil if it stood still and has been killed meanwhile.
+    public static func take(_ pid: pid_t) throws(SystemError) -> Change? {
         var status: CInt = 0
-        try systemCall("waitpid") { unsafe waitpid(pid, &status, WNOHANG) }
-        return TerminationStatus(waitStatus: status)
+        let wall: CInt = 0x4000_0000  // __WALL
+        let taken = try systemCall("waitpid") { unsafe waitpid(pid, &status, WNOHANG | wall) }
+        if taken == 0 { return nil }
+        if status & 0xff == 0x7f { return .stopped(Tracee.Stop(status: status >> 8)) }
+        return .ended(TerminationStatus(waitStatus: status))
     }
 
-    /// Reaps one child that has ended (waitid P_ALL); nil if none has, or none is left.
-    public static func reapOne() throws(SystemError) -> (pid: pid_t, status: TerminationStatus)? {
+    /// Takes the next change of any child (waitid P_ALL); nil if there is none, or no child is left.
+    public static func nextChange() throws(SystemError) -> (pid: pid_t, change: Change)? {
         var code: CInt = 0
         var status: CInt = 0
         do {
             let pid = try systemCall("waitid") { unsafe gr_wait_any(true, &code, &status) }
-            return pid == 0 ? nil : (pid, TerminationStatus(code: code, status: status))
+            if pid == 0 { return nil }
+            if code == CLD_TRAPPED_VALUE { return (pid, .stopped(Tracee.Stop(status: status))) }
+            return (pid, .ended(TerminationStatus(code: code, status: status)))
         } catch {
             if error.code == ECHILD { return nil }
             throw error

@@ -41,6 +41,15 @@ public enum ProcessTable {
         (try? SmallFile.text(of: "/proc/\(pid)/stat")).flatMap { Entry(stat: $0) }
     }
 
+    /// What it executes (readlink of /proc/PID/exe); nil if it is gone, or not ours to ask about.
+    public static func program(of pid: pid_t) -> String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe bytes.withUnsafeMutableBytes {
+            unsafe readlink("/proc/\(pid)/exe", $0.baseAddress!, $0.count)
+        }
+        return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+    }
+
     /// Every process that can be seen; those that end meanwhile are left out.
     public static func entries() throws(SystemError) -> [Entry] {
         guard let directory = unsafe opendir("/proc") else {

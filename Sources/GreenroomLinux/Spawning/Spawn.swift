@@ -96,7 +96,7 @@ extension SpawnRequest {
                         oom_score_adjust: CInt(oomScoreAdjustment ?? 0),
                         has_identity: identity != nil, has_oom_score: oomScoreAdjustment != nil,
                         new_session: startsSession, no_new_privileges: givesUpPrivileges,
-                        controlling_terminal: takesControllingTerminal,
+                        controlling_terminal: takesControllingTerminal, traced: isTraced,
                         confinement: confinement, tells_listen_pid: tellsListenPid,
                         without_clone3: avoidsClone3)
                     return unsafe gr_spawn_begin(&request, &why)

@@ -51,6 +51,8 @@ public struct SpawnRequest: Sendable {
     /// (sd_listen_fds(3)).
     public var tellsListenPid = false
     public static let listenPidPlaceholder = "LISTEN_PID=0000000000"
+    /// The child lets us trace it: it stops behind its exec (``Tracee``), and whenever it receives a signal.
+    public var isTraced = false
     public var resourceLimits: [ResourceLimit] = []
     /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
     public var oomScoreAdjustment: Int?

@@ -47,6 +47,8 @@ public import Glibc
         public let error: SpawnError?
         /// The last step: ``SpawnError/Stage/execute`` where the program runs.
         public let stage: SpawnError.Stage
+        /// Why it is not traced, though it should be: errno; else 0.
+        public let traceError: CInt
 
         public func get() throws(SpawnError) -> Spawned {
             guard let error else { return spawned! }
@@ -70,7 +72,8 @@ public import Glibc
                 pid: result.pid,
                 process: ProcessDescriptor(FileDescriptor(owning: result.pidfd))) : nil
         return End(
-            spawned: spawned, error: request.error(result), stage: SpawnError.Stage(result.stage))
+            spawned: spawned, error: request.error(result), stage: SpawnError.Stage(result.stage),
+            traceError: result.trace_error)
     }
 
     /// Waits for the waiter, and kills what does not get there in time.

@@ -17,6 +17,8 @@ struct Instance {
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false
+    /// Until it has paused, if it is to pause before its main.
+    var guarding: PrewarmGuard?
     /// A dead spawner's child: nobody here can wait for it.
     var isAdopted = false
 
@@ -29,6 +31,7 @@ struct Instance {
     var entry: TableEntry {
         TableEntry(
             instance: number, app: app, pid: pid, status: status, isEmptied: isEmptied,
-            cgroupName: group.cgroupName, process: process, channel: channel)
+            isGuarded: guarding != nil, cgroupName: group.cgroupName, process: process,
+            channel: channel)
     }
 }

@@ -13,11 +13,17 @@ struct InstanceStart {
     struct Begun {
         let spawn: SpawnUnderWay
         let channel: UnixSocket?
+        /// The app's end of it.
+        let farChannel: UnixSocket?
         private let open: [FileDescriptor]
 
-        init(_ spawn: SpawnUnderWay, channel: UnixSocket?, open: [FileDescriptor]) {
+        init(
+            _ spawn: SpawnUnderWay, channel: (ours: UnixSocket, apps: UnixSocket)?,
+            open: [FileDescriptor]
+        ) {
             self.spawn = spawn
-            self.channel = channel
+            self.channel = channel?.ours
+            farChannel = channel?.apps
             self.open = open
         }
     }
@@ -30,8 +36,7 @@ struct InstanceStart {
         request.cgroup = cgroup?.cgroup.directory
         try limit(cgroup?.cgroup)
         return Begun(
-            try request.begin(), channel: channel?.ours,
-            open: [null, channel?.apps.descriptor].compactMap(\.self))
+            try request.begin(), channel: channel, open: [null].compactMap(\.self))
     }
 
     private var request: SpawnRequest {
@@ -49,6 +54,7 @@ struct InstanceStart {
             request.resourceLimits.append(openFiles)
         }
         request.oomScoreAdjustment = specification.oomScoreAdjustment
+        request.isTraced = specification.guardedExecutions > 0
         request.takesControllingTerminal = specification.takesControllingTerminal
         // Last, where no launch has to look for it.
         request.tellsListenPid =

@@ -37,6 +37,10 @@ public struct SpawnSpecification: Sendable {
     public var oomScoreAdjustment: Int?
     /// Makes the app channel, whose end the app finds by GREENROOM_CHANNEL in its environment.
     public var wantsChannel = false
+    /// How many programs it executes until its pause: the one that pauses, and an `env` before it for each of
+    /// a script's. Until ``SpawnerRequest/unguard`` it is traced, and killed if it executes another
+    /// program or makes a process. 0: it is not watched.
+    public var guardedExecutions: UInt32 = 0
     /// The first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling terminal.
     public var takesControllingTerminal = false
     public var descriptors: [PassedDescriptor] = []
@@ -112,6 +116,7 @@ extension SpawnSpecification {
         writer.put(oomScoreAdjustment != nil)
         writer.put(Int32(oomScoreAdjustment ?? 0))
         writer.put(wantsChannel)
+        writer.put(guardedExecutions)
         writer.put(takesControllingTerminal)
         writer.put(UInt32(descriptors.count))
         for descriptor in descriptors { writer.put(descriptor.target) }
@@ -142,6 +147,7 @@ extension SpawnSpecification {
         guard (-1000...1000).contains(score) else { throw .badValue }
         oomScoreAdjustment = hasScore ? score : nil
         wantsChannel = try reader.takeBool()
+        guardedExecutions = try reader.take()
         takesControllingTerminal = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
             reader throws(WireError) in try reader.take(CInt.self)

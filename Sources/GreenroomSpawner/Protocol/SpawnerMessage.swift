@@ -22,6 +22,13 @@ public enum SpawnerMessage: Sendable {
     case ending
     /// Every process of an instance without a cgroup was sent SIGSTOP, as a freeze asks.
     case stopped(instance: UInt64)
+    /// No thread of it is traced any more.
+    case unguarded(instance: UInt64)
+    /// Guarded, it was about to run a program, which is named, or made a process. Nothing of that has run, and
+    /// it is being killed: `exited` follows.
+    case misfired(instance: UInt64, program: String?)
+    /// The kernel does not let the spawner trace its children: nothing is guarded.
+    case cannotGuard(code: CInt)
 }
 
 /// What the spawner answers the first message of a supervisor with.
@@ -47,6 +54,8 @@ public struct TableEntry: Sendable {
     public var status: TerminationStatus?
     /// No process of it is left.
     public var isEmptied: Bool
+    /// It is traced until ``SpawnerRequest/unguard``, before which it must not be launched.
+    public var isGuarded: Bool
     /// The name of its cgroup in ``Welcome/cgroup``; nil without.
     public var cgroupName: String?
     /// Also valid when the process has ended and was reaped.
@@ -58,7 +67,8 @@ public struct TableEntry: Sendable {
 extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
-        case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped
+        case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped,
+            unguarded, misfired, cannotGuard
     }
 
     func packet() -> Packet {
@@ -100,6 +110,16 @@ extension SpawnerMessage {
         case .stopped(let instance):
             kind = .stopped
             writer.put(instance)
+        case .unguarded(let instance):
+            kind = .unguarded
+            writer.put(instance)
+        case .misfired(let instance, let program):
+            kind = .misfired
+            writer.put(instance)
+            writer.put(program)
+        case .cannotGuard(let code):
+            kind = .cannotGuard
+            writer.put(code)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -129,6 +149,11 @@ extension SpawnerMessage {
             self = .kept(name: name, descriptor)
         case .ending: self = .ending
         case .stopped: self = .stopped(instance: try reader.take())
+        case .unguarded: self = .unguarded(instance: try reader.take())
+        case .misfired:
+            self = .misfired(
+                instance: try reader.take(), program: try reader.takeOptionalString())
+        case .cannotGuard: self = .cannotGuard(code: try reader.take())
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }
@@ -167,6 +192,7 @@ extension TableEntry {
         writer.put(status != nil)
         if let status { writer.put(status) }
         writer.put(isEmptied)
+        writer.put(isGuarded)
         writer.put(cgroupName)
         writer.put(channel != nil)
         return [process.descriptor] + (channel.map { [$0.descriptor] } ?? [])
@@ -180,6 +206,7 @@ extension TableEntry {
         pid = try reader.take()
         status = try reader.takeBool() ? try reader.takeStatus() : nil
         isEmptied = try reader.takeBool()
+        isGuarded = try reader.takeBool()
         cgroupName = try reader.takeOptionalString()
         guard let process = descriptors.popFirst() else { throw .badDescriptors }
         self.process = ProcessDescriptor(process)

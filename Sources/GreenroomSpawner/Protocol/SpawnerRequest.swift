@@ -22,6 +22,8 @@ public enum SpawnerRequest: Sendable {
     /// Keeps a duplicate under this name, for the supervisors to come: they get it with the welcome.
     case keep(name: String, FileDescriptor)
     case drop(name: String)
+    /// It has paused: it is traced no longer. Answered by `unguarded`, at once if it never was.
+    case unguard(instance: UInt64)
     /// Every record has been held against the table: what a former spawner left beside that may go.
     case reconciled
 }
@@ -29,7 +31,8 @@ public enum SpawnerRequest: Sendable {
 extension SpawnerRequest {
     private enum Kind: UInt16 {
         case hello = 1
-        case spawn, kill, freeze, thaw, release, shutDown, keep, drop, reconciled
+        case spawn, kill, freeze, thaw, release, shutDown, keep, drop, reconciled,
+            unguard
     }
 
     func packet() -> Packet {
@@ -68,6 +71,9 @@ extension SpawnerRequest {
             kind = .drop
             writer.put(name)
         case .reconciled: kind = .reconciled
+        case .unguard(let instance):
+            kind = .unguard
+            writer.put(instance)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -90,6 +96,7 @@ extension SpawnerRequest {
             self = .keep(name: try reader.takeString(), packet.descriptors[0])
         case .drop: self = .drop(name: try reader.takeString())
         case .reconciled: self = .reconciled
+        case .unguard: self = .unguard(instance: try reader.take())
         }
         try reader.finish()
     }

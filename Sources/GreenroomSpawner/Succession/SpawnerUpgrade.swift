@@ -5,6 +5,7 @@ extension Spawner {
     /// Executes the program again, which may be a newer one by now, with everything it needs to go
     /// on. Returns only if that failed, with everything as before.
     func upgrade() throws(SystemError) {
+        killGuarded()
         for name in reserve.empty() { discard(cgroup: name) }
         removeLitter()
         let succession = Succession(

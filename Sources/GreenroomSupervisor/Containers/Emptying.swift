@@ -65,7 +65,8 @@ final class Emptying {
             running[number] = nil
             spawner?()?.send(.release(instance: number))
             return true
-        case .welcome, .instance, .kept, .ending, .stopped: return false
+        case .welcome, .instance, .kept, .ending, .stopped, .unguarded, .misfired, .cannotGuard:
+            return false
         }
     }
 }

@@ -140,7 +140,8 @@ extension SpawnerLink {
                     expected = Int(welcome.instanceCount)
                 case .instance(let entry): greeting?.instances.append(entry)
                 case .kept(let name, let descriptor): kept[name] = descriptor
-                case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending, .stopped:
+                case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending, .stopped,
+                    .unguarded, .misfired, .cannotGuard:
                     early.append(message)
                 }
             }

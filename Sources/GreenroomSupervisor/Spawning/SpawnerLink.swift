@@ -87,7 +87,9 @@ final class SpawnerLink {
         case .spawned(let entry):
             answered = openOrders.removeValue(forKey: entry.instance)
         case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped: break
+        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped,
+            .unguarded, .misfired, .cannotGuard:
+            break
         }
         onMessage?(message)
         answered = nil
