@@ -105,6 +105,8 @@ public enum Record: Hashable, Sendable {
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
+    /// It would have run this program (nil: not known which) at each prewarm: it is not prewarmed again.
+    case misfired(InstanceIdentifier, AppIdentifier, program: String?)
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)

@@ -95,6 +95,9 @@ public enum Event: Hashable, Sendable {
     /// No process of it is left.
     case emptied(InstanceIdentifier)
     case becameStale(InstanceIdentifier)
+    /// Before its pause it was about to run this program (nil: not known which), or made a process. It was
+    /// stopped before that took effect.
+    case misfired(InstanceIdentifier, program: String?)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
     /// `Lifecycle.nextDeadline` has come.

@@ -35,6 +35,7 @@ extension Lifecycle {
             $0.prewarmFailures = 0
             $0.prewarmRetryAt = nil
             $0.isReclaimed = false
+            $0.misfiredGeneration = nil
             $0.launchFailures = 0
             $0.launchRetryAt = nil
             $0.crashes = []
@@ -56,11 +57,11 @@ extension Lifecycle {
         for id in directory[app]!.pool + directory[app]!.filling {
             if table[id]!.record.generation != description.generation {
                 discardStale(id)
-            } else if !description.isEligible {
+            } else if !directory[app]!.isEligible {
                 end(id, .poolTrimmed, gently: false)
             }
         }
-        if !description.isEligible { refusePrewarms(of: app, .ineligible(app)) }
+        if !directory[app]!.isEligible { refusePrewarms(of: app, .ineligible(app)) }
         let members = directory[app]!.pool + directory[app]!.filling
         for id in members.dropFirst(max(1, description.prewarmCount)) {
             end(id, .poolTrimmed, gently: false)

@@ -130,6 +130,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .exited(let id, let status): exited(id, status)
         case .emptied(let id): emptied(id)
         case .becameStale(let id): becameStale(id)
+        case .misfired(let id, let program): misfired(id, program: program)
         case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)
         case .pressureChanged(let pressure): pressureChanged(pressure)
         case .deadlineReached: deadlineReached()
@@ -219,7 +220,7 @@ extension Event {
         case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
             .transitionRequested, .exitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
-            .emptied, .becameStale, .memoryMeasured, .pressureChanged, .deadlineReached,
+            .emptied, .becameStale, .misfired, .memoryMeasured, .pressureChanged, .deadlineReached,
             .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,

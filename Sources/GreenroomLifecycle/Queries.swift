@@ -1,6 +1,9 @@
 // What the shell may ask. Nothing here changes anything.
 
 extension Lifecycle {
+    /// It is not prewarmed: what its libraries would have started was stopped.
+    public func hasMisfired(_ app: AppIdentifier) -> Bool { directory[app]?.hasMisfired == true }
+
     /// Every instance, the remembered ends included, by identifier. Costs O(n log n).
     public var instances: [InstanceRecord] {
         table.values.map(\.record).sorted { $0.instance < $1.instance }

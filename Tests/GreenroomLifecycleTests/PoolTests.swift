@@ -38,6 +38,38 @@ import Testing
         #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .ineligible)
     }
 
+    @Test func `of an app that misfired stays empty until another version is installed`() {
+        var stage = Stage(.prewarmed())
+        let request = stage.request()
+        stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        stage.send(.misfired(first, program: "/bin/sh"))
+        #expect(stage.refusals == [.ineligible(Stage.app)])
+        #expect(stage.state(first) == .terminating)
+        stage.send(.exited(first, .signaled(9, coreDumped: false)))
+        stage.send(.emptied(first))
+        stage.wait(.seconds(3600))
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .ineligible)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        // The same again, as after a reload or a restart.
+        stage.send(.appInstalled(.prewarmed()))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.appInstalled(.prewarmed { $0.generation += 1 }))
+        #expect(stage.prewarms == [second])
+    }
+
+    /// Its channel is lost, say, as it is killed.
+    @Test func `of an app that misfired stays empty when its end was heard of before`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.exited(first, .signaled(9, coreDumped: false)))
+        stage.send(.emptied(first))
+        stage.send(.misfired(first, program: nil))
+        stage.wait(.seconds(3600))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.resetFailedRequested(stage.request(), Stage.app))
+        #expect(stage.prewarms == [second])
+    }
+
     @Test func `is filled no faster than the limit on concurrent prewarms`() {
         var stage = Stage(.prewarmed(count: 5))
         #expect(stage.prewarms == [first, second])

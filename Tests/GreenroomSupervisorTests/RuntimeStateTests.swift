@@ -84,6 +84,7 @@ struct RuntimeStateTests {
         app.crashes = [1, 2].map { Instant(nanoseconds: $0 * 1_000_000) }
         app.crashLoopUntil = Instant(nanoseconds: 6)
         app.measuredByteCount = 4096
+        app.misfiredGeneration = 14
         app.poolKey = EnvironmentKey(77)
         app.isPoolWanted = true
         app.startAt = Instant(nanoseconds: 8)
@@ -122,6 +123,7 @@ struct RuntimeStateTests {
         app.failure = .permanentStatus
         app.sessions = (0..<8).map { SceneIdentifier(.max - $0) }
         app.discarded = app.sessions
+        app.misfiredGeneration = .max
         #expect(state.save(app))
         #expect(open().1.apps == [app])
     }

@@ -136,7 +136,7 @@ extension Lifecycle {
     /// Why any launch of it is cold, whatever it brings.
     func reasonBeforeAnyLaunch(_ app: AppIdentifier) -> ColdReason? {
         guard let app = directory[app], let description = app.description else { return nil }
-        if !description.isEligible { return .ineligible }
+        if !app.isEligible { return .ineligible }
         let isDisabled = description.prewarmOccasion == .never || description.prewarmCount <= 0
         return isDisabled && app.pool.isEmpty && app.filling.isEmpty ? .prewarmingDisabled : nil
     }

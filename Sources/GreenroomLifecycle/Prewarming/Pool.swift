@@ -7,7 +7,7 @@ extension Lifecycle {
     mutating func adoptKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
         // Most launches bring the environment that the pool has.
         guard let entry = directory[app], entry.poolKey != key,
-            entry.description?.isEligible == true
+            entry.isEligible
         else { return }
         let members = entry.pool + entry.filling
         let exists = !members.isEmpty || keptCount(of: app) > 0
@@ -23,6 +23,19 @@ extension Lifecycle {
         // Files that change once often change again, so this backs off like a failure.
         _ = countPrewarmFailure(record.app)
         discardStale(id)
+    }
+
+    /// Its end may be known before what led to it.
+    mutating func misfired(_ id: InstanceIdentifier, program: String?) {
+        guard let record = table[id]?.record, record.launchedAt == nil,
+            let entry = directory[record.app]
+        else { return }
+        note(.misfired(id, record.app, program: program))
+        updateApp(record.app) { $0.misfiredGeneration = record.generation }
+        // Installed anew meanwhile, it has another chance.
+        guard directory[record.app]!.hasMisfired else { return }
+        refusePrewarms(of: record.app, .ineligible(record.app))
+        for id in entry.pool + entry.filling { end(id, .prewarmFailed, gently: false) }
     }
 
     mutating func discardStale(_ id: InstanceIdentifier) {

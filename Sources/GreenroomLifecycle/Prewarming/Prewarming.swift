@@ -9,10 +9,10 @@ extension Lifecycle {
     mutating func prewarmRequested(
         _ request: RequestIdentifier, _ app: AppIdentifier, _ key: EnvironmentKey
     ) {
-        guard let description = directory[app]?.description else {
+        guard let entry = directory[app], entry.description != nil else {
             return refuse(request, .noSuchApp(app))
         }
-        guard description.isEligible else { return refuse(request, .ineligible(app)) }
+        guard entry.isEligible else { return refuse(request, .ineligible(app)) }
         if let refusal = fillRefusal(app) { return refuse(request, refusal) }
         if !directory[app]!.record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
         adoptKey(key, of: app, isWanted: true)

@@ -46,7 +46,7 @@ extension Lifecycle {
     /// How many of them without being asked.
     func keptCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier], let description = app.description,
-            description.isEligible
+            app.isEligible
         else { return 0 }
         let facts = WarmthFacts(
             app: description, isPoolWanted: app.record.isPoolWanted,
@@ -119,7 +119,7 @@ extension Lifecycle {
         guard let entry = directory[app], let description = entry.description else {
             return refuse(request, .noSuchApp(app))
         }
-        guard description.isEligible, description.prewarmOccasion != .never else {
+        guard entry.isEligible, description.prewarmOccasion != .never else {
             return refuse(request, .ineligible(app))
         }
         let isReady = entry.poolKey.map { usablePrewarm(app, $0) != nil } ?? false

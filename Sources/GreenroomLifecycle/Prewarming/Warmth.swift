@@ -39,5 +39,10 @@ struct Warmth: Hashable, Sendable {
 }
 
 extension App {
-    var isEligible: Bool { description?.isEligible == true }
+    var isEligible: Bool { description?.isEligible == true && !hasMisfired }
+
+    /// As it is installed now. Another program may do without what this one starts.
+    var hasMisfired: Bool {
+        description != nil && record.misfiredGeneration == description?.generation
+    }
 }

@@ -86,6 +86,12 @@ public struct AppRecord: Hashable, Sendable {
     /// Times of the latest crashes, oldest first, at most `Policy.crashLoopCount`.
     public var crashes: [Instant]
     public var crashLoopUntil: Instant?
+    /// Of the `AppDescription` whose prewarm would have started something: it is not prewarmed.
+    public var misfiredGeneration: UInt64? {
+        get { rareMisfire.value }
+        set { rareMisfire = Rare(newValue) }
+    }
+    private var rareMisfire = Rare<UInt64>.none
     /// Memory of its latest paused instance, in bytes; 0 before the first.
     public var measuredByteCount: UInt64
     /// The environment that its pool is filled with.

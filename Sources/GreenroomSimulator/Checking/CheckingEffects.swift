@@ -128,6 +128,9 @@ extension Checker {
             return try checkBeginning(id, now)
         }
         try require(installed[app]?.isEligible == true, "prewarmed an ineligible app")
+        try require(
+            savedApps[app]?.misfiredGeneration != installed[app]?.generation,
+            "prewarmed \(app), which misfired")
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")
         try checkConditions(app, now)
@@ -242,7 +245,7 @@ extension Checker {
         case .triggersLeftAlone(let app, let count):
             try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
         case .failed: tally.failures += 1
-        case .launched, .crashLooped, .slowStep, .pagedOut: break
+        case .launched, .misfired, .crashLooped, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
         case .backgroundTimeExpiring, .taskBegan: break
         case .taskEnded(let id, _, let identifier, let outcome):

@@ -58,7 +58,7 @@ extension Checker {
             owed[request] = event
             churn[app] = nil
         case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,
-            .emptied, .becameStale, .memoryMeasured, .connectionArrived,
+            .emptied, .becameStale, .misfired, .memoryMeasured, .connectionArrived,
             .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false

@@ -32,7 +32,7 @@ struct Fate: Sendable {
     var habit: Habit
 
     enum Habit: Sendable { case none, keeps, forgets, exceeds, extends }
-    enum Pause: Sendable { case after(Duration), never, exits(Duration) }
+    enum Pause: Sendable { case after(Duration), never, exits(Duration), misfires(Duration) }
     enum Start: Sendable { case after(Duration), never, exits, losesChannel }
     enum Freeze: Sendable { case after(Duration), silent, fails }
 
@@ -44,6 +44,7 @@ struct Fate: Sendable {
         switch dice.below(20) {
         case 0: pause = .never
         case 1: pause = .exits(pauseDelay)
+        case 2: pause = .misfires(pauseDelay)
         default: pause = .after(pauseDelay)
         }
         switch dice.below(20) {

@@ -152,7 +152,7 @@ struct World: Sendable {
                 return nil
             }
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
-        case .freezeFailed(let id), .channelLost(let id):
+        case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _):
             guard processes[id]?.isAlive == true else { return nil }
         case .taskCompleted(let id, _, _):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
@@ -191,6 +191,10 @@ struct World: Sendable {
         case .never: break
         case .exits(let delay):
             agenda.add(.exited(id, .exited(3)), at: now.advanced(by: delay))
+        case .misfires(let delay):
+            let then = now.advanced(by: delay)
+            agenda.add(.misfired(id, program: nil), at: then)
+            agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
         }
         return .spawned(id)
     }

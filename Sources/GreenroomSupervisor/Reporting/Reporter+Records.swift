@@ -17,6 +17,7 @@ extension Reporter {
         case .instanceStalled(let instance, let app, let level): stalled(instance, of: app, level)
         case .pagedOut(let instance, let app, let bytes): pagedOut(instance, of: app, bytes)
         case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
+        case .misfired(let instance, let app, let program): misfired(instance, app, program)
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
         case .failed(let app, let failure): gaveUp(app, failure)
@@ -156,6 +157,18 @@ extension Reporter {
                 + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
             as: .prewarmingFailed)
         publish(.prewarmFailed, app) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
+    }
+
+    private func misfired(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ program: String?
+    ) {
+        let deed = program.map { "run \($0)" } ?? "start a process"
+        journal.log(
+            .warning,
+            "a library of \(app) would \(deed) at each prewarm, which was stopped: it is launched cold "
+                + "until its program or its manifest changes",
+            fields(app, instance), as: .prewarmingFailed)
+        publish(.prewarmFailed, app, instance) { _ in }
     }
 
     private func crashLooped(_ app: AppIdentifier, _ until: Instant) {

@@ -9,8 +9,9 @@ enum RecordCoding {
     static let version: UInt8 = 3
     /// Version 2 has no background time.
     static let oldestVersion: UInt8 = 2
-    /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full.
-    static let appVersion: UInt8 = 4
+    /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full, version 4
+    /// no misfire.
+    static let appVersion: UInt8 = 5
     /// Crashes of an app that are remembered over a restart, should `CrashLoopCount=` be more. With the
     /// longest identifier, all its starts and all its sessions they fit.
     static let crashLimit = 16
@@ -100,6 +101,7 @@ extension AppRecord {
                 | (hasSeenLogin ? 8 : 0) | (isReclaimed ? 16 : 0) as UInt8)
         encodeSupervision(into: &writer)
         encodeSessions(into: &writer)
+        writer.put(optional: misfiredGeneration)
     }
 
     init?(from reader: inout RecordReader) {
@@ -131,6 +133,7 @@ extension AppRecord {
         isReclaimed = flags & 16 != 0
         if version > 1 { decodeSupervision(from: &reader) }
         if version > 2 { decodeSessions(from: &reader) }
+        if version > 4 { misfiredGeneration = reader.optional { $0.word() } }
         guard !reader.failed else { return nil }
     }
 }
