@@ -4,6 +4,8 @@
 public enum PrewarmEnvironment {
     public static let channelName = "GREENROOM_CHANNEL"
     public static let executableName = "GREENROOM_EXECUTABLE"
+    /// With the value `call`: the program says itself when it pauses.
+    public static let pauseName = "GREENROOM_PAUSE"
     public static let preloadName = "LD_PRELOAD"
 
     /// Programs rely on their first descriptor being 3, so the channel's is the highest one that

@@ -2,6 +2,7 @@ internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomSpawner
 internal import Systemd
 
 /// Turns what instances say on their channels into events of the core: that they are paused, that they
@@ -147,6 +148,11 @@ final class ChannelEvents {
     }
 
     private func paused(_ instance: Instance) {
+        // First nobody traces it any more.
+        if instance.isGuarded {
+            supervisor.instances.spawner?.send(.unguard(instance: instance.identifier.rawValue))
+            return
+        }
         let isUsable = inspector.inspect(instance, app: catalog[instance.app])
         // What the supervisor before us measured holds: it has done nothing since.
         let known = supervisor.lifecycle.instance(instance.identifier)
@@ -154,6 +160,13 @@ final class ChannelEvents {
         supervisor.handle(
             .paused(instance.identifier, byteCount: known ?? inspector.byteCount(of: instance)))
         if !isUsable { supervisor.handle(.becameStale(instance.identifier)) }
+    }
+
+    /// The spawner traces it no longer, as was asked when it had paused.
+    func unguarded(_ identifier: InstanceIdentifier) {
+        guard let instance = supervisor.instances[identifier], instance.isGuarded else { return }
+        instance.isGuarded = false
+        if supervisor.lifecycle.instance(identifier)?.state == .prewarming { paused(instance) }
     }
 
     private func started(_ instance: Instance) {

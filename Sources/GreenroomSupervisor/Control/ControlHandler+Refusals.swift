@@ -13,7 +13,7 @@ extension ControlHandler {
                 instance: instance.rawValue, from: .known(.init(from)),
                 to: .known(transition.destination))
         case .ineligible(let app):
-            .ineligible(app: app.rawValue, reason: catalog[app]?.whyNeverPrewarmed)
+            .ineligible(app: app.rawValue, reason: catalog[app].flatMap(ineligibility)?.text)
         case .backOff(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),

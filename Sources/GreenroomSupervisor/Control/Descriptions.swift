@@ -28,7 +28,7 @@ extension ControlHandler {
             let running = records.filter(\.isLaunched)
             var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
-                isEligible: app.ineligibility == nil,
+                isEligible: ineligibility(of: app) == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
                 prewarmTarget: app.description.prewarmCount, runningCount: running.count,
                 state: Control.ExecutionState(

@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 
 // Why an app is or is not prewarmed, in words for people and codes for programs.
 
@@ -7,7 +8,7 @@ extension ControlHandler {
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
         var explanation = Control.Explanation(
-            app: app.identifier.rawValue, isEligible: app.ineligibility == nil)
+            app: app.identifier.rawValue, isEligible: ineligibility(of: app) == nil)
         let lifecycle = supervisor.lifecycle
         let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
         let record = lifecycle.app(app.identifier)
@@ -29,16 +30,26 @@ extension ControlHandler {
         return explanation
     }
 
+    /// Why it is not prewarmed at all: what its files say, or what it was seen to do.
+    func ineligibility(of app: InstalledApp) -> InstalledApp.Ineligibility? {
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            return .init(code: ineligibility.code, text: text)
+        }
+        guard supervisor.lifecycle.hasMisfired(app.identifier) else { return nil }
+        let reason = IneligibilityReason.startsPrograms
+        return .init(code: reason.code, text: reason.explanation)
+    }
+
     /// What its program and its manifest say.
     private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
-            reasons.append(.init(code: ineligibility.code, text: text))
+        if let ineligibility = ineligibility(of: app) {
+            reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
         } else if !app.isPrewarmingWanted {
             reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
         }
         if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
-            app.ineligibility == nil
+            ineligibility(of: app) == nil
         {
             reasons.append(
                 .init(
@@ -62,7 +73,7 @@ extension ControlHandler {
     /// What the machine and the latest launches make of it.
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if app.isPrewarmingWanted, app.ineligibility == nil {
+        if app.isPrewarmingWanted, ineligibility(of: app) == nil {
             reasons += supervisor.reclaimer.holds
         }
         let pressure = supervisor.lifecycle.pressure

@@ -26,6 +26,8 @@ final class Instance {
     /// What stands before the launch's own arguments: of a script, its interpreter and path
     /// (execve(2)). Known once it is paused.
     var argumentPrefix: [String] = []
+    /// The spawner traces it until it has paused: before that it must not be launched.
+    var isGuarded: Bool
     /// Looked at where it pauses, by this supervisor.
     var isInspected = false
     /// When it reached its pause.
@@ -37,7 +39,7 @@ final class Instance {
     init(
         identifier: InstanceIdentifier, app: AppIdentifier, pid: Int32,
         process: ProcessDescriptor, cgroup: Cgroup?, cgroupName: String?,
-        channel: UnixSocket?
+        channel: UnixSocket?, isGuarded: Bool
     ) {
         self.identifier = identifier
         self.app = app
@@ -46,6 +48,7 @@ final class Instance {
         self.cgroup = cgroup
         self.cgroupName = cgroupName
         self.channel = channel
+        self.isGuarded = isGuarded
     }
 
     /// Calls back whenever the channel has something to read or is at its end.

@@ -67,7 +67,7 @@ final class InstanceTable {
             app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
             pid: entry.pid,
             process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
-            channel: entry.channel)
+            channel: entry.channel, isGuarded: entry.isGuarded)
         instance.cgroupParent = cgroup == nil ? nil : cgroups
         table[identifier] = instance
         return instance

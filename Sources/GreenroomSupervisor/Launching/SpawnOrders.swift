@@ -50,6 +50,7 @@ final class SpawnOrders {
         }
         // The spawner adds the one that counts.
         environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
+        var executions: UInt32 = 0
         if app.kind == .program {
             guard let paused = PausedProgram(of: app, environment: environment) else {
                 throw Failure("finding the program's interpreter in PATH", ENOENT)
@@ -63,6 +64,9 @@ final class SpawnOrders {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
+            // One that pauses when it calls for it runs its own code before, which may do anything.
+            let pausesByCall = environment.contains("\(PrewarmEnvironment.pauseName)=call")
+            executions = pausesByCall ? 0 : paused.executions
         } else {
             environment.append("ActivePrewarm=1")
         }
@@ -70,6 +74,7 @@ final class SpawnOrders {
             instance, app, StringBlock(app.wordsBeforePause), StringBlock(environment),
             takesOutput: false)
         specification.wantsChannel = true
+        specification.guardedExecutions = executions
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         return specification
     }

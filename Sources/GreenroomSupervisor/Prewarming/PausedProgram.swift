@@ -7,11 +7,14 @@ internal import GreenroomLinux
 struct PausedProgram {
     /// Real path of the executable, as the process will see its own.
     let path: String
+    /// How often the process executes a program until it is this one: once, and once for each `env` on the way.
+    let executions: UInt32
 
     /// - Returns: nil if there is none in that PATH, or none that can be paused.
     init?(of app: InstalledApp, environment: [String]) {
         guard app.isFoundByPath else {
             path = app.pausedExecutablePath
+            executions = Self.executions(app.fingerprint)
             return
         }
         let given = ProgramName.searchPath(of: environment)
@@ -22,6 +25,11 @@ struct PausedProgram {
             facts.eligibility == .eligible
         else { return nil }
         path = facts.executable
+        executions = Self.executions(facts.files)
+    }
+
+    private static func executions(_ files: [InspectedFile]) -> UInt32 {
+        1 + UInt32(files.count { $0.role == .wrapper })
     }
 
     /// As far as it consists of the system's directories: to look into another user's could take for ever

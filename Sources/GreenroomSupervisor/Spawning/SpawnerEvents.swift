@@ -1,3 +1,4 @@
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
@@ -36,8 +37,22 @@ final class SpawnerEvents {
         case .emptied(let number): supervisor.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): supervisor.handle(.freezeFailed(InstanceIdentifier(number)))
         case .stopped(let number): supervisor.instances.wasStopped(InstanceIdentifier(number))
+        case .unguarded(let number): channels.unguarded(InstanceIdentifier(number))
+        case .misfired(let number, let program):
+            supervisor.handle(.misfired(InstanceIdentifier(number), program: program))
+        case .cannotGuard(let code): noteUnguarded(code)
         case .welcome, .instance, .kept, .ending: break
         }
+    }
+
+    private func noteUnguarded(_ code: CInt) {
+        let note = Control.Note(
+            code: "no_guard",
+            text: "greenroom-spawner may not trace its children (\(SystemError.text(of: code))): "
+                + "what a library of a prewarmed app starts is not stopped")
+        guard !supervisor.control.degraded.contains(where: { $0.code == note.code }) else { return }
+        supervisor.control.degraded.append(note)
+        supervisor.reporter.sayOnce(note.text)
     }
 
     func exited(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
