@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -110,6 +111,13 @@ int gr_pass_credentials(int fd, bool on) {
 }
 
 int gr_pipe(int *pair) { return pipe2(pair, O_CLOEXEC); }
+
+int gr_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void gr_eventfd_take(int number) {
+    eventfd_t count;
+    (void)eventfd_read(number, &count);
+}
 
 int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 

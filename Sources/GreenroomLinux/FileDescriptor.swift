@@ -7,16 +7,43 @@ internal import Synchronization
 public final class FileDescriptor: Sendable {
     /// -1 once given up: a stale use must trap, never reach a number that was given out again.
     private let number: Atomic<CInt>
+    /// Whose it is, if it is not ours: it is never closed here, where that could take any time.
+    private let stranger: Stranger?
+    private let share: Stranger.Share
 
     /// Takes over an open descriptor that nobody else closes.
     public init(owning rawValue: CInt) {
         precondition(rawValue >= 0, "not a descriptor")
         number = Atomic(rawValue)
+        stranger = nil
+        share = .sent
+    }
+
+    /// Takes over an open descriptor of a stranger's, which the disposer closes.
+    public init(owning rawValue: CInt, of stranger: Stranger, _ share: Stranger.Share = .sent) {
+        precondition(rawValue >= 0, "not a descriptor")
+        number = Atomic(rawValue)
+        self.stranger = stranger
+        self.share = share
+        stranger.disposer.took(rawValue, of: stranger.user, share)
     }
 
     deinit {
         let rawValue = number.load(ordering: .relaxed)
-        if rawValue >= 0 { _ = Glibc.close(rawValue) }
+        if rawValue >= 0 { end(rawValue) }
+    }
+
+    private func end(_ rawValue: CInt) {
+        if let stranger {
+            stranger.disposer.dispose(rawValue, of: stranger.user, share)
+        } else {
+            _ = Glibc.close(rawValue)
+        }
+    }
+
+    /// The same descriptor, from now on a stranger's.
+    public func given(to stranger: Stranger, _ share: Stranger.Share) -> FileDescriptor {
+        FileDescriptor(owning: release(), of: stranger, share)
     }
 
     /// The number, valid for as long as this object lives.
@@ -26,8 +53,9 @@ public final class FileDescriptor: Sendable {
         return rawValue
     }
 
-    /// Gives up ownership: the caller closes the returned number.
+    /// Gives up ownership: the caller closes the returned number. Never of a stranger's.
     public func release() -> CInt {
+        precondition(stranger == nil, "a stranger's descriptor is closed by the disposer")
         let rawValue = number.exchange(-1, ordering: .acquiringAndReleasing)
         precondition(rawValue >= 0, "the descriptor was released")
         return rawValue
@@ -37,7 +65,9 @@ public final class FileDescriptor: Sendable {
     public func duplicate(
         atLeast lowest: CInt = 0
     ) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall("dup") { gr_dup_cloexec(rawValue, lowest) })
+        let copy = try systemCall("dup") { gr_dup_cloexec(rawValue, lowest) }
+        guard let stranger else { return FileDescriptor(owning: copy) }
+        return FileDescriptor(owning: copy, of: stranger, share)
     }
 
     /// Gives it a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC), before anybody has used the one that it has.
@@ -45,7 +75,7 @@ public final class FileDescriptor: Sendable {
     /// highest that it is given (``SpawnRequest``), and those that lie above cost it nothing. Where
     /// there is no room nothing changes.
     public func moveAside(to lowest: CInt) {
-        guard rawValue < lowest else { return }
+        guard stranger == nil, rawValue < lowest else { return }
         let aside = gr_dup_cloexec(rawValue, lowest)
         guard aside >= 0 else { return }
         _ = Glibc.close(number.exchange(aside, ordering: .acquiringAndReleasing))

@@ -266,4 +266,44 @@ int gr_look(int folder, const char *name, struct gr_file_status *status);
 bool gr_has_close_range(void);
 bool gr_has_memfd(void);
 
+/* ---- disposal.c: processes that share our descriptors and our memory ---- */
+
+/* Numbers that wait for one worker: a launch has four, a turn of the loop some launches. */
+#define GR_DISPOSAL_QUEUE 256
+
+/* What becomes of a number when we end and something that a stranger sent is not closed yet. */
+enum gr_disposal_kind {
+    GR_DISPOSAL_OWN = 0,                     /* closed, first */
+    GR_DISPOSAL_CONNECTION,                  /* shut down: its client sees us go */
+    GR_DISPOSAL_QUEUE_OF_STRANGERS,          /* closed, last: messages that wait in it may linger */
+    GR_DISPOSAL_STRANGERS,                   /* left to the kernel */
+};
+
+struct gr_disposal_worker;
+
+/* Starts the keeper, once: from now on our end closes our descriptors, whatever else shares them. */
+int gr_disposal_begin(void);
+void gr_disposal_mark(int number, enum gr_disposal_kind kind);
+/* A process that closes what it is given, in order. It writes to the eventfd `report` whenever its queue is empty
+ * again, once it was told to. NULL: errno. */
+struct gr_disposal_worker *_Nullable gr_disposal_start(int report);
+/* False: its queue is full. It hears of it by `gr_disposal_wake`. */
+bool gr_disposal_add(struct gr_disposal_worker *worker, int number);
+void gr_disposal_wake(struct gr_disposal_worker *worker);
+/* How many of those that were added it has closed. */
+unsigned gr_disposal_done(struct gr_disposal_worker *worker);
+/* The number that was added as this one, unless the worker has begun to close it: then -1. */
+int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index);
+void gr_disposal_report(struct gr_disposal_worker *worker);
+/* Somebody else has ended it; forgets it then. */
+bool gr_disposal_is_gone(struct gr_disposal_worker *worker);
+/* For one that has nothing to do: waits until it is gone. */
+void gr_disposal_end(struct gr_disposal_worker *worker);
+/* Closes a connection of a client (SOCK_STREAM) in which no message waits. False: one does, or cannot be told. */
+bool gr_close_connection(int number);
+
+/* An eventfd(2), which blocks nobody; reading it, any number of writes are one. */
+int gr_eventfd(void);
+void gr_eventfd_take(int number);
+
 #pragma clang assume_nonnull end

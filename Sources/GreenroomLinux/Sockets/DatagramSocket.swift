@@ -5,11 +5,21 @@ internal import Glibc
 /// sd_notify(3) writes to. Nonblocking.
 public struct DatagramSocket: Sendable {
     public let descriptor: FileDescriptor
+    private let disposer: Disposer?
 
     /// Takes the name, replacing a file left by a dead owner (unlink, bind, chmod).
-    public init(boundAt path: String, mode: UInt32) throws(SystemError) {
+    ///
+    /// - Parameter disposer: takes what strangers send along.
+    public init(
+        boundAt path: String, mode: UInt32, disposer: Disposer? = nil
+    ) throws(SystemError) {
+        self.disposer = disposer
         let number = try systemCall("socket") { gr_socket(CInt(SOCK_DGRAM.rawValue), true) }
-        descriptor = FileDescriptor(owning: number)
+        if let disposer {
+            descriptor = FileDescriptor(owning: number, of: disposer.stranger(geteuid()), .queue)
+        } else {
+            descriptor = FileDescriptor(owning: number)
+        }
         _ = unsafe unlink(path)
         try systemCall("bind", on: path) { unsafe gr_bind(number, path) }
         try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
@@ -22,7 +32,9 @@ public struct DatagramSocket: Sendable {
         unsafe try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
             buffer throws(SystemError) in
             let socket = UnixSocket(descriptor)
-            guard let message = unsafe try socket.receive(into: buffer),
+            guard
+                let message = unsafe try socket.receive(
+                    into: buffer, from: { disposer?.stranger($0 ?? .max) }),
                 let sender = message.credentials
             else { return nil }
             let text = unsafe String(

@@ -1,5 +1,5 @@
 internal import CGreenroomLinux
-internal import Glibc
+public import Glibc
 
 /// One message, whose bytes lie in the receiver's buffer.
 public struct ReceivedMessage: Sendable {
@@ -44,9 +44,17 @@ extension UnixSocket {
     /// Receives one message into the buffer (recvmsg, MSG_CMSG_CLOEXEC). Nothing is allocated for a
     /// message without descriptors.
     ///
+    /// - Parameter sender: whose descriptors come along, where that is a stranger.
     /// - Returns: nil where it would wait.
     public func receive(
-        into bytes: UnsafeMutableRawBufferPointer
+        into bytes: UnsafeMutableRawBufferPointer, from sender: Stranger? = nil
+    ) throws(SystemError) -> ReceivedMessage? {
+        unsafe try receive(into: bytes) { _ in sender }
+    }
+
+    /// As ``receive(into:from:)``, from a socket to which anybody sends.
+    public func receive(
+        into bytes: UnsafeMutableRawBufferPointer, from sender: (uid_t?) -> Stranger?
     ) throws(SystemError) -> ReceivedMessage? {
         unsafe try withUnsafeTemporaryAllocation(of: gr_message.self, capacity: 1) {
             place throws(SystemError) in
@@ -57,7 +65,7 @@ extension UnixSocket {
             guard let count else { return nil }
             return unsafe ReceivedMessage(
                 byteCount: count,
-                descriptors: Self.descriptors(of: message),
+                descriptors: Self.descriptors(of: message, sender),
                 credentials: message.pointee.has_credentials
                     ? Credentials(
                         pid: message.pointee.pid, user: message.pointee.uid,
@@ -79,13 +87,18 @@ extension UnixSocket {
     }
 
     private static func descriptors(
-        of message: UnsafeMutablePointer<gr_message>
+        of message: UnsafeMutablePointer<gr_message>, _ sender: (uid_t?) -> Stranger?
     ) -> [FileDescriptor] {
         let count = unsafe Int(message.pointee.fd_count)
         if count == 0 { return [] }
+        let stranger = unsafe sender(
+            message.pointee.has_credentials ? message.pointee.uid : nil)
         return unsafe withUnsafeBytes(of: &message.pointee.fds) { raw in
             let numbers = unsafe raw.bindMemory(to: CInt.self)
-            return (0..<count).map { unsafe FileDescriptor(owning: numbers[$0]) }
+            return (0..<count).map { index in
+                guard let stranger else { return unsafe FileDescriptor(owning: numbers[index]) }
+                return unsafe FileDescriptor(owning: numbers[index], of: stranger)
+            }
         }
     }
 }

@@ -1,0 +1,237 @@
+/* Processes that close for us what strangers sent. close(2) can take as long as its sender likes: a socket
+ * lingers (SO_LINGER), a file's server does not answer to FLUSH (fuse(4)), which is asked at every close and not only
+ * at the last one. So passing a descriptor on and closing ours would help nobody. These processes share our table of
+ * descriptors (CLONE_FILES): they close our numbers, and the wait is theirs, while we can be killed as ever.
+ *
+ * They share our memory too (CLONE_VM), which costs no copy and no page fault later. So there is only C here that
+ * makes raw system calls: thread-local storage is ours, errno as well. All signals are blocked in them.
+ *
+ * Who shares a table keeps it: were we killed while one of these cannot be, our clients and the spawner would never
+ * see us go. The keeper, which closes nothing before that, does it then. */
+#define _GNU_SOURCE
+#include "clone.h"
+#include "CGreenroomLinux.h"
+#include "keeper.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In here a sanitizer would use what belongs to our thread. */
+#define BARE __attribute__((disable_sanitizer_instrumentation, no_stack_protector))
+
+enum {
+    STACK = 16 * 1024,
+    SIGSET = 8,
+    /* Told to look: there is work, or the parent is gone. */
+    WAKE = SIGHUP,
+    /* A socket that lingers waits no longer than until the next signal; a file that is flushed does. */
+    LINGER_MICROSECONDS = 1000,
+};
+
+struct gr_disposal_worker {
+    _Atomic int numbers[GR_DISPOSAL_QUEUE]; /* -1: taken, by it or by us */
+    _Atomic unsigned added, done;
+    _Atomic bool reports;
+    int report;
+    pid_t pid, parent;
+    char stack[STACK] __attribute__((aligned(16)));
+};
+
+/* What a number is, for the keeper. */
+static _Atomic unsigned char *kinds;
+static size_t kind_count;
+
+static struct { pid_t parent; char stack[STACK] __attribute__((aligned(16))); } keeper;
+
+BARE static void await_wake(void) {
+    uint64_t wake = UINT64_C(1) << (WAKE - 1);
+    (void)keeper_call(SYS_rt_sigtimedwait, (long)&wake, 0, 0, SIGSET);
+}
+
+BARE static void set_kind(int number, int kind) {
+    if (number >= 0 && (size_t)number < kind_count)
+        atomic_store_explicit(&kinds[number], (unsigned char)kind, memory_order_relaxed);
+}
+
+BARE static int kind_of(size_t number) {
+    return atomic_load_explicit(&kinds[number], memory_order_relaxed);
+}
+
+void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(number, kind); }
+
+/* ---- The keeper ---- */
+
+/* What counts first: whoever waits for our end sees it. What strangers sent is left to our own end: a process that
+ * exits lingers nowhere, and where it waits for a file, nobody waits for it. */
+BARE static void close_all(void) {
+    for (size_t first = 0; first < kind_count; first++) {
+        if (kind_of(first) != GR_DISPOSAL_OWN) continue;
+        size_t last = first;
+        while (last + 1 < kind_count && kind_of(last + 1) == GR_DISPOSAL_OWN) last++;
+        (void)keeper_call(SYS_close_range, (long)first, (long)last, 0, 0);
+        first = last;
+    }
+    for (size_t i = 0; i < kind_count; i++)
+        if (kind_of(i) == GR_DISPOSAL_CONNECTION)
+            (void)keeper_call(SYS_shutdown, (long)i, SHUT_RDWR, 0, 0);
+    for (size_t i = 0; i < kind_count; i++)
+        if (kind_of(i) == GR_DISPOSAL_QUEUE_OF_STRANGERS)
+            (void)keeper_call(SYS_close, (long)i, 0, 0, 0);
+}
+
+BARE static int keep(void *argument) {
+    (void)argument;
+    (void)keeper_call(SYS_prctl, PR_SET_NAME, (long)"greenroom-keep", 0, 0);
+    (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, WAKE, 0, 0);
+    while (keeper_call(SYS_getppid, 0, 0, 0, 0) == keeper.parent) await_wake();
+    close_all();
+    for (;;) (void)keeper_call(SYS_exit_group, 0, 0, 0, 0);
+}
+
+/* ---- Workers ---- */
+
+BARE static void set_timer(long microseconds) {
+    struct { long interval_seconds, interval, seconds, value; } timer
+        = { .interval = microseconds, .value = microseconds };
+    (void)keeper_call(SYS_setitimer, ITIMER_REAL, (long)&timer, 0, 0);
+}
+
+BARE static void close_added(struct gr_disposal_worker *self) {
+    unsigned done = atomic_load_explicit(&self->done, memory_order_relaxed);
+    while (done != atomic_load_explicit(&self->added, memory_order_acquire)) {
+        int number = atomic_exchange_explicit(&self->numbers[done % GR_DISPOSAL_QUEUE], -1,
+                                              memory_order_acq_rel);
+        if (number >= 0) {
+            set_kind(number, GR_DISPOSAL_OWN); /* before it is anybody else's */
+            (void)keeper_call(SYS_close, number, 0, 0, 0);
+        }
+        atomic_store_explicit(&self->done, ++done, memory_order_release);
+    }
+}
+
+BARE static int work(void *argument) {
+    struct gr_disposal_worker *self = argument;
+    (void)keeper_call(SYS_prctl, PR_SET_NAME, (long)"greenroom-close", 0, 0);
+    (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    if (keeper_call(SYS_getppid, 0, 0, 0, 0) != self->parent)
+        (void)keeper_call(SYS_exit_group, 0, 0, 0, 0);
+    uint64_t alarm = ~(UINT64_C(1) << (SIGALRM - 1));
+    (void)keeper_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&alarm, 0, SIGSET);
+    for (;;) {
+        if (atomic_load_explicit(&self->done, memory_order_relaxed)
+            != atomic_load_explicit(&self->added, memory_order_acquire)) {
+            set_timer(LINGER_MICROSECONDS);
+            close_added(self);
+            set_timer(0);
+            if (atomic_load(&self->reports)) {
+                uint64_t one = 1;
+                (void)keeper_call(SYS_write, self->report, (long)&one, sizeof one, 0);
+            }
+        }
+        await_wake();
+    }
+}
+
+/* ---- Ours ---- */
+
+BARE static void wake_up(int signal) { (void)signal; }
+
+/* The new process has all signals blocked and `wake_up` for SIGALRM; nothing of that stays with us. */
+static long start(int (*body)(void *), void *argument, char *stack_end) {
+    uint64_t all = ~UINT64_C(0), before = 0;
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGSET);
+    struct sigaction awake = { .sa_handler = wake_up }, former;
+    (void)sigaction(SIGALRM, &awake, &former);
+    /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal tells of its end. */
+    long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
+    (void)sigaction(SIGALRM, &former, NULL);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET);
+    if (pid >= 0) return pid;
+    errno = (int)-pid;
+    return -1;
+}
+
+int gr_disposal_begin(void) {
+    if (kinds) return 0;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    /* A byte for each; only those that were touched are in memory. */
+    size_t count = limit.rlim_cur < (1 << 20) ? limit.rlim_cur : 1 << 20;
+    void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes == MAP_FAILED) return -1;
+    kind_count = count;
+    kinds = bytes;
+    keeper.parent = getpid();
+    return start(keep, NULL, keeper.stack + STACK) < 0 ? -1 : 0;
+}
+
+struct gr_disposal_worker *gr_disposal_start(int report) {
+    struct gr_disposal_worker *worker = mmap(NULL, sizeof *worker, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (worker == MAP_FAILED) return NULL;
+    worker->report = report;
+    worker->parent = getpid();
+    long pid = start(work, worker, worker->stack + STACK);
+    if (pid < 0) {
+        int error = errno;
+        munmap(worker, sizeof *worker);
+        errno = error;
+        return NULL;
+    }
+    worker->pid = (pid_t)pid;
+    return worker;
+}
+
+bool gr_disposal_add(struct gr_disposal_worker *worker, int number) {
+    unsigned added = atomic_load_explicit(&worker->added, memory_order_relaxed);
+    if (added - atomic_load_explicit(&worker->done, memory_order_acquire) >= GR_DISPOSAL_QUEUE)
+        return false;
+    atomic_store_explicit(&worker->numbers[added % GR_DISPOSAL_QUEUE], number, memory_order_relaxed);
+    atomic_store_explicit(&worker->added, added + 1, memory_order_release);
+    return true;
+}
+
+void gr_disposal_wake(struct gr_disposal_worker *worker) { (void)kill(worker->pid, WAKE); }
+
+unsigned gr_disposal_done(struct gr_disposal_worker *worker) {
+    return atomic_load_explicit(&worker->done, memory_order_acquire);
+}
+
+int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index) {
+    return atomic_exchange_explicit(&worker->numbers[index % GR_DISPOSAL_QUEUE], -1,
+                                    memory_order_acq_rel);
+}
+
+void gr_disposal_report(struct gr_disposal_worker *worker) { atomic_store(&worker->reports, true); }
+
+bool gr_disposal_is_gone(struct gr_disposal_worker *worker) {
+    if (waitpid(worker->pid, NULL, WNOHANG | __WALL) == 0) return false;
+    munmap(worker, sizeof *worker);
+    return true;
+}
+
+void gr_disposal_end(struct gr_disposal_worker *worker) {
+    (void)kill(worker->pid, SIGKILL);
+    while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    munmap(worker, sizeof *worker);
+}
+
+bool gr_close_connection(int number) {
+    char none;
+    /* Nothing more can come; what has come may bring descriptors along. */
+    (void)shutdown(number, SHUT_RDWR);
+    if (recv(number, &none, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return false;
+    set_kind(number, GR_DISPOSAL_OWN);
+    (void)close(number);
+    return true;
+}

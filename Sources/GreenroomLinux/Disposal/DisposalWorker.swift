@@ -1,0 +1,62 @@
+internal import CGreenroomLinux
+
+/// A process that closes descriptors (disposal.c), with what it was given and whose that is.
+@safe final class DisposalWorker: @unchecked Sendable {
+    private let worker: OpaquePointer
+    /// Whose numbers it was given, without those that are known to be done.
+    private var users: [UInt32] = []
+    private var firstUser: UInt32 = 0
+    private var addedCount: UInt32 = 0
+
+    /// Nil if there can be no other process now.
+    init?(reportingTo report: FileDescriptor) {
+        guard let worker = unsafe gr_disposal_start(report.rawValue) else { return nil }
+        unsafe self.worker = worker
+    }
+
+    /// False: it has its hands full.
+    func add(_ number: CInt, of user: UInt32) -> Bool {
+        guard unsafe gr_disposal_add(worker, number) else { return false }
+        forgetDone()
+        users.append(user)
+        addedCount &+= 1
+        return true
+    }
+
+    func wake() { unsafe gr_disposal_wake(worker) }
+
+    var doneCount: UInt32 { unsafe gr_disposal_done(worker) }
+
+    var outstandingCount: Int { Int(addedCount &- doneCount) }
+
+    var isDone: Bool { outstandingCount == 0 }
+
+    /// Whose descriptor it is closing.
+    var currentUser: UInt32? {
+        forgetDone()
+        return users.first
+    }
+
+    private func forgetDone() {
+        let count = Int(doneCount &- firstUser)
+        users.removeFirst(count)
+        firstUser &+= UInt32(count)
+    }
+
+    /// What it has not begun with.
+    func takeBack() -> [(number: CInt, user: UInt32)] {
+        forgetDone()
+        return users.enumerated().compactMap { offset, user in
+            let number = unsafe gr_disposal_take_back(worker, firstUser &+ UInt32(offset))
+            return number < 0 ? nil : (number, user)
+        }
+    }
+
+    func report() { unsafe gr_disposal_report(worker) }
+
+    /// Once it has nothing to do.
+    func end() { unsafe gr_disposal_end(worker) }
+
+    /// Somebody else has ended it; with it went what it was closing.
+    var isGone: Bool { unsafe gr_disposal_is_gone(worker) }
+}

@@ -1,0 +1,216 @@
+internal import CGreenroomLinux
+internal import Glibc
+internal import Synchronization
+
+/// Closes what strangers sent, in processes of its own (disposal.c): close(2) takes as long as its sender likes.
+///
+/// One worker serves everybody. A number that it does not get rid of within ``patience`` is its user's: so is the worker
+/// from then on, with all that this user sent, and another one serves the others. When it has come to the end of that it
+/// reports, and is ended. So nobody waits for anybody else's descriptors, and a user has one process that hangs.
+///
+/// The loop that owns it calls ``handOver()`` once a turn in which something came (``onFirst``), ``look()`` after
+/// ``patience`` as long as either asks for that, and ``heard()`` when ``reports`` is readable.
+public final class Disposer: Sendable {
+    public enum Limit {
+        /// Descriptors of a user that wait behind one that cannot be closed; beyond that nothing more is taken.
+        public static let waitingPerUser = 64
+        /// Users whose descriptors hang at the same time: a process each. Those of more wait with everybody's.
+        public static let hangingUsers = 32
+        /// Of the open files that this process may have, strangers get at most a quarter, and one user a half of it.
+        static let share: UInt64 = 4
+    }
+
+    /// A number that takes longer hangs: the slowest disks flush in less, and others wait for no longer than twice that.
+    public static let patience = Duration.milliseconds(50)
+
+    /// A descriptor to be closed.
+    private struct Item {
+        let number: CInt
+        let user: UInt32
+        /// It cannot hang for long, whoever sent it.
+        let isHarmless: Bool
+    }
+
+    private struct Account {
+        /// Open, and used by us.
+        var liveCount = 0
+        /// To be closed by the user's own worker.
+        var waiting: [Item] = []
+        var worker: DisposalWorker?
+        var overdueCount: Int { waiting.count + (worker?.outstandingCount ?? 0) }
+    }
+
+    private struct State {
+        /// Handed out at the end of the turn.
+        var fresh: [Item] = []
+        var common: DisposalWorker?
+        /// What the common worker had done when it was last looked at.
+        var lastDone: UInt32?
+        var accounts: [UInt32: Account] = [:]
+        var liveCount = 0
+        var hangingCount = 0
+        var onFirst: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let most: Int
+    /// Readable when a user's worker has closed all that it was given.
+    public let reports: FileDescriptor
+
+    /// Takes the descriptors of this process into its care (``FileDescriptor``). There is one.
+    public init() throws(SystemError) {
+        reports = FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
+        try systemCall("clone") { gr_disposal_begin() }
+        most = Int(clamping: ResourceLimit.current(.openFiles).soft / Limit.share)
+    }
+
+    /// Called when the first descriptor of a turn waits, by whoever let it go.
+    public func setOnFirst(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onFirst = body }
+    }
+
+    public func stranger(_ user: UInt32) -> Stranger { Stranger(user: user, disposer: self) }
+
+    // MARK: Descriptors
+
+    func took(_ number: CInt, of user: UInt32, _ share: Stranger.Share) {
+        switch share {
+        case .sent:
+            gr_disposal_mark(number, GR_DISPOSAL_STRANGERS)
+            state.withLock { state in
+                state.liveCount += 1
+                state.accounts[user, default: Account()].liveCount += 1
+            }
+        case .connection: gr_disposal_mark(number, GR_DISPOSAL_CONNECTION)
+        case .queue: gr_disposal_mark(number, GR_DISPOSAL_QUEUE_OF_STRANGERS)
+        }
+    }
+
+    /// It is in nobody's use any more.
+    func dispose(_ number: CInt, of user: UInt32, _ share: Stranger.Share) {
+        if share == .connection, gr_close_connection(number) { return }
+        let tell = state.withLock { state in
+            if share == .sent { Self.left(&state, user) }
+            state.fresh.append(
+                Item(number: number, user: user, isHarmless: share != .sent))
+            return state.fresh.count == 1 ? state.onFirst : nil
+        }
+        tell?()
+    }
+
+    private static func left(_ state: inout State, _ user: UInt32) {
+        state.liveCount -= 1
+        guard var account = state.accounts[user] else { return }
+        account.liveCount -= 1
+        state.accounts[user] = account.liveCount == 0 && account.worker == nil ? nil : account
+    }
+
+    func isOverdrawn(_ user: UInt32) -> Bool {
+        state.withLock { state in
+            guard let account = state.accounts[user] else { return state.liveCount >= most }
+            return account.overdueCount >= Limit.waitingPerUser
+                || account.liveCount >= most / 2 || state.liveCount >= most
+        }
+    }
+
+    // MARK: Turns
+
+    /// The end of a turn in which something came.
+    /// - Returns: look again after ``patience``.
+    public func handOver() -> Bool {
+        state.withLock { handOver(&$0) }
+    }
+
+    private func handOver(_ state: inout State) -> Bool {
+        let items = state.fresh
+        state.fresh = []
+        if state.common == nil { state.common = DisposalWorker(reportingTo: reports) }
+        var users: Set<UInt32> = []
+        for item in items {
+            if !item.isHarmless, state.accounts[item.user]?.worker != nil {
+                state.accounts[item.user]!.waiting.append(item)
+                users.insert(item.user)
+            } else if state.common?.add(item.number, of: item.user) != true {
+                // Later: it has its hands full, or there is none.
+                state.fresh.append(item)
+            }
+        }
+        for user in users { refill(&state, user) }
+        state.common?.wake()
+        return !(state.common?.isDone ?? true) || !state.fresh.isEmpty
+    }
+
+    /// After ``patience``: what has not moved hangs.
+    /// - Returns: look again after ``patience``.
+    public func look() -> Bool {
+        state.withLock { state in
+            guard let common = state.common else { return handOver(&state) }
+            let done = common.doneCount
+            guard !common.isDone else {
+                state.lastDone = nil
+                return state.fresh.isEmpty ? false : handOver(&state)
+            }
+            if common.isGone {
+                state.common = nil
+            } else if state.lastDone == done, let user = common.currentUser,
+                state.hangingCount < Limit.hangingUsers, state.accounts[user]?.worker == nil
+            {
+                leave(common, to: user, &state)
+            } else {
+                state.lastDone = done
+                return true
+            }
+            state.lastDone = nil
+            return handOver(&state)
+        }
+    }
+
+    /// It hangs in something of the user's: what else it has goes where it belongs.
+    private func leave(_ worker: DisposalWorker, to user: UInt32, _ state: inout State) {
+        state.common = nil
+        state.hangingCount += 1
+        var account = state.accounts[user] ?? Account()
+        account.worker = worker
+        for (number, owner) in worker.takeBack() {
+            let item = Item(number: number, user: owner, isHarmless: false)
+            if owner == user { account.waiting.append(item) } else { state.fresh.append(item) }
+        }
+        state.accounts[user] = account
+        worker.report()
+        // It may have gone on meanwhile.
+        settle(user, &state)
+    }
+
+    /// A user's worker has closed all that it had.
+    public func heard() {
+        gr_eventfd_take(reports.rawValue)
+        state.withLock { state in
+            for user in state.accounts.filter({ $0.value.worker != nil }).keys {
+                settle(user, &state)
+            }
+        }
+    }
+
+    private func settle(_ user: UInt32, _ state: inout State) {
+        guard let worker = state.accounts[user]?.worker, worker.isDone else { return }
+        if state.accounts[user]!.waiting.isEmpty {
+            worker.end()
+            state.hangingCount -= 1
+            state.accounts[user]!.worker = nil
+            if state.accounts[user]!.liveCount == 0 { state.accounts[user] = nil }
+        } else {
+            refill(&state, user)
+        }
+    }
+
+    private func refill(_ state: inout State, _ user: UInt32) {
+        guard let worker = state.accounts[user]?.worker else { return }
+        var count = 0
+        for item in state.accounts[user]!.waiting {
+            guard worker.add(item.number, of: user) else { break }
+            count += 1
+        }
+        state.accounts[user]!.waiting.removeFirst(count)
+        worker.wake()
+    }
+}
