@@ -165,12 +165,15 @@ final class ControlConnection {
     }
 
     private func read() {
+        // What comes with it would have to be closed as well.
+        guard !user.stranger.isOverdrawn else { return end(.undisposable) }
         do throws(SystemError) {
             // What is large comes in small portions: others' calls are not to wait for it.
             let isLarge = codec.incompleteByteCount > Self.largeByteCount
             let room = unsafe isLarge ? Self.portionByteCount : Self.buffer.count
             let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: Self.buffer[..<room])
-            guard let message = unsafe try socket?.receive(into: buffer) else { return }
+            guard let message = unsafe try socket?.receive(into: buffer, from: user.stranger)
+            else { return }
             guard !message.lostDescriptors else { return close() }
             guard message.byteCount > 0 else {
                 inputHasEnded = true
@@ -312,4 +315,11 @@ final class ControlConnection {
         let events = interest.union(.edgeTriggered)
         return events.contains(.readable) ? events.union(.readHangUp) : events
     }
+}
+
+extension ControlError {
+    /// A user's descriptors that cannot be closed, since whoever serves them does not answer.
+    static let undisposable = limitExceeded(
+        what: "descriptors of one user that are open or cannot be closed "
+            + "(the server of a file does not answer)", limit: Disposer.Limit.waitingPerUser)
 }

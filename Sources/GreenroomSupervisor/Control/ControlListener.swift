@@ -34,6 +34,7 @@ final class ControlListener {
     private static let pause = Duration.milliseconds(100)
 
     private let socket: UnixSocket
+    private let disposer: Disposer
     /// Lowered, they end nothing.
     var limits: Limits
     private let onConnect: (ControlConnection) -> Void
@@ -46,13 +47,17 @@ final class ControlListener {
     private var nextIdentifier: UInt64 = 1
 
     init(
-        socket: UnixSocket, limits: Limits, onConnect: @escaping (ControlConnection) -> Void
+        socket: UnixSocket, limits: Limits, disposer: Disposer,
+        onConnect: @escaping (ControlConnection) -> Void
     ) throws(SystemdError) {
-        self.socket = socket
+        // Connections wait in it, with what their clients have sent already.
+        self.socket = UnixSocket(
+            socket.descriptor.given(to: disposer.stranger(geteuid()), .queue))
+        self.disposer = disposer
         self.limits = limits
         self.onConnect = onConnect
         turns = try ControlTurns()
-        source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
+        source = try LoopActor.io(self.socket.descriptor.rawValue, .readable) { [unowned self] _ in
             accept()
         }
         resumption = try LoopActor.timer { [unowned self] in listen() }
@@ -60,7 +65,7 @@ final class ControlListener {
 
     /// One, before other events have their turn: it costs about as much as a call, and its end as much again.
     private func accept() {
-        let client: UnixSocket
+        var client: UnixSocket
         do throws(SystemError) {
             guard let next = try socket.accept() else { return }
             client = next
@@ -68,8 +73,11 @@ final class ControlListener {
             // Out of descriptors: the client waits in the backlog until one is free.
             return pause()
         }
-        guard let peer = try? Peer(client) else { return }
-        let user = users[peer.user] ?? ControlUser(number: peer.user)
+        let peer = try? Peer(client)
+        let stranger = disposer.stranger(peer?.user ?? .max)
+        client = UnixSocket(client.descriptor.given(to: stranger, .connection))
+        guard let peer else { return }
+        let user = users[peer.user] ?? ControlUser(stranger)
         if let excess = excess(of: user) {
             Self.turnAway(client, excess)
         } else {

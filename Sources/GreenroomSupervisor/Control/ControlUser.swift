@@ -21,13 +21,18 @@ final class ControlUser {
     }
 
     let number: UInt32
+    /// Whose descriptors come on its connections.
+    let stranger: Stranger
     private(set) var connections: [UInt64: ControlConnection] = [:]
     private var waitingByteCount = 0
     private var waitingDescriptorCount = 0
     private var launchCount = 0
     private var launchByteCount = 0
 
-    init(number: UInt32) { self.number = number }
+    init(_ stranger: Stranger) {
+        number = stranger.user
+        self.stranger = stranger
+    }
 
     func add(_ connection: ControlConnection) { connections[connection.identifier] = connection }
 
