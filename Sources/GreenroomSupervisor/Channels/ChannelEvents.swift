@@ -11,6 +11,7 @@ internal import Systemd
 final class ChannelEvents {
     unowned let supervisor: Supervisor
     let catalog: AppCatalog
+    private let disposer: Disposer
     private let readiness: ReadinessListener?
     private let inspector: PausedInspector
     /// Paused instances of a former supervisor, to be asked whether they stand there still.
@@ -26,8 +27,9 @@ final class ChannelEvents {
 
     init(
         supervisor: Supervisor, catalog: AppCatalog, readiness: ReadinessListener?,
-        inspector: PausedInspector
+        inspector: PausedInspector, disposer: Disposer
     ) {
+        self.disposer = disposer
         self.supervisor = supervisor
         self.catalog = catalog
         self.readiness = readiness
@@ -142,9 +144,9 @@ final class ChannelEvents {
         }
     }
 
-    /// Its bytes are known. Descriptors are none of an app's business and closed.
+    /// Its bytes are known. Descriptors are none of an app's business: the disposer's.
     private func take(_ channel: UnixSocket) throws(SystemError) {
-        _ = unsafe try channel.receive(into: Self.buffer)
+        _ = unsafe try channel.receive(into: Self.buffer) { disposer.stranger($0 ?? .max) }
     }
 
     private func paused(_ instance: Instance) {

@@ -20,6 +20,7 @@ public final class Daemon {
     let parts: Parts
     let spawner: CurrentSpawner
     private let lock: FileDescriptor
+    private let disposal: Disposal
     private let shutdown: Shutdown
     var listener: ControlListener?
     private var sources: [EventSource] = []
@@ -40,6 +41,7 @@ public final class Daemon {
         let socket = try ControlSocket.open(in: options.runtimeDirectory)
 
         _ = OpenFiles.initial
+        disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(
             runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
             mayStart: !Self.isManaged(environment), grace: configuration.terminateGrace)
@@ -49,7 +51,7 @@ public final class Daemon {
         try events.keep(in: inheritance.memory, at: RuntimeState.byteCount)
         let supervisor = try inheritance.supervisor(Policy(configuration), reporter: reporter)
         parts = try Parts(
-            supervisor, catalog, events, options, configuration, environment)
+            supervisor, catalog, events, options, configuration, environment, disposal.disposer)
         spawner = CurrentSpawner(
             link, parts: parts, options: options, isManaged: greeting.isManaged)
         shutdown = Shutdown(parts: parts, spawner: spawner)
@@ -151,8 +153,9 @@ public final class Daemon {
     // MARK: Clients and signals
 
     private func serve(_ socket: UnixSocket, _ limits: ControlListener.Limits) throws {
-        listener = try ControlListener(socket: socket, limits: limits.fittingHere) {
-            [unowned self] in
+        listener = try ControlListener(
+            socket: socket, limits: limits.fittingHere, disposer: disposal.disposer
+        ) { [unowned self] in
             control.serve($0)
         }
     }

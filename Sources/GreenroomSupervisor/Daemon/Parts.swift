@@ -32,7 +32,7 @@ final class Parts {
 
     init(
         _ supervisor: Supervisor, _ catalog: AppCatalog, _ events: EventStream, _ options: Options,
-        _ configuration: DaemonConfiguration, _ environment: [String]
+        _ configuration: DaemonConfiguration, _ environment: [String], _ disposer: Disposer
     ) throws {
         self.supervisor = supervisor
         self.catalog = catalog
@@ -42,18 +42,19 @@ final class Parts {
         let output = AppOutput(
             directory: options.runtimeDirectory + "/output",
             hasJournal: environment.contains { $0.hasPrefix("JOURNAL_STREAM=") })
-        instances = InstanceTable(supervisor: supervisor)
+        instances = InstanceTable(supervisor: supervisor, disposer: disposer)
         launcher = Launcher(
             supervisor: supervisor, catalog: catalog, output: output, shimPath: options.shimPath,
             containers: containers)
         staleness = try StalenessWatcher()
         readiness = try? ReadinessListener(
             supervisor: supervisor, output: output,
-            socketPath: options.runtimeDirectory + "/notify")
+            socketPath: options.runtimeDirectory + "/notify", disposer: disposer)
         launcher.contexts.notifySocketPath = readiness?.socketPath
         inspector = PausedInspector(staleness: staleness)
         channelEvents = ChannelEvents(
-            supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector)
+            supervisor: supervisor, catalog: catalog, readiness: readiness, inspector: inspector,
+            disposer: disposer)
         spawnerEvents = SpawnerEvents(
             supervisor: supervisor, channels: channelEvents, emptying: emptying)
         launcher.inspector = inspector

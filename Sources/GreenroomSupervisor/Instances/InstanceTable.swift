@@ -29,7 +29,12 @@ final class InstanceTable {
     /// Instances whose spawner died.
     private var orphans: [InstanceIdentifier: Orphan] = [:]
 
-    init(supervisor: Supervisor) { self.supervisor = supervisor }
+    private let disposer: Disposer
+
+    init(supervisor: Supervisor, disposer: Disposer) {
+        self.supervisor = supervisor
+        self.disposer = disposer
+    }
 
     subscript(identifier: InstanceIdentifier) -> Instance? { table[identifier] }
 
@@ -67,7 +72,10 @@ final class InstanceTable {
             app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
             pid: entry.pid,
             process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
-            channel: entry.channel, isGuarded: entry.isGuarded)
+            // Messages that the app has sent may wait in it for ever.
+            channel: entry.channel.map {
+                UnixSocket($0.descriptor.given(to: disposer.stranger(.max), .queue))
+            }, isGuarded: entry.isGuarded)
         instance.cgroupParent = cgroup == nil ? nil : cgroups
         table[identifier] = instance
         return instance

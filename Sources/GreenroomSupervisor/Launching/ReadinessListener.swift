@@ -17,12 +17,14 @@ final class ReadinessListener {
     private var sources: [EventSource] = []
     private var watches: [CInt: InstanceIdentifier] = [:]
 
-    init(supervisor: Supervisor, output: AppOutput, socketPath: String) throws {
+    init(
+        supervisor: Supervisor, output: AppOutput, socketPath: String, disposer: Disposer
+    ) throws {
         self.supervisor = supervisor
         self.output = output
         self.socketPath = socketPath
         // Anybody may write; who wrote is known by the kernel's word, not the message's.
-        socket = try DatagramSocket(boundAt: socketPath, mode: 0o666)
+        socket = try DatagramSocket(boundAt: socketPath, mode: 0o666, disposer: disposer)
         inotify = try Inotify()
         sources = [
             try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in

@@ -1,0 +1,40 @@
+import GreenroomLinux
+import Systemd
+
+/// Drives the disposer: what a turn of the loop has let go of is handed over after it, so that no answer waits for
+/// that, and what hangs is noticed. Idle it costs nothing.
+@LoopActor
+final class Disposal {
+    let disposer: Disposer
+    private var turn: EventSource?
+    private var nextLook: EventSource?
+    private var reports: EventSource?
+    private var isLooking = false
+
+    /// After all that a turn has to do for somebody.
+    private static let priority: Int64 = 5
+
+    init() throws {
+        disposer = try Disposer()
+        turn = try LoopActor.deferred(priority: Self.priority) { [unowned self] in
+            look(again: disposer.handOver())
+        }
+        turn?.isEnabled = false
+        nextLook = try LoopActor.timer(priority: Self.priority) { [unowned self] in
+            isLooking = false
+            look(again: disposer.look())
+        }
+        reports = try LoopActor.io(disposer.reports.rawValue, .readable) { [unowned self] _ in
+            disposer.heard()
+        }
+        disposer.setOnFirst { [weak self] in
+            LoopActor.assumeIsolated { self?.turn?.isEnabled = true }
+        }
+    }
+
+    private func look(again: Bool) {
+        guard again, !isLooking else { return }
+        isLooking = true
+        try? nextLook?.setDeadline(after: Disposer.patience)
+    }
+}
