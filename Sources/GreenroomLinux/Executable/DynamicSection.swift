@@ -1,11 +1,21 @@
 /// The dynamic section's tables, read as far as the questions need.
 struct DynamicSection {
+    /// Offsets in the string table.
     private var needed: [UInt64] = []
+    private var searchPaths: [UInt64] = []
     private var strings: UInt64?
     private var stringByteCount: UInt64 = 0
     private var symbols: UInt64?
-    private var gnuHash: UInt64?
-    private var hash: UInt64?
+    private var relocations = Table()
+    /// How many of the relocations come first and name no symbol.
+    private var relativeCount: UInt64 = 0
+    private var callRelocations = Table()
+    private var preinitByteCount: UInt64 = 0
+
+    private struct Table {
+        var address: UInt64?
+        var byteCount: UInt64 = 0
+    }
 
     init(
         _ file: borrowing ExecutableFile, _ range: Segments.Range
@@ -15,21 +25,32 @@ struct DynamicSection {
         var at = 0
         while at + 16 <= section.count {
             let tag = section.littleEndian(at: at, as: UInt64.self)
-            let value = section.littleEndian(at: at + 8, as: UInt64.self)
+            if tag == 0 { return }  // DT_NULL
+            take(tag, section.littleEndian(at: at + 8, as: UInt64.self))
             at += 16
-            switch tag {
-            case 0: return  // DT_NULL
-            case 1: needed.append(value)  // DT_NEEDED
-            case 4: hash = value  // DT_HASH
-            case 5: strings = value  // DT_STRTAB
-            case 6: symbols = value  // DT_SYMTAB
-            case 10: stringByteCount = value  // DT_STRSZ
-            case 0x6fff_fef5: gnuHash = value  // DT_GNU_HASH
-            default: break  // A number of the format, not an enumeration of ours.
-            }
         }
         throw .damaged
     }
+
+    private mutating func take(_ tag: UInt64, _ value: UInt64) {
+        switch tag {
+        case 1: needed.append(value)  // DT_NEEDED
+        case 2: callRelocations.byteCount = value  // DT_PLTRELSZ
+        case 5: strings = value  // DT_STRTAB
+        case 6: symbols = value  // DT_SYMTAB
+        case 7: relocations.address = value  // DT_RELA
+        case 8: relocations.byteCount = value  // DT_RELASZ
+        case 10: stringByteCount = value  // DT_STRSZ
+        case 15, 29: searchPaths.append(value)  // DT_RPATH, DT_RUNPATH
+        case 23: callRelocations.address = value  // DT_JMPREL
+        case 33: preinitByteCount = value  // DT_PREINIT_ARRAYSZ
+        case 0x6fff_fff9: relativeCount = value  // DT_RELACOUNT
+        default: break  // A number of the format, not an enumeration of ours.
+        }
+    }
+
+    /// Functions that the dynamic linker calls before any library's constructor.
+    var hasPreinitFunctions: Bool { preinitByteCount > 0 }
 
     /// The libraries that the program names itself.
     func libraries(
@@ -38,38 +59,83 @@ struct DynamicSection {
         var libraries = NeededLibraries()
         guard let base = try stringTable(segments) else { return libraries }
         for name in needed {
-            guard name < stringByteCount, let text = file.string(at: base + name, limit: 256) else {
-                throw .damaged
-            }
-            libraries.insert(text)
+            libraries.insert(try string(name, limit: 256, in: file, at: base))
+        }
+        for path in searchPaths {
+            libraries.insert(
+                searchPath: try string(path, limit: ElfProgram.pathByteLimit, in: file, at: base))
         }
         return libraries
     }
 
-    /// Whether the dynamic symbol table has that name as undefined: the program wants it from a
-    /// library.
-    func imports(
-        _ name: String, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
-    ) throws(ElfProgram.Failure) -> Bool {
-        guard let base = try stringTable(segments), let symbols else { return false }
+    private func string(
+        _ offset: UInt64, limit: Int, in file: borrowing ExecutableFile, at base: UInt64
+    ) throws(ElfProgram.Failure) -> String {
+        guard offset < stringByteCount, let text = file.string(at: base + offset, limit: limit)
+        else { throw .damaged }
+        return text
+    }
+
+    // MARK: Symbols
+
+    /// The undefined symbol whose address the dynamic linker writes into that place; nil if it writes
+    /// something else there, or nothing.
+    func importedSymbol(
+        at place: UInt64, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
+    ) throws(ElfProgram.Failure) -> String? {
+        guard let base = try stringTable(segments), let symbols,
+            let symbol = try symbol(relocatedAt: place, file, segments)
+        else { return nil }
         guard let table = segments.offset(of: symbols) else { throw .damaged }
-        let places = occurrences(of: name, file, at: base)
-        guard !places.isEmpty else { return false }
-        let count = try undefinedSymbolLimit(file, segments)
+        let (offset, overflow) = table.addingReportingOverflow(UInt64(symbol) * 24)
+        guard !overflow, let entry = file.exactly(24, at: offset) else { throw .damaged }
+        // st_shndx 0 is SHN_UNDEF
+        guard entry.littleEndian(at: 6, as: UInt16.self) == 0 else { return nil }
+        let name = UInt64(entry.littleEndian(at: 0, as: UInt32.self))
+        return try string(name, limit: 256, in: file, at: base)
+    }
+
+    private func symbol(
+        relocatedAt place: UInt64, _ file: borrowing ExecutableFile,
+        _ segments: borrowing Segments
+    ) throws(ElfProgram.Failure) -> UInt32? {
+        var others = relocations
+        let (skipped, overflow) = relativeCount.multipliedReportingOverflow(by: 24)
+        if let address = others.address, !overflow, skipped <= others.byteCount {
+            others.address = address.addingReportingOverflow(skipped).partialValue
+            others.byteCount -= skipped
+        }
+        let called = try symbol(relocatedAt: place, by: callRelocations, file, segments)
+        if let called { return called }
+        return try symbol(relocatedAt: place, by: others, file, segments)
+    }
+
+    /// Reads in pieces: tables of several megabytes exist.
+    private func symbol(
+        relocatedAt place: UInt64, by table: Table, _ file: borrowing ExecutableFile,
+        _ segments: borrowing Segments
+    ) throws(ElfProgram.Failure) -> UInt32? {
+        guard let address = table.address, table.byteCount >= 24 else { return nil }
+        guard let start = segments.offset(of: address),
+            table.byteCount / 24 <= UInt64(ElfProgram.relocationLimit)
+        else { throw .damaged }
+        let count = Int(table.byteCount / 24)
         let chunk = 2048
         for first in stride(from: 0, to: count, by: chunk) {
             let wanted = min(chunk, count - first)
-            let (offset, overflow) = table.addingReportingOverflow(UInt64(first) * 24)
+            let (offset, overflow) = start.addingReportingOverflow(UInt64(first) * 24)
             guard !overflow, let entries = file.exactly(wanted * 24, at: offset) else {
                 throw .damaged
             }
             for index in 0..<wanted
-            where places.contains(UInt64(entries.littleEndian(at: index * 24, as: UInt32.self))) {
-                // st_shndx 0 is SHN_UNDEF
-                if entries.littleEndian(at: index * 24 + 6, as: UInt16.self) == 0 { return true }
+            where entries.littleEndian(at: index * 24, as: UInt64.self) == place {
+                let type = entries.littleEndian(at: index * 24 + 8, as: UInt32.self)
+                let addend = entries.littleEndian(at: index * 24 + 16, as: UInt64.self)
+                guard ElfProgram.symbolRelocations.contains(type), addend == 0 else { return nil }
+                return entries.littleEndian(at: index * 24 + 12, as: UInt32.self)
             }
         }
-        return false
+        return nil
     }
 
     private func stringTable(_ segments: borrowing Segments) throws(ElfProgram.Failure) -> UInt64? {
@@ -81,43 +147,16 @@ struct DynamicSection {
         return base
     }
 
-    /// Offsets in the string table at which the name stands, terminated; a symbol may point into
-    /// the end of a longer one. Reads in pieces: tables of several megabytes exist.
-    private func occurrences(
-        of name: String, _ file: borrowing ExecutableFile, at base: UInt64
-    ) -> Set<UInt64> {
-        let pattern = Array(name.utf8) + [0]
-        let pieceByteCount = 65_536
-        var found: Set<UInt64> = []
-        var start: UInt64 = 0
-        while start < stringByteCount {
-            let wanted = min(UInt64(pieceByteCount + pattern.count - 1), stringByteCount - start)
-            let piece = file.bytes(at: base + start, upTo: Int(wanted))
-            var at = 0
-            while at + pattern.count <= piece.count {
-                if piece[at] == pattern[0],
-                    piece[at..<at + pattern.count].elementsEqual(pattern)
-                {
-                    found.insert(start + UInt64(at))
-                }
-                at += 1
-            }
-            start += UInt64(pieceByteCount)
+    /// Whether the string table has one of the words, whole.
+    func mentions(
+        _ words: [String], _ file: borrowing ExecutableFile, _ segments: borrowing Segments
+    ) throws(ElfProgram.Failure) -> Bool {
+        guard let base = try stringTable(segments),
+            stringByteCount <= UInt64(ElfProgram.loaderStringByteLimit)
+        else { return false }
+        let table = file.bytes(at: base, upTo: Int(stringByteCount))
+        return table.split(separator: 0).contains { entry in
+            words.contains { entry.elementsEqual($0.utf8) }
         }
-        return found
-    }
-
-    /// How many symbols can be undefined. The GNU hash table sorts the defined ones behind a first
-    /// index; the old one tells how many there are in all.
-    private func undefinedSymbolLimit(
-        _ file: borrowing ExecutableFile, _ segments: borrowing Segments
-    ) throws(ElfProgram.Failure) -> Int {
-        guard let address = hash ?? gnuHash, let offset = segments.offset(of: address),
-            let start = file.exactly(8, at: offset)
-        else { throw .damaged }
-        // DT_HASH: nbucket, nchain. DT_GNU_HASH: nbuckets, symoffset.
-        let count = Int(start.littleEndian(at: 4, as: UInt32.self))
-        guard count <= ElfProgram.symbolLimit else { throw .damaged }
-        return count
     }
 }

@@ -1,5 +1,5 @@
-/// What an ELF file says about how it starts: enough to know whether a preloaded library's
-/// `__libc_start_main` will be called. elf(5)
+/// What an ELF file says about how it starts: enough to know that a preloaded library's
+/// `__libc_start_main` will be called, and nothing of the program's own before it. elf(5)
 ///
 /// Every number in the file is a stranger's: sums are checked, tables have limits, and a table that
 /// lies outside the file makes it damaged, never us.
@@ -7,7 +7,19 @@ struct ElfProgram: Equatable {
     enum Linkage: Equatable {
         case staticExecutable
         case staticPositionIndependent
-        case dynamic(loader: String, libraries: NeededLibraries, startsThroughCLibrary: Bool)
+        case dynamic(loader: String, libraries: NeededLibraries, start: Start)
+    }
+
+    /// Which code of the program runs first.
+    enum Start: Equatable {
+        /// Start code, which calls the C library's `__libc_start_main`.
+        case cLibrary
+        /// Start code, which calls something else.
+        case otherFunction
+        /// Code that nothing is known about.
+        case unknown
+        /// Its preinit functions.
+        case preinitFunctions
     }
 
     enum Failure: Error, Equatable {
@@ -22,34 +34,32 @@ struct ElfProgram: Equatable {
     static let segmentLimit = 256
     /// A dynamic section of 64 KiB has room for 4,096 entries; programs have under a hundred.
     static let dynamicByteLimit = 65_536
-    /// Undefined symbols to look at; the largest programs import tens of thousands.
-    static let symbolLimit = 1 << 20
+    /// Relocations to look at, of each of two tables; the largest programs import tens of thousands of
+    /// symbols.
+    static let relocationLimit = 1 << 20
     /// Of a string table; node's, the largest known here, has 4 MB.
     static let stringTableByteLimit: UInt64 = 64 << 20
+    /// Of a dynamic linker's string table, which is read as a whole; musl's, the C library itself, has
+    /// 16 KB.
+    static let loaderStringByteLimit = 1 << 20
     static let pathByteLimit = 4096
 
     #if arch(x86_64)
         static let machine: UInt16 = 62  // EM_X86_64
+        /// R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT
+        static let symbolRelocations: [UInt32] = [1, 6, 7]
     #elseif arch(arm64)
         static let machine: UInt16 = 183  // EM_AARCH64
+        /// R_AARCH64_ABS64, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT
+        static let symbolRelocations: [UInt32] = [257, 1025, 1026]
     #endif
 
     init(_ file: borrowing ExecutableFile) throws(Failure) {
-        let start = file.bytes(at: 0, upTo: 64)
-        guard start.starts(with: [0x7f, 0x45, 0x4c, 0x46]) else { throw .notElf }
-        guard start.count >= 20 else { throw .damaged }
-        // 64-bit, little-endian, ours.
-        guard start[4] == 2, start[5] == 1,
-            start.littleEndian(at: 18, as: UInt16.self) == Self.machine
-        else { throw .otherArchitecture }
-        guard start.count == 64 else { throw .damaged }
-        let type = start.littleEndian(at: 16, as: UInt16.self)
-        guard type == 2 || type == 3 else { throw .damaged }  // ET_EXEC, ET_DYN
-
-        let segments = try Segments(file, header: start)
+        let header = try Self.header(of: file)
+        let segments = try Segments(file, header: header)
         guard let loader = segments.loader else {
             linkage =
-                type == 3 && segments.dynamic != nil
+                Self.isPositionIndependent(header) && segments.dynamic != nil
                 ? .staticPositionIndependent : .staticExecutable
             return
         }
@@ -60,7 +70,53 @@ struct ElfProgram: Equatable {
         let section = try DynamicSection(file, dynamic)
         linkage = .dynamic(
             loader: path, libraries: try section.libraries(file, segments),
-            startsThroughCLibrary: try section.imports("__libc_start_main", file, segments))
+            start: try Self.start(
+                header.littleEndian(at: 24, as: UInt64.self), section, file, segments))
+    }
+
+    private static func start(
+        _ entry: UInt64, _ section: DynamicSection, _ file: borrowing ExecutableFile,
+        _ segments: borrowing Segments
+    ) throws(Failure) -> Start {
+        if section.hasPreinitFunctions { return .preinitFunctions }
+        guard let pointer = EntryCode.pointer(from: entry, file, segments) else { return .unknown }
+        let name = try section.importedSymbol(at: pointer, file, segments)
+        return name == "__libc_start_main" ? .cLibrary : .otherFunction
+    }
+
+    /// Whether a file that programs name as their dynamic linker is one. glibc's exports the first of the
+    /// names, musl's the second: debuggers rely on them.
+    static func isDynamicLinker(_ file: borrowing ExecutableFile) -> Bool {
+        do {
+            let header = try header(of: file)
+            let segments = try Segments(file, header: header)
+            guard isPositionIndependent(header), segments.loader == nil,
+                let dynamic = segments.dynamic
+            else { return false }
+            return try DynamicSection(file, dynamic)
+                .mentions(["_r_debug", "_dl_debug_addr"], file, segments)
+        } catch {
+            return false
+        }
+    }
+
+    /// Of a program for this machine.
+    private static func header(of file: borrowing ExecutableFile) throws(Failure) -> [UInt8] {
+        let header = file.bytes(at: 0, upTo: 64)
+        guard header.starts(with: [0x7f, 0x45, 0x4c, 0x46]) else { throw .notElf }
+        guard header.count >= 20 else { throw .damaged }
+        // 64-bit, little-endian, ours.
+        guard header[4] == 2, header[5] == 1,
+            header.littleEndian(at: 18, as: UInt16.self) == machine
+        else { throw .otherArchitecture }
+        guard header.count == 64 else { throw .damaged }
+        let type = header.littleEndian(at: 16, as: UInt16.self)
+        guard type == 2 || type == 3 else { throw .damaged }  // ET_EXEC, ET_DYN
+        return header
+    }
+
+    private static func isPositionIndependent(_ header: [UInt8]) -> Bool {
+        header.littleEndian(at: 16, as: UInt16.self) == 3  // ET_DYN
     }
 }
 

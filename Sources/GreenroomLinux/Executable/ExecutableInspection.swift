@@ -23,6 +23,22 @@ public enum ExecutableInspection {
         return walk.facts
     }
 
+    /// What the libraries say that an environment brings into each program. ld.so(8)
+    /// - Parameter environment: `NAME=value`.
+    public static func objection(to environment: [String]) -> IneligibilityReason? {
+        var libraries = NeededLibraries()
+        for variable in environment {
+            if let list = variable.value(of: "LD_PRELOAD") {
+                for name in list.split(whereSeparator: { ": ".contains($0) }) {
+                    libraries.insert(String(name))
+                }
+            } else if let folders = variable.value(of: "LD_LIBRARY_PATH") {
+                libraries.insert(searchPath: folders.replacing(";", with: ":"))
+            }
+        }
+        return libraries.objection
+    }
+
     /// The file that exec would take for a name. As execvp(3), but an unusable file goes on record
     /// only when no usable one follows.
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
@@ -48,11 +64,27 @@ public enum ExecutableInspection {
     }
 
     /// A regular file that somebody may execute; nil: there is nothing that can be seen. The launching
-    /// user's permission is the kernel's to check, at exec. stat(2)
+    /// user's permission is the kernel's to check, at exec.
     private static func isExecutable(_ path: String) -> Bool? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard let status = status(path) else { return nil }
         return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o111 != 0
+    }
+
+    /// Whether it is the system's own `env`, which does what env(1) says. Another program of that name is
+    /// paused like any other.
+    static func isEnv(_ path: String) -> Bool {
+        guard path.split(separator: "/").last == "env", let own = status(path), own.st_uid == 0,
+            own.st_mode & (S_IWGRP | S_IWOTH) == 0
+        else { return false }
+        return ["/usr/bin/env", "/bin/env"].compactMap(status).contains {
+            $0.st_dev == own.st_dev && $0.st_ino == own.st_ino
+        }
+    }
+
+    /// stat(2)
+    private static func status(_ path: String) -> stat? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status : nil
     }
 
     /// The path without links, as the kernel shows it. realpath(3)
@@ -67,6 +99,12 @@ public enum ExecutableInspection {
         let size = unsafe getxattr(path, "security.capability", nil, 0)
         // Whatever the reason for another error, it is safer to believe in capabilities.
         return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+    }
+}
+
+extension String {
+    fileprivate func value(of name: String) -> String? {
+        hasPrefix(name + "=") ? String(dropFirst(name.count + 1)) : nil
     }
 }
 

@@ -4,6 +4,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case staticPositionIndependent = "static_pie"
     case noCLibrary = "no_c_library"
     case noLibraryStart = "no_libc_start"
+    case unknownEntry = "unknown_entry"
+    case preinitFunctions = "preinit_functions"
     case otherArchitecture = "other_architecture"
     case setUserID = "set_user_id"
     case setGroupID = "set_group_id"
@@ -12,10 +14,12 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case unknownFormat = "unknown_format"
     case damagedFile = "damaged_file"
     case loaderMissing = "loader_missing"
+    case unknownLoader = "unknown_loader"
+    case relativePath = "relative_path"
     case wrapperNotUnderstood = "wrapper_not_understood"
     case argumentsReadEarly = "arguments_read_early"
     case preloadRefused = "preload_refused"
-    /// No file shows it: it was seen to be about to.
+    /// Known of some libraries; of others it was seen as they were about to.
     case startsPrograms = "starts_programs"
 
     /// The code that clients and logs use.
@@ -36,6 +40,12 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .noLibraryStart:
             "The program does not start through the C library's __libc_start_main, so it cannot "
                 + "be paused before main."
+        case .unknownEntry:
+            "The program does not begin with a C library's start code (as Free Pascal's programs and "
+                + "those that Go links itself), so its own code would run before the pause."
+        case .preinitFunctions:
+            "The program has functions that run before those of all libraries (DT_PREINIT_ARRAY; "
+                + "sanitizers have), and before the pause."
         case .otherArchitecture:
             "The program is for another processor architecture than Greenroom's preload library."
         case .setUserID:
@@ -57,20 +67,28 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .loaderMissing:
             "The dynamic linker that the program names does not exist; the program cannot run "
                 + "at all."
+        case .unknownLoader:
+            "The dynamic linker that the program names is neither glibc's nor musl's, or cannot be "
+                + "read, so nobody knows whether the program would be paused."
+        case .relativePath:
+            "Which interpreter or library the program gets depends on the working directory: "
+                + "there is a path without a slash in front in the script's first line, in PATH, or in "
+                + "the program's DT_NEEDED or DT_RUNPATH. Give full paths."
         case .wrapperNotUnderstood:
             "The script's first line gives env options or variables that Greenroom does not "
-                + "follow, so it cannot know which program will run."
+                + "follow, so it cannot know what will run; set variables with Environment=."
         case .argumentsReadEarly:
             "A library of the program (Rust's shared standard library, or GNUstep Base) reads the "
                 + "arguments when it is loaded, so a paused program would have those of its "
                 + "preparation."
         case .preloadRefused:
-            "The program is built with the shared address sanitizer (libasan), which does not run "
-                + "behind a preload library."
+            "The program is built with the shared address sanitizer (libasan), or has it from "
+                + "LD_PRELOAD in Environment=; it does not run behind another preload library."
         case .startsPrograms:
-            "A library of the program starts another program, or a process, when it is loaded. That was "
-                + "stopped when the program was prewarmed; it is tried again when the program's file or "
-                + "the manifest changes, or after greenroomctl reset-failed."
+            "A library of the program (as libparted) starts another program or a process when it is "
+                + "loaded, which would happen at each preparation. Where that was seen, it was "
+                + "stopped, and is tried again when the program's file or the manifest changes, or "
+                + "after greenroomctl reset-failed."
         }
     }
 }

@@ -52,8 +52,10 @@ struct InterpreterWalk {
         }
         let script = current
         let tail = [script] + (facts.argumentPrefix?.dropFirst() ?? [])
+        // The kernel looks from the caller's directory, and in no search path.
+        guard line.interpreter.hasPrefix("/") else { return end(.relativePath) }
         current = try findInterpreter(line.interpreter, of: script)
-        guard line.interpreter.split(separator: "/").last == "env" else {
+        guard ExecutableInspection.isEnv(current) else {
             facts.argumentPrefix = [line.interpreter] + (line.argument.map { [$0] } ?? []) + tail
             return true
         }
@@ -61,6 +63,7 @@ struct InterpreterWalk {
             facts.files.append(InspectedFile(role: .wrapper, path: current, identity: identity))
         }
         guard let env = EnvLine(line.argument) else { return end(.wrapperNotUnderstood) }
+        guard env.isFound(alikeFromEverywhere: searchPath) else { return end(.relativePath) }
         current = try findInterpreter(env.command[0], of: script)
         facts.argumentPrefix = env.command + tail
         return true
@@ -115,12 +118,31 @@ struct InterpreterWalk {
         switch program.linkage {
         case .staticExecutable: return .staticallyLinked
         case .staticPositionIndependent: return .staticPositionIndependent
-        case .dynamic(let loader, let libraries, let startsThroughCLibrary):
-            guard let identity = FileIdentity(path: loader) else { return .loaderMissing }
-            facts.files.append(InspectedFile(role: .loader, path: loader, identity: identity))
+        case .dynamic(let loader, let libraries, let start):
+            if let reason = ineligibility(ofLoader: loader) { return reason }
             if !libraries.hasCLibrary { return .noCLibrary }
-            if !startsThroughCLibrary { return .noLibraryStart }
-            return libraries.objection
+            if let objection = libraries.objection { return objection }
+            switch start {
+            case .cLibrary: return nil
+            case .otherFunction: return .noLibraryStart
+            case .unknown: return .unknownEntry
+            case .preinitFunctions: return .preinitFunctions
+            }
+        }
+    }
+
+    /// It is the first that runs.
+    private mutating func ineligibility(ofLoader path: String) -> IneligibilityReason? {
+        guard path.hasPrefix("/") else { return .relativePath }
+        do {
+            let file = try ExecutableFile(path: path)
+            facts.files.append(InspectedFile(role: .loader, path: path, identity: file.identity))
+            return ElfProgram.isDynamicLinker(file) ? nil : .unknownLoader
+        } catch {
+            switch error {
+            case .missing: return .loaderMissing
+            case .unreadable: return .unknownLoader
+            }
         }
     }
 }

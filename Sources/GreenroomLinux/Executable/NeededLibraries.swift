@@ -11,15 +11,37 @@ struct NeededLibraries: Equatable {
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
     /// Ends a program in which it is not the first of all libraries.
     private static let firstOnes = ["libasan.so", "libclang_rt.asan"]
+    /// Its constructor runs `dmidecode` through a shell.
+    private static let starters = ["libparted.so", "libparted-"]
 
     mutating func insert(_ name: String) {
-        if name == "libc.so" || name.hasPrefix("libc.so.") || name.hasPrefix("libc.musl-") {
+        let file = name.split(separator: "/").last ?? ""
+        if file == "libc.so" || file.hasPrefix("libc.so.") || file.hasPrefix("libc.musl-") {
             hasCLibrary = true
         }
-        if Self.earlyReaders.contains(where: name.hasPrefix) {
-            objection = .argumentsReadEarly
-        } else if Self.firstOnes.contains(where: name.hasPrefix) {
-            objection = .preloadRefused
-        }
+        objection = objection ?? Self.objection(to: file)
+        // A name without a slash is looked up in folders, another one from the working directory.
+        if file.count != name.count { insert(searchPath: name) }
+    }
+
+    /// Folders in which libraries are looked up, or one library's path. ld.so(8)
+    mutating func insert(searchPath: String) {
+        // One that is empty as a whole is passed over.
+        let folders =
+            searchPath.isEmpty
+            ? [] : searchPath.split(separator: ":", omittingEmptySubsequences: false)
+        guard !folders.allSatisfy(Self.isFixed) else { return }
+        objection = objection ?? .relativePath
+    }
+
+    private static func isFixed(_ path: Substring) -> Bool {
+        ["/", "$ORIGIN", "${ORIGIN}"].contains(where: path.hasPrefix)
+    }
+
+    private static func objection(to file: Substring) -> IneligibilityReason? {
+        if earlyReaders.contains(where: file.hasPrefix) { return .argumentsReadEarly }
+        if firstOnes.contains(where: file.hasPrefix) { return .preloadRefused }
+        if starters.contains(where: file.hasPrefix) { return .startsPrograms }
+        return nil
     }
 }

@@ -30,14 +30,15 @@ struct ScriptLine: Equatable {
 }
 
 /// What `env` does with its arguments, as far as scripts use it: `env COMMAND` and
-/// `env -S COMMAND ARGUMENTS…`, with harmless variables before the command. env(1)
+/// `env -S COMMAND ARGUMENTS…`. env(1)
 struct EnvLine: Equatable {
     /// The command and the arguments that come before the script.
     var command: [String]
 
     /// - Parameter argument: the script line's one argument.
     /// - Returns: nil for anything else: an option that clears the environment would take the
-    ///   preload library away, and the script would run for real.
+    ///   preload library away, and the script would run for real. A variable that env sets would be lost
+    ///   at the launch.
     init?(_ argument: String?) {
         guard let argument else { return nil }
         guard let list = Self.afterSplitOption(argument) else {
@@ -46,10 +47,9 @@ struct EnvLine: Equatable {
             command = [argument]
             return
         }
-        // Quotes, escapes and ${variables} have rules of their own.
-        guard !list.contains(where: { "\"'\\$#".contains($0) }) else { return nil }
-        var words = list.split { $0 == " " || $0 == "\t" }.map(String.init)
-        while let first = words.first, Self.isHarmlessAssignment(first) { words.removeFirst() }
+        // Quotes, escapes, ${variables} and other blanks have rules of their own.
+        guard !list.utf8.contains(where: "\"'\\$#\r\u{b}\u{c}".utf8.contains) else { return nil }
+        let words = list.split { $0 == " " || $0 == "\t" }.map(String.init)
         guard let first = words.first, Self.isPlainCommand(first) else { return nil }
         command = words
     }
@@ -65,9 +65,10 @@ struct EnvLine: Equatable {
         !word.isEmpty && !word.hasPrefix("-") && !word.contains("=")
     }
 
-    private static func isHarmlessAssignment(_ word: String) -> Bool {
-        guard let equals = word.firstIndex(of: "="), !word.hasPrefix("-") else { return false }
-        let name = word[..<equals]
-        return name != "PATH" && !name.hasPrefix("LD_") && !name.hasPrefix("GREENROOM_")
+    /// Whether the command is the same one whatever the working directory.
+    func isFound(alikeFromEverywhere searchPath: String) -> Bool {
+        if command[0].contains("/") { return command[0].hasPrefix("/") }
+        return searchPath.split(separator: ":", omittingEmptySubsequences: false)
+            .allSatisfy { $0.hasPrefix("/") }
     }
 }

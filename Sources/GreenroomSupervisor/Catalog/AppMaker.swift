@@ -26,7 +26,7 @@ struct AppMaker {
         let environment = environment(of: manifest, owner.account)
         guard
             let program = try program(
-                name, of: manifest, in: environment.searchPath, owner, isDesktopOnly)
+                name, of: manifest, in: environment, owner, isDesktopOnly)
         else { return nil }
         let app = app(
             of: manifest, program, lookups.words(command), owner, environment, desktop,
@@ -118,29 +118,32 @@ struct AppMaker {
 
     /// - Returns: nil if only a desktop entry names it and it is not there.
     private func program(
-        _ name: String, of manifest: AppManifest, in searchPath: String, _ owner: Owner,
-        _ isDesktopOnly: Bool
+        _ name: String, of manifest: AppManifest, in environment: Lookups.AppEnvironment,
+        _ owner: Owner, _ isDesktopOnly: Bool
     ) throws(LoadFailure) -> Program? {
         if isDesktopOnly {
             return lookups.find(name).map {
                 Program(path: $0, ineligibility: .onlyDesktopEntry)
             }
         }
-        let facts = try lookups.facts(ProgramName(name: name, searchPath: searchPath))
+        let facts = try lookups.facts(ProgramName(name: name, searchPath: environment.searchPath))
         let sandbox = try self.sandbox(of: manifest, facts, lookups.filters)
         return Program(
             path: facts.path, facts: facts, confinement: sandbox.confinement,
             callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
-            ineligibility: ineligibility(of: manifest, facts, isOwnUser: !owner.changes)
+            ineligibility: ineligibility(
+                of: manifest, facts, environment.strings, isOwnUser: !owner.changes)
                 ?? sandbox.ineligibility)
     }
 
     private func ineligibility(
-        of manifest: AppManifest, _ facts: ExecutableFacts, isOwnUser: Bool
+        of manifest: AppManifest, _ facts: ExecutableFacts, _ environment: [String],
+        isOwnUser: Bool
     ) -> InstalledApp.Ineligibility? {
         // An SDK app pauses by itself, however it is linked.
         if manifest.kind == .applicationKit { return nil }
-        if let reason = facts.eligibility.reason {
+        let objection = facts.eligibility.reason ?? ExecutableInspection.objection(to: environment)
+        if let reason = objection {
             return .init(code: reason.code, text: reason.explanation)
         }
         return lookups.shim.objection(at: shimPath, isOwnUser: isOwnUser)

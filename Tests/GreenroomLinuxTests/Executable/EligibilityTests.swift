@@ -26,9 +26,15 @@ import Testing
         ProbeCompiler("clang", ["-Wl,--hash-style=sysv"]),
         ProbeCompiler("clang", ["-Wl,--hash-style=gnu", "-s"]),
         ProbeCompiler("clang", ["-rdynamic", "-fuse-ld=lld"]), ProbeCompiler("musl-gcc"),
+        ProbeCompiler("musl-gcc", ["-no-pie", "-fno-pie"]),
+        ProbeCompiler("gcc", ["-no-pie", "-fno-pie", "-fuse-ld=bfd"]),
+        ProbeCompiler("gcc", ["-no-pie", "-fno-pie", "-fuse-ld=bfd", "-Wl,-z,now"]),
+        ProbeCompiler("gcc", ["-pg"]), ProbeCompiler("gcc", ["-fcf-protection=full"]),
+        ProbeCompiler("clang", ["-fuse-ld=lld", "-Wl,-z,pack-relative-relocs", "-Wl,-z,now"]),
     ])
     func `dynamic programs with a C library are eligible`(compiler: ProbeCompiler) throws {
-        let program = try compileProbe("behave.c", with: compiler)
+        // It defines no symbol: GNU ld makes it a hash table that says nothing.
+        let program = try compileProbe("first-instruction.c", with: compiler)
         let facts = try inspect(program)
         #expect(facts.eligibility == .eligible)
         #expect(facts.files.map(\.role) == [.executable, .loader])
@@ -69,12 +75,19 @@ import Testing
                 "int puts(const char *); void _start(void) { puts(\"\"); }", to: "own.c"),
             with: ProbeCompiler("clang", ["-nostartfiles", "-fno-builtin"]))
         #expect(try inspect(own).eligibility == .ineligible(.noLibraryStart))
+        // The C library's start code, of a program that brings its own function to call.
+        let replaced = try compile(
+            source: try directory.write(
+                "int main(void) { return 0; } void __libc_start_main(void) { for (;;) ; }",
+                to: "replaced.c"),
+            with: ProbeCompiler("clang", ["-Wl,--export-dynamic"]))
+        #expect(try inspect(replaced).eligibility.reason != nil)
     }
 
     @Test(arguments: [
         ("libstd-0123456789abcdef.so", IneligibilityReason?.some(.argumentsReadEarly)),
         ("libgnustep-base.so.1.28", .argumentsReadEarly), ("libasan.so.8", .preloadRefused),
-        ("libstdc.so", nil),
+        ("libparted.so.2", .startsPrograms), ("libstdc.so", nil),
     ])
     func `some libraries keep their programs from being paused`(
         name: String, reason: IneligibilityReason?
@@ -87,6 +100,48 @@ import Testing
         let program = try compileProbe("uses-library.c", with: ProbeCompiler("clang", [library]))
         let expected = reason.map { Eligibility.ineligible($0) } ?? .eligible
         #expect(try inspect(program).eligibility == expected)
+    }
+
+    @Test(arguments: [
+        (["-Wl,-rpath,/usr/lib:lib"], IneligibilityReason?.some(.relativePath)),
+        (["-Wl,-rpath,/usr/lib:"], .relativePath), (["-Wl,-rpath,/usr/lib:$ORIGIN/../lib"], nil),
+        (["-Wl,-dynamic-linker,lib/ld.so"], .relativePath),
+        (["-Wl,-dynamic-linker,/usr/bin/env"], .unknownLoader),
+    ])
+    func `what is looked up from the working directory, or is none, is not loaded`(
+        flags: [String], reason: IneligibilityReason?
+    ) throws {
+        let program = try compileProbe("behave.c", with: ProbeCompiler("clang", flags))
+        #expect(try inspect(program).eligibility.reason == reason)
+    }
+
+    @Test func `a library that is named with a relative path is not loaded`() throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let library = try compileProbe(
+            "constructor.c", with: ProbeCompiler("clang", ["-DLIBRARY", "-shared", "-fPIC"]),
+            output: "libnameless.so")
+        let folder = library.dropLast("/libnameless.so".utf8.count)
+        let program = try compileProbe(
+            "uses-library.c",
+            with: ProbeCompiler(
+                "clang", ["../\(folder.split(separator: "/").last!)/libnameless.so"]))
+        #expect(try inspect(program).eligibility == .ineligible(.relativePath))
+        let fixed = try compileProbe("uses-library.c", with: ProbeCompiler("clang", [library]))
+        #expect(try inspect(fixed).eligibility == .eligible)
+    }
+
+    @Test(arguments: [
+        ("LD_PRELOAD=/usr/lib/libasan.so.8", IneligibilityReason?.some(.preloadRefused)),
+        ("LD_PRELOAD=a.so:/b/libclang_rt.asan-x86_64.so", .preloadRefused),
+        ("LD_PRELOAD=lib/a.so", .relativePath), ("LD_LIBRARY_PATH=/a;b", .relativePath),
+        ("LD_LIBRARY_PATH=/a:", .relativePath), ("LD_LIBRARY_PATH=", nil),
+        ("LD_LIBRARY_PATH=/a:/b", nil), ("LD_PRELOAD=liba.so /b/c.so", nil),
+    ])
+    func `libraries of the environment are judged like the program's own`(
+        variable: String, reason: IneligibilityReason?
+    ) {
+        #expect(ExecutableInspection.objection(to: ["A=b", variable]) == reason)
     }
 
     @Test func `the shared address sanitizer's program is not eligible`() throws {

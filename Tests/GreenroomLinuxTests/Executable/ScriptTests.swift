@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: [
         ("#!/usr/bin/env sh", ["sh"]), ("#!/usr/bin/env -S sh -e -u", ["sh", "-e", "-u"]),
-        ("#!/usr/bin/env -SA=1 sh", ["sh"]), ("#!/bin/env --split-string=sh -e", ["sh", "-e"]),
+        ("#!/bin/env --split-string=sh -e", ["sh", "-e"]),
     ])
     func `env is seen through`(line: String, command: [String]) throws {
         let path = try script(line)
@@ -44,11 +44,35 @@ import Testing
         "#!/usr/bin/env -i sh", "#!/usr/bin/env -S -i sh", "#!/usr/bin/env -S -u LD_PRELOAD sh",
         "#!/usr/bin/env -S LD_PRELOAD= sh", "#!/usr/bin/env -S PATH=/x sh", "#!/usr/bin/env",
         "#!/usr/bin/env -S 'sh' -e", "#!/usr/bin/env -S sh ${A}", "#!/usr/bin/env -vS sh",
-        "#!/usr/bin/env A=1", "#!/usr/bin/env -S GREENROOM_CHANNEL=1 sh",
+        "#!/usr/bin/env A=1", "#!/usr/bin/env -SA=1 sh", "#!/usr/bin/env -S sh\r",
+        "#!/usr/bin/env -S GREENROOM_CHANNEL=1 sh",
     ])
     func `what env might do otherwise makes a script ineligible`(line: String) throws {
         #expect(
             try inspect(try script(line)).eligibility == .ineligible(.wrapperNotUnderstood))
+    }
+
+    @Test(arguments: ["#!bin/sh", "#!sh", "#!./env sh", "#!/usr/bin/env bin/sh"])
+    func `an interpreter without a full path is not chosen`(line: String) throws {
+        #expect(try inspect(try script(line)).eligibility == .ineligible(.relativePath))
+    }
+
+    @Test func `env is not asked for a name while PATH has relative folders`() throws {
+        let path = try script("#!/usr/bin/env sh")
+        for search in ["/usr/bin:", "/bin:bin", "."] {
+            #expect(
+                try inspect(path, searchPath: search).eligibility == .ineligible(.relativePath))
+        }
+    }
+
+    @Test func `another program that is called env is an interpreter like any other`() throws {
+        #expect(
+            try run(ChildRequest("/bin/cp", arguments: ["cp", "/bin/sh", "\(directory.path)/env"]))
+                .exit == .status(0))
+        let facts = try inspect(try script("#!\(directory.path)/env python3"))
+        #expect(facts.executable == "\(directory.path)/env")
+        #expect(facts.files.map(\.role) == [.script, .executable, .loader])
+        #expect(facts.argumentPrefix?.dropLast() == ["\(directory.path)/env", "python3"])
     }
 
     @Test func `interpreters that are scripts are followed, and argv is the kernel's`() throws {
