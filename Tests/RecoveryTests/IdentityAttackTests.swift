@@ -84,6 +84,21 @@ import Testing
         #expect(other.kind == .cold && other.coldReason == .known(.environmentMismatch))
     }
 
+    /// The next supervisor has the keys only.
+    @Test func `after a restart an environment is known again, and no other taken for it`() throws {
+        let daemon = try daemon(try ownApp(1))
+        for (first, second) in [(Self.good, Self.good), (Self.good, Self.evil)] {
+            try run(own, first, try client(daemon))
+            let paused = try #require(try daemon.awaitPaused(own).first)
+            #expect(try pausedEnvironment(own, daemon).contains(first[0]))
+            try daemon.restart()
+            #expect(try daemon.awaitPaused(own).first?.processId == paused.processId)
+            let launched = try run(own, second, try client(daemon))
+            #expect(launched.kind == (first == second ? .prewarmed : .cold))
+            #expect((launched.instance == paused.instance) == (first == second))
+        }
+    }
+
     @Test func `no user makes the daemon forget what another's pools are made of`() throws {
         let probe = try compileProbe("behave.c")
         let daemon = try daemon(program(root, probe, prewarm: 1), try ownApp())

@@ -5,8 +5,8 @@ internal import GreenroomLifecycle
 ///
 /// What one user brought is never found for another, nor for another app, nor for the same app once it has
 /// rights that its user lacks: an environment can name code (ld.so(8), LD_PRELOAD). Two environments are
-/// compared in full; only what a former supervisor had paused is known by its key alone, which nobody can
-/// choose (`KeyedDigest`).
+/// compared in full; only what a former supervisor had paused, or what was forgotten, is known by its key
+/// alone, which nobody can choose (`KeyedDigest`).
 struct PoolEnvironments {
     /// Whose processes an environment goes to.
     struct Owner: Hashable, Sendable {
@@ -45,6 +45,12 @@ struct PoolEnvironments {
         own: (environment: PoolEnvironment, key: EnvironmentKey)
     ) -> EnvironmentKey {
         if environment == own.environment { return own.key }
+        // Most launches are like the one before.
+        if let latest = known[owner.user]?.last, latest.owner == owner,
+            latest.environment == environment
+        {
+            return latest.key
+        }
         var entries = known[owner.user] ?? []
         let same = entries.firstIndex { $0.owner == owner && $0.environment == environment }
         if let same {
