@@ -229,11 +229,12 @@ void gr_keep_capabilities(struct job *job) {
     if (c && c->ambient != 0) TRY(GR_STAGE_CAPABILITIES, call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0));
 }
 
-/* As the app's user: what it holds shrinks to the bounding set, and the ambient set is what the
- * program is started with. */
+/* As the app's user: what it holds shrinks at once to what the program will have, before it enters a
+ * directory or executes a file. Root's program has the bounding set, any other has the ambient set. */
 void gr_raise_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
-    if (!c || (!c->has_bounding_set && c->ambient == 0)) return;
+    bool is_root = call(SYS_geteuid) == 0;
+    if (!c || (is_root && !c->has_bounding_set && c->ambient == 0)) return;
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct data[2];
     TRY(GR_STAGE_CAPABILITIES, call(SYS_capget, &header, data));
@@ -241,6 +242,7 @@ void gr_raise_capabilities(struct job *job) {
         uint32_t ambient = (uint32_t)(c->ambient >> 32 * i);
         if (c->has_bounding_set) data[i].permitted &= (uint32_t)(c->bounding_set >> 32 * i);
         /* Without SYS_ADMIN a filter needs no_new_privs: that is seen to before. */
+        if (!is_root) data[i].permitted &= ambient;
         data[i].effective = data[i].permitted;
         data[i].inheritable = ambient;
     }

@@ -98,6 +98,25 @@ import Testing
             } == SpawnError(stage: .directory, code: EACCES))
     }
 
+    /// It is given one capability. Those that it does not have yet lost must not open a way for it.
+    @Test(.enabled(if: getuid() == 0, "needs root"))
+    func `a directory is entered with no capability but the app's own`() throws {
+        let netBindService: UInt64 = 1 << 10
+        #expect(
+            try failure {
+                $0.identity = .init(user: 1234, group: 1234, supplementaryGroups: [])
+                $0.confinement = Confinement()
+                $0.confinement?.ambientCapabilities = netBindService
+                $0.workingDirectory = "/root"
+            } == SpawnError(stage: .directory, code: EACCES))
+        let run = try ShellRun.of("grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/$$/status | cut -f 2") {
+            $0.identity = .init(user: 1234, group: 1234, supplementaryGroups: [])
+            $0.confinement = Confinement()
+            $0.confinement?.ambientCapabilities = netBindService
+        }
+        #expect(run.lines == Array(repeating: "0000000000000400", count: 4))
+    }
+
     @Test func `a score out of range fails at that step`() throws {
         #expect(
             try failure { $0.oomScoreAdjustment = 5_000 }

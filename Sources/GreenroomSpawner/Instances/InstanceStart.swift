@@ -63,7 +63,8 @@ struct InstanceStart {
     }
 
     /// A directory's descriptor would lead out of a file system of one's own: what counts is how it
-    /// is called in there.
+    /// is called in there. Its user may have put another at that name: the process enters it with the
+    /// rights of the app and no others.
     private func keepInside(_ request: inout SpawnRequest) throws(SpawnError) {
         guard request.confinement?.hasOwnMounts == true,
             let directory = request.workingDirectoryDescriptor
