@@ -1,0 +1,209 @@
+import Glibc
+import GreenroomLinux
+import GreenroomSpawner
+import TestSupport
+import Testing
+
+/// Between the clone and the exec a process is its user's, who can hold it up: nobody else's launch may
+/// wait for that. Each test holds one up and then asks for another.
+@Suite struct HeldUpSpawnTests {
+    private let spawner: SpawnerProcess
+    private let supervisor: TestSupervisor
+
+    init() throws {
+        spawner = try SpawnerProcess()
+        supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+    }
+
+    private func failure(of instance: UInt64) throws -> SpawnError {
+        try supervisor.first {
+            if case .spawnFailed(instance, let error) = $0 { error } else { nil }
+        }
+    }
+
+    /// A launch of somebody else's, from its beginning to its end.
+    private func expectUndisturbed(_ instance: UInt64) throws {
+        _ = try supervisor.spawn(.shell(instance, "exit 0"))
+        #expect(try supervisor.exit(of: instance) == .exited(0))
+    }
+
+    /// The child of the spawner that leads a session and has not executed its program.
+    private func heldUp() throws -> pid_t {
+        while true {
+            let found = try ProcessTable.entries().first {
+                $0.parent == spawner.pid && $0.session == $0.pid && !$0.hasExecuted
+            }
+            if let found { return found.pid }
+            sched_yield()
+        }
+    }
+
+    @Test func `a write lease on a program holds up that program alone`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        try expectUndisturbed(2)
+        lease.giveUp()
+        let entry: TableEntry = try supervisor.first {
+            if case .spawned(let entry) = $0, entry.instance == 1 { entry } else { nil }
+        }
+        #expect(entry.pid > 0)
+        #expect(try supervisor.exit(of: 1) == .exited(0))
+    }
+
+    @Test func `a process that is stopped before its exec is killed when its time is over`() throws
+    {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        let process = try heldUp()
+        kill(process, SIGSTOP)
+        while ProcessTable.entry(of: process)?.isStopped == false { sched_yield() }
+        lease.giveUp()
+        try expectUndisturbed(2)
+        #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ETIMEDOUT))
+        // There is nothing to be released, and the number is free.
+        try expectUndisturbed(1)
+    }
+
+    @Test func `one that its user kills before its exec is a failed spawn`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        kill(try heldUp(), SIGKILL)
+        #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ECANCELED))
+        try expectUndisturbed(2)
+    }
+
+    @Test func `one that is not wanted any more is ended at once`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        try supervisor.connection.send(.kill(instance: 1))
+        #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ECANCELED))
+    }
+
+    @Test func `an upgrade and a new supervisor wait for it only a moment`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        try spawner.process.send(signal: SIGUSR1)
+        #expect(throws: (any Error).self) { try supervisor.exit(of: 99) }  // the connection's end
+        let second = try TestSupervisor(spawner)
+        #expect(try second.hello().table.isEmpty)
+        _ = try second.spawn(.shell(2, "exit 0"))
+        #expect(try second.exit(of: 2) == .exited(0))
+        supervisor.leave()
+    }
+
+    @Test func `a spawner that is told to end does not wait for it`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        try spawner.process.send(signal: SIGTERM)
+        #expect(try spawner.wait() == .exited(0))
+    }
+
+    /// Not even SIGKILL ends one that waits for an answer which the server has taken up.
+    @Test func `a working directory whose file system never answers holds up nobody else`() throws {
+        try requireOrSkip(getuid() == 0, "mounting needs root")
+        try requireOrSkip(access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
+        let silence = try SilentFileSystem()
+        var specification = SpawnSpecification.shell(1, "exit 0")
+        specification.workingDirectory = silence.path
+        try supervisor.connection.send(.spawn(specification))
+        try silence.takeRequest()
+        try expectUndisturbed(2)
+        #expect(try failure(of: 1) == SpawnError(stage: .directory, code: ETIMEDOUT))
+        try expectUndisturbed(3)
+        silence.end()
+        try expectUndisturbed(1)
+    }
+}
+
+/// A program that cannot be executed until a lease on it is given up (fcntl(2), F_SETLEASE).
+private final class Lease {
+    private let directory: TemporaryDirectory
+    private let path: String
+    private let file: FileDescriptor
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path + "/program"
+        try Self.copy("/bin/true", to: path)
+        file = try FileDescriptor.open(path, O_RDONLY)
+        let setSignal: CInt = 10
+        let setLease: CInt = 1024
+        // Heard of by what nobody minds.
+        try #require(fcntl(file.rawValue, setSignal, SIGURG) == 0)
+        // Until no child of a test beside this one has the copy open any more.
+        while fcntl(file.rawValue, setLease, F_WRLCK) != 0 {
+            try #require(errno == EAGAIN, "F_SETLEASE: \(errno)")
+            sched_yield()
+        }
+    }
+
+    private static func copy(_ source: String, to path: String) throws {
+        let bytes = try readFile(source)
+        let file = try FileDescriptor.open(path, O_WRONLY | O_CREAT, mode: 0o755)
+        try #require(write(file.rawValue, bytes, bytes.count) == bytes.count)
+    }
+
+    /// Its lock is to be changed: somebody waits in an open or an execve.
+    func awaitBreak() throws {
+        while fcntl(file.rawValue, 1025, 0) == F_WRLCK { sched_yield() }
+    }
+
+    func giveUp() { _ = fcntl(file.rawValue, 1024, F_UNLCK) }
+
+    func specification(_ instance: UInt64) -> SpawnSpecification {
+        SpawnSpecification(
+            instance: instance, app: "org.example.leased", path: path, arguments: ["program"],
+            environment: [])
+    }
+}
+
+/// A mount whose server takes requests and answers none but the first (fuse(4)).
+private final class SilentFileSystem {
+    let path: String
+    private let directory: TemporaryDirectory
+    private var device: FileDescriptor?
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path + "/mount"
+        try #require(mkdir(path, 0o755) == 0)
+        let device = try FileDescriptor.open("/dev/fuse", O_RDWR)
+        self.device = device
+        let options = "fd=\(device.rawValue),rootmode=40000,user_id=0,group_id=0,allow_other"
+        try #require(mount("silence", path, "fuse", 0, options) == 0, "mount: \(errno)")
+        try takeRequest()
+        // struct fuse_out_header, then struct fuse_init_out of version 7.31.
+        var answer = [UInt8](repeating: 0, count: 80)
+        let words: [(Int, UInt32)] = [(0, 80), (16, 7), (20, 31), (24, 4096), (36, 4096), (40, 1)]
+        for (offset, value) in words {
+            withUnsafeBytes(of: value) { answer.replaceSubrange(offset..<offset + 4, with: $0) }
+        }
+        answer.replaceSubrange(8..<16, with: request[8..<16])
+        try #require(write(device.rawValue, answer, answer.count) == answer.count)
+    }
+
+    private var request: [UInt8] = []
+
+    /// Returns when the kernel has asked something.
+    func takeRequest() throws {
+        guard let device else { return }
+        try #require(try device.waitUntilReadable(milliseconds: deadline))
+        request = [UInt8](repeating: 0, count: 1 << 17)
+        try #require(read(device.rawValue, &request, request.count) >= 40)
+    }
+
+    /// Whoever waits gets ENOTCONN.
+    func end() { device = nil }
+
+    deinit {
+        end()
+        umount2(path, 2)  // MNT_DETACH
+    }
+}
