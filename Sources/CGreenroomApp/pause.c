@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,18 @@
 #include <unistd.h>
 
 extern char **environ;
+
+/* By its name among our own mounts, where the flag says so. */
+static int enter_directory(const struct message *go, int directory) {
+    if (!(go->header.flags & GR_DIRECTORY_BY_NAME)) return fchdir(directory);
+    char link[32], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+    ssize_t size = readlink(link, path, sizeof path);
+    if (size < 0) return -1;
+    if (size == (ssize_t)sizeof path) return errno = ENAMETOOLONG, -1;
+    path[size] = 0;
+    return chdir(path);
+}
 
 static bool place_descriptors(struct message *go, int channel) {
     int highest = 2;
@@ -30,7 +43,8 @@ static bool place_descriptors(struct message *go, int channel) {
     }
     for (size_t i = 0; i < go->descriptor_count; i++) {
         int role = go->header.roles[i], from = go->descriptors[i];
-        int result = role >= 0 ? dup2(from, role) : role == GR_ROLE_WORKING_DIRECTORY ? fchdir(from) : 0;
+        int result = role >= 0 ? dup2(from, role)
+            : role == GR_ROLE_WORKING_DIRECTORY ? enter_directory(go, from) : 0;
         if (result < 0) return false;
     }
     return true;

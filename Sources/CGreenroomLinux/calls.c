@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -31,11 +30,6 @@ int gr_open(const char *path, int flags, uint32_t mode) {
 
 int gr_openat(int dir, const char *path, int flags, uint32_t mode) {
     return openat(dir, path, flags | O_CLOEXEC, mode);
-}
-
-int gr_open_in_root(int dir, const char *path, int flags) {
-    struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-    return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
 int gr_set_label(int fd, const char *name, const void *bytes, size_t count) {

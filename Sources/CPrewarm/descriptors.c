@@ -64,15 +64,34 @@ static int check_places_are_free(const struct incoming *message) {
     return 0;
 }
 
+/// By its name among our own mounts, with our own rights.
+static long enter_by_name(int directory) {
+    char link[sizeof "/proc/self/fd/" + 10] = "/proc/self/fd/";
+    char path[4096], digits[10];
+    size_t length = sizeof "/proc/self/fd/" - 1, count = 0;
+    do {
+        digits[count++] = (char)('0' + directory % 10);
+    } while ((directory /= 10) != 0);
+    while (count > 0) link[length++] = digits[--count];
+    link[length] = 0;
+    long size = sys_readlink(link, path, sizeof path);
+    if (size < 0) return size;
+    if (size == (long)sizeof path) return -ENAMETOOLONG;
+    path[size] = 0;
+    return sys_chdir(path);
+}
+
 static int put_in_place(const struct incoming *message) {
     for (unsigned i = 0; i < message->descriptor_count; i++) {
         int target = message->header.roles[i];
-        int result = 0;
+        long result = 0;
         if (target >= 0)
             result = sys_dup3(message->descriptors[i], target, 0);
         else if (target == GR_ROLE_WORKING_DIRECTORY)
-            result = sys_fchdir(message->descriptors[i]);
-        if (result < 0) return -result;
+            result = message->header.flags & GR_DIRECTORY_BY_NAME
+                ? enter_by_name(message->descriptors[i])
+                : sys_fchdir(message->descriptors[i]);
+        if (result < 0) return (int)-result;
     }
     return 0;
 }

@@ -105,6 +105,11 @@ static inline int sys_fchdir(int descriptor) {
     return (int)system_call(SYS_fchdir, descriptor, 0, 0, 0, 0, 0);
 }
 
+/// chdir(2)
+static inline int sys_chdir(const char *path) {
+    return (int)system_call(SYS_chdir, (long)path, 0, 0, 0, 0, 0);
+}
+
 /// umask(2)
 static inline void sys_umask(unsigned mask) {
     system_call(SYS_umask, mask, 0, 0, 0, 0, 0);

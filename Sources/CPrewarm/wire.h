@@ -52,7 +52,9 @@ enum gr_go_flags {
     GR_NEW_SESSION = 2,          // setsid(2)
     GR_CONTROLLING_TERMINAL = 4, // the first terminal of 0, 1, 2 becomes the session's (TIOCSCTTY)
     GR_STRINGS_IN_DESCRIPTOR = 8,
-    GR_GO_FLAGS = 15,
+    GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to what the directory is called, not fchdir(2): its
+                                 // descriptor would lead out of a file system of one's own
+    GR_GO_FLAGS = 31,
 };
 
 /// What a descriptor is for: a number from 0 up is where the program shall find it.

@@ -105,15 +105,6 @@ public final class FileDescriptor: Sendable {
             })
     }
 
-    /// Opens a path as whoever has this directory for its root would: no link leads out of it
-    /// (openat2 with RESOLVE_IN_ROOT).
-    public func openInRoot(_ path: String, _ flags: CInt) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(
-            owning: try systemCall("openat2", on: path) {
-                unsafe gr_open_in_root(rawValue, path, flags)
-            })
-    }
-
     /// The path of what is open, as this process would call it (readlink of /proc/self/fd).
     public func path() throws(SystemError) -> String {
         let name = "/proc/self/fd/\(rawValue)"

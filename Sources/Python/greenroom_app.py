@@ -70,7 +70,7 @@ _MAGIC, _VERSION = 0x31435247, 1
 _DATAGRAM_LIMIT = 160 + 65_536
 _DESCRIPTOR_LIMIT = 28
 _STRINGS_ROLE, _DIRECTORY_ROLE, _CREDENTIALS_ROLE = -3, -1, -4
-_NEW_SESSION, _CONTROLLING_TERMINAL, _STRINGS_IN_DESCRIPTOR = 2, 4, 8
+_NEW_SESSION, _CONTROLLING_TERMINAL, _STRINGS_IN_DESCRIPTOR, _DIRECTORY_BY_NAME = 2, 4, 8, 16
 _UMASK_UNCHANGED = 0xFFFFFFFF
 _PAUSED_AT_APPLICATION_MAIN = 2
 
@@ -1405,7 +1405,10 @@ def _apply(go):
     go.descriptors = []
     for role, descriptor in zip(go.roles, moved):
         if role == _DIRECTORY_ROLE:
-            os.fchdir(descriptor)
+            if go.flags & _DIRECTORY_BY_NAME:  # among our own mounts
+                os.chdir(os.readlink(f"/proc/self/fd/{descriptor}"))
+            else:
+                os.fchdir(descriptor)
         else:
             os.dup2(descriptor, role)
         os.close(descriptor)

@@ -15,7 +15,7 @@ import Testing
             GoMessage(arguments: try StringList(["a"]), environment: StringList()),
             GoMessage(
                 arguments: try StringList(["name", "", "ü"]), environment: try StringList(["A=1"]),
-                flags: [.newSession, .controllingTerminal], umask: 0o777,
+                flags: [.newSession, .controllingTerminal, .directoryByName], umask: 0o777,
                 roles: [.place(0), .place(.max), .workingDirectory], cookie: .max),
             GoMessage(
                 arguments: try StringList(["a"]),

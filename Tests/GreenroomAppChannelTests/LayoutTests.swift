@@ -39,6 +39,7 @@ import Testing
             "value GR_SET_COMMAND_LINE \(GoMessage.Flags.setCommandLine.rawValue)",
             "value GR_NEW_SESSION \(GoMessage.Flags.newSession.rawValue)",
             "value GR_CONTROLLING_TERMINAL \(GoMessage.Flags.controllingTerminal.rawValue)",
+            "value GR_DIRECTORY_BY_NAME \(GoMessage.Flags.directoryByName.rawValue)",
             "value GR_STRINGS_IN_DESCRIPTOR \(WireFormat.stringsInDescriptor)",
             "value GR_GO_FLAGS \(GoMessage.Flags.all.rawValue | WireFormat.stringsInDescriptor)",
             "value GR_ROLE_WORKING_DIRECTORY \(WireFormat.workingDirectoryRole)",

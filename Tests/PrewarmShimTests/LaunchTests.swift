@@ -36,6 +36,44 @@ import Testing
         }
     }
 
+    @Test func `a directory that is entered by name is the one that has the name now`() throws {
+        for (flags, expected) in [
+            (GoMessage.Flags.setCommandLine, "cwd=?"),
+            ([.setCommandLine, .directoryByName], "cwd=%/d (deleted)"),
+        ] {
+            let removed = try RemovedDirectory()
+            try #require(mkdir(removed.newPath, 0o755) == 0)
+            let pipe = try Pipe()
+            let process = try PrewarmedProcess(ChildRequest(try compileProbe("probe.c")))
+            try process.awaitPause()
+            try process.send(
+                .go(removed.message(flags, [.place(1), .workingDirectory])),
+                descriptors: [pipe.writeEnd, removed.descriptor])
+            #expect(try process.receive() == .started(cookie: 0))
+            pipe.closeWriteEnd()
+            let base = removed.directory.path
+            let seen = lines(readToEnd(pipe.readEnd)).filter { $0.hasPrefix("cwd=") }
+            #expect(seen.map { $0.replacing(base, with: "%") } == [expected])
+        }
+    }
+
+    /// The name leads where the daemon may go and the app may not.
+    @Test func `nobody enters a directory with other rights than the app's`() throws {
+        try requireOrSkip(getuid() == 0, "another user's process needs root")
+        let removed = try RemovedDirectory()
+        let secret = removed.directory.path + "/secret"
+        try #require(mkdir(secret, 0o700) == 0 && symlink(secret, removed.newPath) == 0)
+        try #require(chmod(removed.directory.path, 0o755) == 0)
+        var request = ChildRequest(try compileProbe("probe.c"))
+        request.user = 54_321
+        let process = try PrewarmedProcess(request)
+        try process.awaitPause()
+        try process.send(
+            .go(removed.message([.directoryByName], [.workingDirectory])),
+            descriptors: [removed.descriptor])
+        #expect(try process.receive() == .error(errno: EACCES, cookie: 0))
+    }
+
     @Test func `a descriptor never takes the place of one that a library opened`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
@@ -288,5 +326,26 @@ import Testing
         request.noNewPrivileges = true
         let harmless = try PrewarmedProcess(request)
         try harmless.awaitPause()
+    }
+}
+
+/// A descriptor of a directory that was removed: its name is now another's, who owns the folder.
+private struct RemovedDirectory {
+    let directory: TemporaryDirectory
+    let descriptor: Int32
+    var newPath: String { directory.path + "/d (deleted)" }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let path = directory.path + "/d"
+        try #require(mkdir(path, 0o755) == 0)
+        descriptor = cts_open_directory(path)
+        try #require(descriptor >= 0 && rmdir(path) == 0)
+    }
+
+    func message(_ flags: GoMessage.Flags, _ roles: [DescriptorRole]) throws -> GoMessage {
+        GoMessage(
+            arguments: try StringList(["probe"]), environment: try StringList(["PATH=/bin"]),
+            flags: flags, roles: roles)
     }
 }

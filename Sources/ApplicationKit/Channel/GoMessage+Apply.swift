@@ -55,8 +55,18 @@ extension GoMessage {
             defer { close(aside) }
             switch role {
             case .place(let target): try check(dup2(aside, target))
-            case .workingDirectory: try check(fchdir(aside))
+            case .workingDirectory: try enter(aside)
             }
         }
+    }
+
+    private func enter(_ directory: CInt) throws(ApplyError) {
+        guard flags.contains(.directoryByName) else { return try check(fchdir(directory)) }
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/self/fd/\(directory)", &path, path.count)
+        try check(CInt(clamping: count))
+        if count == path.count { throw ApplyError(code: ENAMETOOLONG) }
+        path[count] = 0
+        try check(unsafe chdir(path))
     }
 }

@@ -157,8 +157,6 @@ long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *
 
 int gr_open(const char *path, int flags, uint32_t mode);
 int gr_openat(int dir, const char *path, int flags, uint32_t mode);
-/* openat2(2) with RESOLVE_IN_ROOT: no link leads out of `dir`. */
-int gr_open_in_root(int dir, const char *path, int flags);
 /* Attributes of files (fsetxattr(2), fgetxattr(2)), which Swift's Glibc module does not show. */
 int gr_set_label(int fd, const char *name, const void *bytes, size_t count);
 int gr_read_label(int fd, const char *name, void *bytes, size_t count);

@@ -12,7 +12,13 @@ public struct GoMessage: Equatable, Sendable {
         /// terminal, `TIOCSCTTY`.
         public static let controllingTerminal = Flags(rawValue: 4)
 
-        static let all: Flags = [.setCommandLine, .newSession, .controllingTerminal]
+        /// The working directory is entered by what it is called, with the process's own rights: in a
+        /// file system of its own, the descriptor would lead out of that. Bit 3 is the strings'.
+        public static let directoryByName = Flags(rawValue: 16)
+
+        static let all: Flags = [
+            .setCommandLine, .newSession, .controllingTerminal, .directoryByName,
+        ]
     }
 
     /// Whole argv; the first is the program's name. For a script: what the kernel would pass, that

@@ -59,18 +59,8 @@ final class Instance {
         }
     }
 
-    /// A directory as the instance would find it: a descriptor of ours would lead out of the file
-    /// system that it has to itself.
-    func ownView(of directory: FileDescriptor) throws(SystemError) -> FileDescriptor {
-        let root = try FileDescriptor.open(Self.rootPath(of: pid), Self.directory)
-        return try root.openInRoot(try directory.path(), Self.directory)
-    }
-
     /// What the process has for its root directory (proc_pid_root(5)).
     static func rootPath(of pid: Int32) -> String { "/proc/\(pid)/root" }
-
-    /// O_PATH, which the C library's module hides, and O_DIRECTORY.
-    private static let directory: CInt = 0o10000000 | O_DIRECTORY
 
     // MARK: Asking whether it still stands at its pause
 

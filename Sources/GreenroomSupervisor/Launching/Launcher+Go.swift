@@ -10,12 +10,8 @@ extension Launcher {
         _ context: LaunchContext, to instance: Instance, of app: InstalledApp,
         on channel: UnixSocket
     ) throws -> Bool {
-        // Ours, or how the instance would find it.
-        let directory = try context.workingDirectory.map {
-            app.confinement?.hasOwnMounts == true ? try instance.ownView(of: $0) : $0
-        }
         var (roles, descriptors) = Self.streams(of: context)
-        if let directory {
+        if let directory = context.workingDirectory {
             roles.append(.workingDirectory)
             descriptors.append(directory.rawValue)
         }
@@ -33,7 +29,7 @@ extension Launcher {
         }
         if let strings { descriptors.append(strings.rawValue) }
         let sent = try channel.send(encoded.datagram, descriptors: descriptors)
-        withExtendedLifetime((strings, directory)) {}
+        withExtendedLifetime(strings) {}
         return sent != nil
     }
 
@@ -75,6 +71,9 @@ extension Launcher {
         var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
         // It leads a session of its own since it was spawned.
         if context.takesTerminal { flags.insert(.controllingTerminal) }
+        // A name can mean another directory by now: entered by the app itself, it is one that the app
+        // may enter.
+        if app.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
         return flags
     }
 }
