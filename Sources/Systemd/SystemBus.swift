@@ -21,11 +21,25 @@ import Glibc
     /// - Throws: `ENOENT` or `ECONNREFUSED` where no bus runs.
     public init() throws(SystemdError) {
         var raw: OpaquePointer?
-        try check("sd_bus_open_system", unsafe sd_bus_open_system(&raw))
+        try check("sd_bus_new", unsafe sd_bus_new(&raw))
         unsafe bus = raw!
+        // It ends with us, also where this throws.
+        try unsafe Self.open(raw!)
         try check(
             "sd_bus_attach_event",
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
+    }
+
+    /// As sd_bus_open_system(3) does, but without descriptors: anybody on the bus could send us some, and closing
+    /// them takes as long as their sender likes.
+    private static func open(_ bus: OpaquePointer) throws(SystemdError) {
+        let given = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
+        try check(
+            "sd_bus_set_address",
+            unsafe sd_bus_set_address(bus, given ?? "unix:path=/run/dbus/system_bus_socket"))
+        try check("sd_bus_set_bus_client", unsafe sd_bus_set_bus_client(bus, 1))
+        try check("sd_bus_negotiate_fds", unsafe sd_bus_negotiate_fds(bus, 0))
+        try check("sd_bus_start", unsafe sd_bus_start(bus))
     }
 
     isolated deinit {
