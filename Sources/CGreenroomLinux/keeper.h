@@ -22,6 +22,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+/* Not instrumented: a sanitizer's state is our parent's where memory is shared. */
+__attribute__((disable_sanitizer_instrumentation))
 static inline long keeper_call(long number, long a, long b, long c, long d) {
     long e = 0;
 #if defined(__x86_64__)
@@ -135,6 +137,7 @@ static _Noreturn void keeper_rest(void) {
 }
 
 /* In a new process: dies with its parent, by whatever means that ends. */
+__attribute__((disable_sanitizer_instrumentation))
 static inline void keeper_follow(long parent) {
     (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     if (keeper_call(SYS_getppid, 0, 0, 0, 0) != parent) keeper_call(SYS_exit_group, 0, 0, 0, 0);

@@ -144,6 +144,8 @@ extension Spawner {
         removeCgroup(of: instance)
         ledger?.remove(instance.number)
         instances[instance.number] = nil
+        // An app may have sent what nobody has read.
+        instance.channel?.closeWithQueue()
     }
 
     /// Its cgroup is empty; it goes when nobody waits for anything else.
