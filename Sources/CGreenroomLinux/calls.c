@@ -115,6 +115,24 @@ void gr_eventfd_take(int number) {
 
 int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
+int gr_peer_pidfd(int fd) {
+    enum { PEER_PIDFD = 77 }; /* SO_PEERPIDFD, which older headers lack */
+    int pidfd = -1;
+    socklen_t size = sizeof pidfd;
+    if (getsockopt(fd, SOL_SOCKET, PEER_PIDFD, &pidfd, &size) == 0) return pidfd;
+    int32_t pid;
+    uint32_t uid, gid;
+    return gr_peer_credentials(fd, &pid, &uid, &gid) < 0 ? -1 : gr_pidfd_open(pid);
+}
+
+bool gr_can_fetch(int pidfd) {
+    /* The permission is looked at first. */
+    long copy = syscall(SYS_pidfd_getfd, pidfd, 0, 0);
+    if (copy < 0) return errno == EBADF;
+    close((int)copy);
+    return true;
+}
+
 ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count) {
     struct iovec range = { (void *)start, count };
     return syscall(SYS_process_madvise, pidfd, &range, 1, MADV_PAGEOUT, 0);

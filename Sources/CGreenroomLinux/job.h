@@ -22,7 +22,7 @@
 
 struct job {
     const struct gr_spawn_request *_Nonnull request;
-    const struct gr_fd_mapping *_Nonnull fds;  /* sorted by `to` */
+    struct gr_fd_mapping *_Nonnull fds; /* sorted by `to` */
     bool join_cgroup;                 /* clone did not do it */
     bool has_handlers;                /* clone did not clear them */
     uint64_t ignored;                 /* signals, 1 << (number - 1) */

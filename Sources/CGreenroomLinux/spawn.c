@@ -149,10 +149,22 @@ static void set_limits(struct job *job, bool before_descriptors) {
 static void take_own_table(struct job *job) {
     int highest = job->cwd;
     if (job->join_cgroup && job->request->cgroup > highest) highest = job->request->cgroup;
+    if (job->request->owner > highest) highest = job->request->owner;
     for (int i = 0; i < job->request->fd_count; i++)
-        if (job->fds[i].from > highest) highest = job->fds[i].from;
+        if (!job->fds[i].theirs && job->fds[i].from > highest) highest = job->fds[i].from;
     if (call(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0) return;
     TRY(GR_STAGE_DESCRIPTORS, call(SYS_unshare, CLONE_FILES));
+}
+
+/* What strangers sent is never in our parent's table: the next child would copy it, and wait for a stranger's file
+ * to be flushed when it executes. The supervisor has it, and somebody to close it (disposal.c). */
+static void fetch_theirs(struct job *job) {
+    for (int i = 0; i < job->request->fd_count; i++) {
+        if (!job->fds[i].theirs) continue;
+        int fd = (int)call(SYS_pidfd_getfd, job->request->owner, job->fds[i].from, 0);
+        TRY(GR_STAGE_DESCRIPTORS, fd);
+        job->fds[i].from = fd;
+    }
 }
 
 static bool is_target(const struct job *job, int fd) {
@@ -225,6 +237,7 @@ static int child(void *argument) {
     const struct gr_spawn_request *r = job->request;
     spawn->pid = (int32_t)call(SYS_getpid);
     take_own_table(job);
+    fetch_theirs(job);
     if (job->join_cgroup) join_cgroup(job);
     if (r->tells_listen_pid) gr_tell_listen_pid(r->envp);
     reset_dispositions(job);

@@ -41,6 +41,9 @@ public final class FileDescriptor: Sendable {
         }
     }
 
+    /// A stranger sent it.
+    public var isStrangers: Bool { stranger != nil }
+
     /// The same descriptor, from now on a stranger's.
     public func given(to stranger: Stranger, _ share: Stranger.Share) -> FileDescriptor {
         FileDescriptor(owning: release(), of: stranger, share)

@@ -67,6 +67,8 @@ public final class Spawner {
 
     struct Supervisor {
         let stream: PacketStream
+        /// Its process, where children may take descriptors out of its table.
+        var owner: ProcessDescriptor?
         var saidHello = false
         /// Nothing we could send has failed yet.
         var listens = true

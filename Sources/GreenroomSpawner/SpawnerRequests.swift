@@ -38,6 +38,12 @@ extension Spawner {
             self.state = state
         }
         supervisor?.saidHello = true
+        // In a user namespace of its own a child of an ordinary user's may not.
+        if geteuid() == 0, let process = try? supervisor?.stream.socket.peerProcess(),
+            process.letsFetch
+        {
+            supervisor?.owner = process
+        }
         // Before the welcome: who has read that has read them all.
         for (name, descriptor) in kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
@@ -46,7 +52,7 @@ extension Spawner {
                 Welcome(
                     isManaged: options.isManaged, degradation: subtree.degradation,
                     instanceCount: UInt32(kept.count), state: state.descriptor,
-                    cgroup: subtree.cgroup?.directory)))
+                    cgroup: subtree.cgroup?.directory, fetches: supervisor?.owner != nil)))
         for instance in kept { tell(.instance(instance.entry)) }
         if let code = guardRefusal { tell(.cannotGuard(code: code)) }
     }

@@ -35,7 +35,8 @@ extension Spawner {
     ) throws(SpawnError) {
         do throws(SpawnError) {
             let start = try InstanceStart(
-                specification: specification, cgroup: cgroup, openFiles: openFiles
+                specification: specification, cgroup: cgroup, openFiles: openFiles,
+                owner: supervisor?.owner
             ).begin()
             let spawn = PendingSpawn(
                 specification, in: cgroup, isReserved: isReserved, start,

@@ -16,7 +16,8 @@
 /* Descriptors that one spawn can place in the child: a bound on the child's stack. */
 #define GR_SPAWN_DESCRIPTORS_MAX 256
 
-struct gr_fd_mapping { int from, to; };
+/* `theirs`: `from` is a number in the table of the request's `owner`. */
+struct gr_fd_mapping { int from, to; bool theirs; };
 struct gr_limit { int resource; uint64_t soft, hard; };
 
 /* Steps of a spawn in the order in which they happen; `stage` of a failure. */
@@ -91,6 +92,7 @@ struct gr_spawn_request {
     int cgroup;                              /* directory descriptor; -1: inherit */
     const struct gr_fd_mapping *_Nullable fds; /* the complete table of the child, distinct `to` */
     int fd_count;
+    int owner;                               /* pidfd of the process that has what is `theirs`; or -1 */
     const struct gr_limit *_Nullable limits;
     int limit_count;
     const uint32_t *_Nullable groups;
@@ -174,6 +176,10 @@ int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 int gr_pass_credentials(int fd, bool on);
 int gr_pipe(int *pair);
 int gr_pidfd_open(int32_t pid);
+/* A pidfd of whoever made the other end (SO_PEERPIDFD, Linux 6.5; before that by its number). */
+int gr_peer_pidfd(int fd);
+/* Whether we may take descriptors out of that process (pidfd_getfd(2), ptrace(2)). */
+bool gr_can_fetch(int pidfd);
 int gr_pidfd_send_signal(int pidfd, int signal);
 /* process_madvise(2), MADV_PAGEOUT (Linux 5.10): the bytes that were gone through. Waits where they have
    to be written first, so take few at a time. */
@@ -299,6 +305,10 @@ bool gr_disposal_is_gone(struct gr_disposal_worker *worker);
 void gr_disposal_end(struct gr_disposal_worker *worker);
 /* Closes a connection of a client (SOCK_STREAM) in which no message waits. False: one does, or cannot be told. */
 bool gr_close_connection(int number);
+
+/* Closes a unix socket in which messages of strangers may wait: then a child has the last descriptor, and ends.
+ * What it lets go of lingers for nobody. Its end is told by SIGCHLD. */
+void gr_close_queue(int number);
 
 /* An eventfd(2), which blocks nobody; reading it, any number of writes are one. */
 int gr_eventfd(void);

@@ -45,6 +45,9 @@ public struct ProcessDescriptor: Sendable {
             owning: try systemCall("pidfd_open", on: "\(pid)") { gr_pidfd_open(pid) })
     }
 
+    /// Descriptors may be taken out of its table (pidfd_getfd).
+    public var letsFetch: Bool { gr_can_fetch(descriptor.rawValue) }
+
     /// Sends a signal (pidfd_send_signal); 0 only asks whether it would be allowed.
     ///
     /// - Returns: false where the process has ended and was waited for.

@@ -110,6 +110,17 @@ public struct UnixSocket: Sendable {
         return Credentials(pid: pid, user: user, group: group)
     }
 
+    /// Closes it, whatever waits in it (SO_LINGER in socket(7)): no message can be received any more.
+    /// A child may end for that; nobody else uses the descriptor.
+    public func closeWithQueue() { gr_close_queue(descriptor.release()) }
+
+    /// The process that connected, or made the pair.
+    public func peerProcess() throws(SystemError) -> ProcessDescriptor {
+        ProcessDescriptor(
+            FileDescriptor(
+                owning: try systemCall("getsockopt") { gr_peer_pidfd(descriptor.rawValue) }))
+    }
+
     /// Every later message comes with its sender's credentials (SO_PASSCRED).
     public func setPassesCredentials(_ on: Bool) throws(SystemError) {
         try systemCall("setsockopt") { gr_pass_credentials(descriptor.rawValue, on) }

@@ -75,7 +75,9 @@ extension SpawnRequest {
         _ tables: StringTables.Pointers, confinement: UnsafePointer<gr_confinement>?,
         _ why: inout gr_spawned
     ) -> OpaquePointer? {
-        let mappings = descriptors.map { gr_fd_mapping(from: $0.source, to: $0.target) }
+        let mappings = descriptors.map {
+            gr_fd_mapping(from: $0.source, to: $0.target, theirs: $0.isOwners)
+        }
         let limits = resourceLimits.map {
             gr_limit(resource: $0.resource.rawValue, soft: $0.soft, hard: $0.hard)
         }
@@ -89,6 +91,7 @@ extension SpawnRequest {
                         cwd_fd: workingDirectoryDescriptor?.rawValue ?? -1,
                         cgroup: cgroup?.rawValue ?? -1,
                         fds: mappings.baseAddress, fd_count: CInt(mappings.count),
+                        owner: owner?.descriptor.rawValue ?? -1,
                         limits: limits.baseAddress, limit_count: CInt(limits.count),
                         groups: groups.baseAddress, group_count: CInt(groups.count),
                         uid: identity?.user ?? 0, gid: identity?.group ?? 0,

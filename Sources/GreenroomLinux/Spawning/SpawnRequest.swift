@@ -9,10 +9,13 @@ public struct SpawnRequest: Sendable {
     public struct DescriptorMapping: Hashable, Sendable {
         public var source: CInt
         public var target: CInt
+        /// `source` is a number of ``SpawnRequest/owner``.
+        public var isOwners: Bool
 
-        public init(_ source: CInt, at target: CInt) {
+        public init(_ source: CInt, at target: CInt, isOwners: Bool = false) {
             self.source = source
             self.target = target
+            self.isOwners = isOwners
         }
     }
 
@@ -56,6 +59,8 @@ public struct SpawnRequest: Sendable {
     public var resourceLimits: [ResourceLimit] = []
     /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
     public var oomScoreAdjustment: Int?
+    /// A process out of whose table the child takes descriptors (pidfd_getfd).
+    public var owner: ProcessDescriptor?
     /// The child's whole table, at most 256, each target once. Initially the parent's 0, 1 and 2.
     public var descriptors = [
         DescriptorMapping(0, at: 0), DescriptorMapping(1, at: 1), DescriptorMapping(2, at: 2),

@@ -8,6 +8,8 @@ struct InstanceStart {
     let cgroup: (cgroup: Cgroup, name: String)?
     /// The limit of open files that we had before we raised ours.
     let openFiles: ResourceLimit
+    /// Who has what strangers sent.
+    let owner: ProcessDescriptor?
 
     /// What is under way. It keeps open what the process is passed.
     struct Begun {
@@ -105,8 +107,10 @@ struct InstanceStart {
         in request: inout SpawnRequest
     ) throws(SpawnError) -> FileDescriptor? {
         request.descriptors = specification.descriptors.map {
-            .init($0.descriptor.rawValue, at: $0.target)
+            .init(
+                $0.descriptor?.rawValue ?? $0.number, at: $0.target, isOwners: $0.descriptor == nil)
         }
+        request.owner = owner
         let missing = (CInt(0)...2).filter { target in
             !request.descriptors.contains { $0.target == target }
         }

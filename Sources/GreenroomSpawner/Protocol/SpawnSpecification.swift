@@ -6,11 +6,20 @@ public struct SpawnSpecification: Sendable {
     /// A descriptor of the supervisor at a number of the app. Targets 0, 1 and 2 that nothing is
     /// passed for are /dev/null.
     public struct PassedDescriptor: Sendable {
-        public var descriptor: FileDescriptor
+        /// Nil in the spawner where the child takes ``number`` out of the supervisor's table: what a stranger sent
+        /// never comes into the spawner's.
+        public var descriptor: FileDescriptor?
+        var number: CInt
         public var target: CInt
 
         public init(_ descriptor: FileDescriptor, at target: CInt) {
             self.descriptor = descriptor
+            number = descriptor.rawValue
+            self.target = target
+        }
+
+        init(fetching number: CInt, at target: CInt) {
+            self.number = number
             self.target = target
         }
     }
@@ -44,6 +53,8 @@ public struct SpawnSpecification: Sendable {
     /// The first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling terminal.
     public var takesControllingTerminal = false
     public var descriptors: [PassedDescriptor] = []
+    /// What strangers sent is fetched (``Welcome/fetches``).
+    public var fetches = false
 
     public init(
         instance: UInt64, app: String, path: String, arguments: StringBlock,
@@ -85,7 +96,12 @@ extension SpawnSpecification {
 
     /// What goes with the packet: the directory is the last.
     var allDescriptors: [FileDescriptor] {
-        descriptors.map(\.descriptor) + (workingDirectoryDescriptor.map { [$0] } ?? [])
+        descriptors.filter { !isFetched($0) }.compactMap(\.descriptor)
+            + (workingDirectoryDescriptor.map { [$0] } ?? [])
+    }
+
+    private func isFetched(_ passed: PassedDescriptor) -> Bool {
+        fetches && passed.descriptor?.isStrangers ?? true
     }
 
     func encode(into writer: inout WireWriter) {
@@ -119,7 +135,10 @@ extension SpawnSpecification {
         writer.put(guardedExecutions)
         writer.put(takesControllingTerminal)
         writer.put(UInt32(descriptors.count))
-        for descriptor in descriptors { writer.put(descriptor.target) }
+        for descriptor in descriptors {
+            writer.put(descriptor.target)
+            writer.put(isFetched(descriptor) ? descriptor.number : -1)
+        }
         writer.put(workingDirectoryDescriptor != nil)
     }
 
@@ -150,15 +169,22 @@ extension SpawnSpecification {
         guardedExecutions = try reader.take()
         takesControllingTerminal = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
-            reader throws(WireError) in try reader.take(CInt.self)
+            reader throws(WireError) in (try reader.take(CInt.self), try reader.take(CInt.self))
         }
         var passed = passed[...]
         if try reader.takeBool() {
             guard let directory = passed.popLast() else { throw .badDescriptors }
             workingDirectoryDescriptor = directory
         }
-        guard targets.count == passed.count else { throw .badDescriptors }
-        descriptors = zip(passed, targets).map { PassedDescriptor($0, at: $1) }
+        for (target, number) in targets {
+            if number >= 0 {
+                descriptors.append(PassedDescriptor(fetching: number, at: target))
+            } else {
+                guard let descriptor = passed.popFirst() else { throw .badDescriptors }
+                descriptors.append(PassedDescriptor(descriptor, at: target))
+            }
+        }
+        guard passed.isEmpty else { throw .badDescriptors }
     }
 
     private static func takeIdentity(

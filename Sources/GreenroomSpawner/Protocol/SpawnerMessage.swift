@@ -43,6 +43,8 @@ public struct Welcome: Sendable {
     public var state: FileDescriptor
     /// The directory in which instances' cgroups are; nil without.
     public var cgroup: FileDescriptor?
+    /// Its children may take descriptors out of the supervisor's table (pidfd_getfd(2)).
+    public var fetches = false
 }
 
 /// One line of the spawner's table, as a supervisor sees it.
@@ -165,6 +167,7 @@ extension Welcome {
         writer.put(isManaged)
         writer.put(degradation)
         writer.put(instanceCount)
+        writer.put(fetches)
         writer.put(cgroup != nil)
         return [state] + (cgroup.map { [$0] } ?? [])
     }
@@ -175,6 +178,7 @@ extension Welcome {
         isManaged = try reader.takeBool()
         degradation = try reader.takeOptionalString()
         instanceCount = try reader.take()
+        fetches = try reader.takeBool()
         guard let state = descriptors.popFirst() else { throw .badDescriptors }
         self.state = state
         if try reader.takeBool() {

@@ -136,6 +136,7 @@ extension SpawnerLink {
             for message in try connection.receive() {
                 switch message {
                 case .welcome(let welcome):
+                    fetches = welcome.fetches
                     greeting = Greeting(welcome: welcome, instances: [], kept: kept)
                     expected = Int(welcome.instanceCount)
                 case .instance(let entry): greeting?.instances.append(entry)

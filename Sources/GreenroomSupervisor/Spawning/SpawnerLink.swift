@@ -27,6 +27,8 @@ final class SpawnerLink {
     private var arrived: [SpawnerMessage] = []
 
     let process: pid_t?
+    /// What strangers sent stays with us.
+    var fetches = false
 
     /// By a connection that is greeted next (`open`).
     init(_ connection: SpawnerConnection) {
@@ -59,8 +61,14 @@ final class SpawnerLink {
     @discardableResult
     func send(_ request: SpawnerRequest) -> Bool {
         do throws(ConnectionError) {
-            try connection.send(request)
-            if case .spawn(let order) = request { openOrders[order.instance] = order }
+            if case .spawn(var order) = request {
+                order.fetches = fetches
+                try connection.send(.spawn(order))
+                // What its child takes out of our table is open until then.
+                openOrders[order.instance] = order
+            } else {
+                try connection.send(request)
+            }
             listen()
             return true
         } catch {
