@@ -4,8 +4,6 @@
 /// stranger control|half|notify SOCKET: a TCP socket that lingers (SO_LINGER in socket(7)).
 /// stranger flush|stdout|many SOCKET FOLDER: a file that we serve (fuse(4)) and whose FLUSH we never answer: with
 /// a call, as an app's standard output, with 200 calls at once. Mounts it at FOLDER: for root only.
-///
-/// With -DLIBRARY: a library whose constructor sends such a socket through the app channel.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,16 +59,6 @@ static void pass(int socket, const char *bytes, size_t count, int descriptor) {
     memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     require(sendmsg(socket, &header, MSG_NOSIGNAL) >= 0, "sending");
 }
-
-#ifdef LIBRARY
-__attribute__((constructor)) static void send_early(void) {
-    const char *channel = getenv("GREENROOM_CHANNEL");
-    if (!channel) return;
-    int end = lingering();
-    pass(atoi(channel), "nonsense", 8, end);
-    close(end);
-}
-#else
 
 static int connected(const char *path, int type) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -179,4 +167,3 @@ int main(int count, char **words) {
     if (count > 3) umount2(words[3], MNT_DETACH);
     _exit(0);
 }
-#endif

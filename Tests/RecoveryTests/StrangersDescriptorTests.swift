@@ -94,23 +94,6 @@ import Testing
         try stranger.leave()
     }
 
-    @Test func `a socket that an app sends on its channel holds nobody up`() throws {
-        let daemon = try TestDaemon([
-            program(
-                Self.app,
-                try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/stranger.c"),
-                prewarm: 1), program(Self.other, "/bin/true"),
-        ])
-        let other = try daemon.client()
-        // It is started again a few times, as one that cannot be prewarmed.
-        for _ in 0..<20 {
-            try answersPromptly(other, 1)
-            try awaitTimer(milliseconds: 50)
-        }
-        try other.send(.launch(.init(app: Self.other)))
-        _ = try other.reply(to: .launch(.init(app: Self.other)), milliseconds: Self.promptly)
-    }
-
     @Test(arguments: ["flush", "many"])
     func `a file whose FLUSH is never answered holds nobody up`(mode: String) throws {
         let daemon = try daemon()
