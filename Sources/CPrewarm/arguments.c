@@ -27,6 +27,8 @@ static char **short_name_variables[COUNT(short_names)];
 /// (setproctitle(3bsd)). With more than are remembered, nobody can tell whose a variable is.
 #define GIVEN_NAME_LIMIT 256
 static uint64_t given_names[GIVEN_NAME_LIMIT];
+/// The same variables with their values, hashed.
+static uint64_t given_variables[GIVEN_NAME_LIMIT];
 static size_t given_name_count;
 
 /// What libraries have put into the environment by themselves (setenv(3)): a cold launch shows it to
@@ -91,18 +93,23 @@ static void read_layout(void) {
     layout_is_known = fields[26] != 0 && fields[47] != 0;
 }
 
-/// FNV-1a.
-static uint64_t hash_of_name(const char *variable) {
+/// FNV-1a, up to that character or the end.
+static uint64_t hash_of(const char *text, char end) {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (; *variable && *variable != '='; variable++)
-        hash = (hash ^ (unsigned char)*variable) * 0x100000001b3u;
+    for (; *text && *text != end; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
     return hash;
+}
+
+static uint64_t hash_of_name(const char *variable) {
+    return hash_of(variable, '=');
 }
 
 void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv) {
     for (; environment[given_name_count]; given_name_count++)
-        if (given_name_count < GIVEN_NAME_LIMIT)
+        if (given_name_count < GIVEN_NAME_LIMIT) {
             given_names[given_name_count] = hash_of_name(environment[given_name_count]);
+            given_variables[given_name_count] = hash_of(environment[given_name_count], 0);
+        }
     auxiliary = auxv;
     auxiliary_count = 1;
     while (auxiliary_count < AUXILIARY_LIMIT && auxv[auxiliary_count - 1].a_type != AT_NULL)
@@ -130,13 +137,23 @@ static bool was_given(const char *variable) {
     return false;
 }
 
-void arguments_find_own_variables(void) {
-    if (given_name_count > GIVEN_NAME_LIMIT) return;
-    char **entry = NULL;
-    for (size_t i = 0; i < COUNT(environment_names) && !entry; i++)
-        if (environment_variables[i]) entry = *environment_variables[i];
+static bool is_still_there(uint64_t variable, char **entry) {
+    for (; entry && *entry; entry++)
+        if (hash_of(*entry, 0) == variable) return true;
+    return false;
+}
+
+bool arguments_find_own_variables(void) {
+    if (given_name_count > GIVEN_NAME_LIMIT) return true;
+    char **environment = NULL;
+    for (size_t i = 0; i < COUNT(environment_names) && !environment; i++)
+        if (environment_variables[i]) environment = *environment_variables[i];
+    char **entry = environment;
     for (; entry && *entry && own_variable_count < OWN_VARIABLE_LIMIT; entry++)
         if (!was_given(*entry)) own_variables[own_variable_count++] = *entry;
+    for (size_t i = 0; i < given_name_count; i++)
+        if (!is_still_there(given_variables[i], environment)) return false;
+    return true;
 }
 
 /// Behind those of the launch, which come first. Returns the end of the vector, as if it had been made so.

@@ -31,8 +31,9 @@ bool arguments_map(struct argument_memory *memory, size_t capacity);
 void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv);
 
 /// Finds what has been put into the environment since: the launch keeps it, where it does not name it
-/// itself. Once, at the pause.
-void arguments_find_own_variables(void);
+/// itself. Once, at the pause. False if a variable that was given is gone or has another value: the launch
+/// cannot do that to its own.
+bool arguments_find_own_variables(void);
 
 /// Whether the bytes are exactly `argc + envc` NUL-terminated strings, at least one argument.
 bool arguments_are_valid(const char *strings, size_t size, uint32_t argc, uint32_t envc);

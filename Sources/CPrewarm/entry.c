@@ -6,16 +6,17 @@
 /// environment. Those of the executable have not: the real `__libc_start_main` runs them just before
 /// main, and they are the program's own code. Rust's standard library remembers the arguments there,
 /// CMake reads PWD, groff its GROFF_ variables. (musl runs all constructors there, so all see the
-/// launch.) Its preinit functions, which hardly any program has, are run by the dynamic linker before
-/// all others.
+/// launch.) A program with preinit functions, which the dynamic linker runs before all others, is not
+/// prewarmed, nor is one whose libraries changed their process (surroundings.h).
 ///
 /// What stays visible to a program that looks for it: the object itself, in /proc/self/maps and in
 /// dl_iterate_phdr(3); and constructors of libraries that the program opens later with dlopen(3)
-/// get the prewarm's argv from glibc, which keeps its own copy out of reach (their environment is
-/// right).
+/// get the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
+/// right. But Go looks for the variables behind argv: os.Getenv of such a library shows the prewarm's.
 
 #include "channel.h"
 #include "pause.h"
+#include "surroundings.h"
 #include "symbols.h"
 #include "system.h"
 #include "traces.h"
@@ -50,6 +51,7 @@ static void prepare(int argc, char **argv) {
     if (!channel_open(traces.channel, traces.channel_inode)) return;
     traces_scrub(environment, symbols_own_path());
     arguments_prepare(environment, auxv);
+    surroundings_remember();
     is_waiting = true;
     pauses_by_call = traces.pauses_by_call;
     owner = sys_getpid();
@@ -68,7 +70,12 @@ __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
 static struct launch wait_for_launch(enum gr_pause_reason reason) {
     if (sys_getpid() != owner) sys_exit(0);
     is_waiting = false;
-    arguments_find_own_variables();
+    bool unchanged = arguments_find_own_variables() && surroundings_are_unchanged();
+    // Who pauses by a call does so after code of its own, and answers for it.
+    if (!unchanged && reason == GR_PAUSED_AT_MAIN) {
+        channel_send_error(ENOTRECOVERABLE, 0);
+        sys_exit(0);
+    }
     return pause_until_launch(reason, prewarm_argc);
 }
 

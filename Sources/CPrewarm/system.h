@@ -110,9 +110,9 @@ static inline int sys_chdir(const char *path) {
     return (int)system_call(SYS_chdir, (long)path, 0, 0, 0, 0, 0);
 }
 
-/// umask(2)
-static inline void sys_umask(unsigned mask) {
-    system_call(SYS_umask, mask, 0, 0, 0, 0, 0);
+/// umask(2): the former one
+static inline unsigned sys_umask(unsigned mask) {
+    return (unsigned)system_call(SYS_umask, mask, 0, 0, 0, 0, 0);
 }
 
 /// setsid(2)

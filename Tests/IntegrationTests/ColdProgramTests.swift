@@ -171,6 +171,43 @@ import Testing
             try compileProbe("behave.c"), "preload_refused", ["Environment=LD_PRELOAD=\(library)"])
     }
 
+    /// It cannot be known before: the first prewarm finds it, and its launches are as direct runs.
+    @Test(arguments: ["chdir(\"/usr\")", "umask(0)", "unsetenv(\"HOME\")", "write(1, \"x\\n\", 2)"])
+    func `what a library does to its process when it is loaded is there`(deed: String) throws {
+        let source = try folder.write(
+            """
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/stat.h>
+            #include <unistd.h>
+            #ifdef LIBRARY
+            __attribute__((constructor)) static void change(void) { \(deed); }
+            #else
+            int main(void) {
+                char directory[4096];
+                unsigned mask = umask(0);
+                printf("%s %o %d\\n", getcwd(directory, 4096), mask, getenv("HOME") != NULL);
+                return 0;
+            }
+            #endif
+            """, to: "changes.c")
+        let program = try compileWithLibrary(source: source, with: ProbeCompiler("clang", ["-w"]))
+        var options = TestDaemon.Options()
+        options.configuration = ["BackOffFirstSec=60"]
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1), options: options)
+        let reasons = try daemon.await("the back-off") {
+            let reasons = try $0.explain(Self.app).reasons.map(\.code)
+            return reasons.contains("back_off") ? reasons : nil
+        }
+        #expect(reasons == ["changes_process", "back_off"])
+        var direct = ChildRequest(program, environment: ["HOME=/x"])
+        direct.directory = "/"
+        direct.umask = 0o022
+        let (launched, text, _) = try daemon.client().run(Self.app) { $0.umask = 0o022 }
+        #expect(launched.kind == .cold && launched.coldReason == .backOff)
+        #expect(Array(text.utf8) == (try TestSupport.run(direct).output))
+    }
+
     @Test func `a program that defines no symbol is prewarmed`() throws {
         let program = try compileProbe(
             "first-instruction.c", with: ProbeCompiler("gcc", ["-no-pie", "-fno-pie"]))

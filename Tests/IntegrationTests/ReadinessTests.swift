@@ -45,20 +45,6 @@ import Testing
         try watcher.awaitState(.active, of: launched.instance)
     }
 
-    @Test func `output before the pause does not count as the first`() throws {
-        let daemon = try TestDaemon(
-            TestApp(
-                Self.app,
-                exec: try compileWithLibrary(
-                    source: "\(packageRoot)/Tests/Probes/talks-early.c"),
-                prewarm: 1, "ReadyOn=first-output"))
-        try daemon.awaitPaused(Self.app)
-        let watcher = try daemon.watch()
-        let launched = try daemon.client().launch(Self.app)
-        #expect(launched.kind == .prewarmed)
-        try watcher.awaitState(.active, of: launched.instance)
-    }
-
     @Test(arguments: [0, 1])
     func `an app whose output its client has is ready as it runs`(prewarm: Int) throws {
         let daemon = try TestDaemon(

@@ -140,7 +140,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let program = try program(
             whoseLibraryDoes: """
-                setenv("OWN", "library", 1); putenv("PUT=library"); setenv("GIVEN", "library", 1);
+                setenv("OWN", "library", 1); putenv("PUT=library"); setenv("GIVEN", "library", 0);
                 setenv("NAMED", "library", 1); setenv("OWN_", "longer", 1);
                 """, in: directory)
         var request = ChildRequest(
@@ -157,6 +157,56 @@ import Testing
                 "OWN=library", "PUT=library", "OWN_=longer",
             ])
         #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    /// The launch would undo it, or it would go to another place than the program's.
+    @Test(arguments: [
+        "chdir(\"/usr\")", "umask(077)", "umask(022)", "close(0)", "dup2(1, 0)",
+        "write(2, \"x\", 1)", "printf(\"x\")", "unsetenv(\"GIVEN\")", "setenv(\"GIVEN\", \"2\", 1)",
+        "clearenv()", "write(open(\"/dev/null\", 1), \"x\", 1)",
+    ])
+    func `a process that a library has changed does not pause`(deed: String) throws {
+        let process = try processWhoseLibraryDoes(deed)
+        #expect(try process.receive() == .error(errno: ENOTRECOVERABLE, cookie: 0))
+        #expect(try process.receive() == nil)
+        #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    @Test(arguments: [
+        "", "setenv(\"GIVEN\", \"1\", 1)", "setenv(\"NEW\", \"1\", 1)", "chdir(\"/\")",
+        "close(open(\"/dev/null\", 0))", "setvbuf(stdout, NULL, _IOLBF, 0)",
+    ])
+    func `one that is as it was does`(deed: String) throws {
+        try processWhoseLibraryDoes(deed).awaitPause()
+    }
+
+    private func processWhoseLibraryDoes(_ deed: String) throws -> PrewarmedProcess {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let source = try directory.write(
+            """
+            #define _GNU_SOURCE
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/stat.h>
+            #include <unistd.h>
+            int probe_library(void) { return 0; }
+            __attribute__((constructor)) static void change(void) { \(deed); }
+            """, to: "changes.c")
+        let library = try compile(
+            source: source, with: ProbeCompiler("clang", ["-shared", "-fPIC", "-w"]),
+            output: "libchanges.so")
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let zero = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+        defer { for file in [null, zero] { close(file) } }
+        var request = ChildRequest(
+            try compileProbe("uses-library.c", with: ProbeCompiler("clang", [library])),
+            environment: ["GIVEN=1", "PATH=/bin"])
+        request.directory = "/"
+        request.umask = 0o027
+        request.descriptors = [0: zero, 1: null, 2: null]
+        return try PrewarmedProcess(request)
     }
 
     /// As setproctitle(3bsd) does: the prewarm's environment is elsewhere, and a title where it was.

@@ -21,6 +21,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case preloadRefused = "preload_refused"
     /// Known of some libraries; of others it was seen as they were about to.
     case startsPrograms = "starts_programs"
+    /// Seen at its pause; all others can be known before.
+    case changesProcess = "changes_process"
 
     /// The code that clients and logs use.
     public var code: String { rawValue }
@@ -85,10 +87,13 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
             "The program is built with the shared address sanitizer (libasan), or has it from "
                 + "LD_PRELOAD in Environment=; it does not run behind another preload library."
         case .startsPrograms:
-            "A library of the program (as libparted) starts another program or a process when it is "
-                + "loaded, which would happen at each preparation. Where that was seen, it was "
+            "A library of the program (as libparted and libtsan) starts another program or a process "
+                + "when it is loaded, which would happen at each preparation. Where that was seen, it was "
                 + "stopped, and is tried again when the program's file or the manifest changes, or "
                 + "after greenroomctl reset-failed."
+        case .changesProcess:
+            "A library of the program writes something when it is loaded, or changes the working "
+                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose."
         }
     }
 }

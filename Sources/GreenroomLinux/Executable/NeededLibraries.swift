@@ -11,8 +11,11 @@ struct NeededLibraries: Equatable {
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
     /// Ends a program in which it is not the first of all libraries.
     private static let firstOnes = ["libasan.so", "libclang_rt.asan"]
-    /// Its constructor runs `dmidecode` through a shell.
-    private static let starters = ["libparted.so", "libparted-"]
+    /// The first runs `dmidecode` through a shell when it is loaded; the others execute the program anew
+    /// where its addresses or its stack do not suit them, with nothing left of the preload library.
+    private static let starters = [
+        "libparted.so", "libparted-", "libtsan.so", "libclang_rt.tsan",
+    ]
 
     mutating func insert(_ name: String) {
         let file = name.split(separator: "/").last ?? ""

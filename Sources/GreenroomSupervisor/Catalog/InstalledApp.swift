@@ -72,6 +72,8 @@ final class InstalledApp {
     let setsCommandLine: Bool
     let ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
+    /// A library did something to its process, when it was prewarmed, that a launch would lose.
+    var isChangedByLibraries = false
     /// Identity of every file that the program is made from, for staleness.
     let fingerprint: [InspectedFile]
     /// What the core knows of it.

@@ -119,8 +119,15 @@ final class ChannelEvents {
         if supervisor.metrics.deliveries.acknowledged(cookie, handled: false) { return true }
         // What a running app did not understand is its own business.
         if hasLaunched(instance), isApplication(instance) { return true }
+        let isPrewarming = supervisor.lifecycle.instance(instance.identifier)?.state == .prewarming
+        // What the preload library says instead of that it has paused.
+        let isChanged = isPrewarming && code == ENOTRECOVERABLE
+        if isChanged { catalog[instance.app]?.isChangedByLibraries = true }
         supervisor.reporter.say(
-            .warning, "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+            .warning,
+            isChanged
+                ? "\(instance.app): \(IneligibilityReason.changesProcess.explanation)"
+                : "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
             of: instance.app, instance.identifier)
         return lost(instance)
     }

@@ -18,7 +18,7 @@ extension ControlHandler {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
         explanation.reasons =
-            manifestReasons(app, record) + failureReasons(record) + machineReasons(app, record)
+            manifestReasons(app, record) + failureReasons(app, record) + machineReasons(app, record)
         // A crash loop is waited for when there is a back-off, too.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
         if let last = waits.last(where: { $0 > supervisor.now }) {
@@ -58,9 +58,13 @@ extension ControlHandler {
         return reasons
     }
 
-    private func failureReasons(_ record: AppRecord?) -> [Control.Note] {
+    private func failureReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
         if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
+            if app.isChangedByLibraries, !record.isReclaimed {
+                let reason = IneligibilityReason.changesProcess
+                reasons.append(.init(code: reason.code, text: reason.explanation))
+            }
             reasons.append(Self.pause(record))
         }
         if let until = record?.crashLoopUntil, until > supervisor.now {

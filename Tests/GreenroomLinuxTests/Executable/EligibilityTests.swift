@@ -87,7 +87,8 @@ import Testing
     @Test(arguments: [
         ("libstd-0123456789abcdef.so", IneligibilityReason?.some(.argumentsReadEarly)),
         ("libgnustep-base.so.1.28", .argumentsReadEarly), ("libasan.so.8", .preloadRefused),
-        ("libparted.so.2", .startsPrograms), ("libstdc.so", nil),
+        ("libparted.so.2", .startsPrograms), ("libtsan.so.2", .startsPrograms),
+        ("libstdc.so", nil),
     ])
     func `some libraries keep their programs from being paused`(
         name: String, reason: IneligibilityReason?
