@@ -9,7 +9,7 @@
 #   make order                       after great changes: writes anew in which order functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make snapshots                   writes anew what tests hold help texts, errors and pages against
-#   make fuzz [SECONDS=60] [TARGETS=] what strangers send, each target for so long
+#   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   what strangers send, to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
 #   make corpus [LIMIT=500] [SEED=]  every program here (or a sample): watched while prewarmed, then compared; as root
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run

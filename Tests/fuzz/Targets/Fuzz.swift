@@ -11,7 +11,8 @@ let targets: [(name: String, run: Target)] = [
     ("channel-daemon", fuzzDaemonMessage), ("spawner-request", fuzzSpawnerRequest),
     ("spawner-message", fuzzSpawnerMessage), ("manifest", fuzzManifest),
     ("configuration", fuzzConfiguration), ("unit-file", fuzzUnitFile),
-    ("desktop-entry", fuzzDesktopEntry),
+    ("desktop-entry", fuzzDesktopEntry), ("shim", fuzzShim), ("descriptors", fuzzDescriptors),
+    ("environment", fuzzEnvironment),
 ]
 
 /// What libFuzzer made up, eaten from the front.
