@@ -68,7 +68,9 @@ final class CredentialHandover {
         do throws(SystemError) {
             try work()
         } catch {
-            supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
+            supervisor.reporter.say(
+                .error, "the credentials of \(app.identifier): \(error)",
+                of: app.identifier.rawValue)
         }
     }
 

@@ -75,7 +75,8 @@ final class Launcher {
             supervisor.reporter.say(
                 .notice,
                 "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "
-                    + "which a paused instance needs to take a terminal")
+                    + "which a paused instance needs to take a terminal", of: instance.app,
+                instance.identifier)
             return false
         }
         // Adopted, and its turn to be looked at has not come.

@@ -85,7 +85,9 @@ final class SpawnOrders {
         do throws(SystemError) {
             try supervisor.applications.handover.provide(to: instance, of: app)
         } catch {
-            supervisor.reporter.say(.error, "the credentials of \(app.identifier): \(error)")
+            supervisor.reporter.say(
+                .error, "the credentials of \(app.identifier): \(error)",
+                of: app.identifier.rawValue)
             throw Failure("handing over the credentials", error.code)
         }
         let environment =

@@ -53,8 +53,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ from: ExecutionState,
         _ to: ExecutionState
     ) {
-        journal.log(
-            .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
+        line(app, .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
         publish(.stateChanged, app, instance) {
             $0.from = .known(.init(from))
             $0.to = .known(.init(to))
@@ -68,12 +67,12 @@ extension Reporter {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
         let words = kind.rawValue + (reason.map { " (\($0.rawValue))" } ?? "")
-        journal.log(
-            .info, "launched \(app): \(words)",
+        line(
+            app, .info, "launched \(app): \(words)",
             [
                 "app": app.rawValue, "instance": outcome.instance.description,
                 "launch": launch.rawValue,
-            ], as: .launched(kind))
+            ], as: .launched(kind), .life)
         publish(.launched, app, outcome.instance) {
             $0.launchIdentifier = launch.rawValue
             $0.launchKind = .known(kind)
@@ -83,13 +82,13 @@ extension Reporter {
 
     private func exited(_ record: InstanceRecord) {
         let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
-        journal.log(
-            record.endReason?.level ?? .info,
+        line(
+            record.app, record.endReason?.level ?? .info,
             "\(record.app) ended: \(end.rawValue)\(Self.words(record.exitStatus))",
             [
                 "app": record.app.rawValue, "instance": record.instance.description,
                 "launch": record.launchIdentifier?.rawValue ?? "", "reason": end.rawValue,
-            ], as: .ended(end))
+            ], as: .ended(end), .life)
         publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
     }
 
@@ -108,8 +107,8 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64,
         _ pressure: MemoryPressure, _ state: ExecutionState
     ) {
-        journal.log(
-            .notice,
+        line(
+            app, .notice,
             "reclaimed \(byteCount >> 10) KiB from \(app), which was \(state): memory pressure is "
                 + "\(pressure)",
             [
@@ -133,8 +132,8 @@ extension Reporter {
     private func stalled(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ level: MemoryPressure
     ) {
-        journal.log(
-            .notice, "\(app) is short of memory within its own limit (\(level))",
+        line(
+            app, .notice, "\(app) is short of memory within its own limit (\(level))",
             fields(app, instance), as: .pressureChanged)
         publish(.pressureChanged, app, instance) { $0.pressure = Control.MemoryPressure(level) }
     }
@@ -142,8 +141,8 @@ extension Reporter {
     private func pagedOut(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64
     ) {
-        journal.log(
-            .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
+        line(
+            app, .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
             fields(app, instance))
         publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
     }
@@ -151,8 +150,8 @@ extension Reporter {
     // MARK: What is not done for a while
 
     private func prewarmFailed(_ app: AppIdentifier, _ reason: ExitReason, _ retryAt: Instant) {
-        journal.log(
-            .warning,
+        line(
+            app, .warning,
             "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
                 + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
             as: .prewarmingFailed)
@@ -172,27 +171,27 @@ extension Reporter {
     }
 
     private func crashLooped(_ app: AppIdentifier, _ until: Instant) {
-        journal.log(
-            .error, "\(app) crashes in a loop: no prewarming and no background launches",
+        line(
+            app, .error, "\(app) crashes in a loop: no prewarming and no background launches",
             ["app": app.rawValue], as: .crashLooped)
         publish(.crashLooped, app) { $0.retryAfterUSec = Self.microseconds(to: until) }
     }
 
     private func restartScheduled(_ app: AppIdentifier, _ time: Instant) {
-        journal.log(.notice, "\(app) is started again", ["app": app.rawValue])
+        line(app, .notice, "\(app) is started again", ["app": app.rawValue])
         publish(.restartScheduled, app) { $0.retryAfterUSec = Self.microseconds(to: time) }
     }
 
     private func gaveUp(_ app: AppIdentifier, _ failure: SupervisionFailure) {
-        journal.log(
-            .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
+        line(
+            app, .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
             ["app": app.rawValue, "failure": failure.code])
         publish(.failed, app) { $0.text = failure.words }
     }
 
     private func triggersLeftAlone(_ app: AppIdentifier, _ count: Int) {
-        journal.log(
-            .error,
+        line(
+            app, .error,
             "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
                 + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
                 + "(\"greenroomctl reload\" tries again)", ["app": app.rawValue])
@@ -219,7 +218,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, _ scene: SceneIdentifier, _ level: LogLevel,
         _ words: String
     ) {
-        journal.log(level, "\(app): \(step.name) \(words)", fields(app, instance))
+        line(app, level, "\(app): \(step.name) \(words)", fields(app, instance))
         publish(kind, app, instance) {
             $0.session = scene.description
             $0.step = step.name
@@ -230,8 +229,9 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ scene: SceneIdentifier,
         _ refusal: StateRefusal
     ) {
-        journal.log(
-            .warning, "the state of \(app) is not kept: \(refusal.words)", fields(app, instance))
+        line(
+            app, .warning, "the state of \(app) is not kept: \(refusal.words)",
+            fields(app, instance))
         publish(.stateRefused, app, instance) {
             $0.session = scene.description
             $0.text = refusal.words
@@ -241,8 +241,8 @@ extension Reporter {
     private func stateDeleted(
         _ app: AppIdentifier, _ scene: SceneIdentifier, _ reason: StateDeletion
     ) {
-        journal.log(
-            .info, "the state that was kept of \(app) is deleted: \(reason.words)",
+        line(
+            app, .info, "the state that was kept of \(app) is deleted: \(reason.words)",
             ["app": app.rawValue])
         publish(.stateDeleted, app) {
             $0.session = scene.description
@@ -251,14 +251,14 @@ extension Reporter {
     }
 
     private func backgroundTimeExpiring(_ instance: InstanceIdentifier, of app: AppIdentifier) {
-        journal.log(.info, "\(app): its background time is about to end", fields(app, instance))
+        line(app, .info, "\(app): its background time is about to end", fields(app, instance))
         publish(.backgroundTimeExpiring, app, instance) { _ in }
     }
 
     private func taskBegan(
         _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier
     ) {
-        journal.log(.info, "\(app) runs \(task)", fields(app, instance))
+        line(app, .info, "\(app) runs \(task)", fields(app, instance))
         publish(.taskBegan, app, instance) { $0.task = task }
     }
 
@@ -266,8 +266,8 @@ extension Reporter {
         _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier,
         _ outcome: Control.TaskOutcome
     ) {
-        journal.log(
-            outcome == .succeeded ? .info : .notice, "\(app): \(task) \(outcome.rawValue)",
+        line(
+            app, outcome == .succeeded ? .info : .notice, "\(app): \(task) \(outcome.rawValue)",
             fields(app, instance))
         publish(.taskEnded, app, instance) {
             $0.task = task

@@ -9,6 +9,7 @@ final class Reporter {
     let journal: Journal
     let events: EventStream
     private var saidOnce: Set<String> = []
+    private let budgets: LineBudgets
     /// The launch that an instance served.
     var launchIdentifier: ((InstanceIdentifier) -> LaunchIdentifier?)?
     /// Counts for the status text; called after a change, at most once a second.
@@ -19,6 +20,7 @@ final class Reporter {
     init(journal: Journal, events: EventStream) throws(SystemdError) {
         self.journal = journal
         self.events = events
+        budgets = try LineBudgets(journal)
         statusTimer = try LoopActor.timer(accuracy: .milliseconds(500)) { [unowned self] in
             isStatusDue = false
             if let statusText { Notify.status(statusText()) }
@@ -56,6 +58,17 @@ final class Reporter {
 
     // MARK: Lines and events
 
+    /// A line about an app, unless there were too many lately.
+    func line(
+        _ app: AppIdentifier, _ level: LogLevel, _ message: @autoclosure () -> String,
+        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
+        as identity: @autoclosure () -> MessageIdentifier? = nil,
+        _ occasion: LineBudgets.Occasion = .word
+    ) {
+        guard level.rawValue <= journal.level.rawValue, budgets.allow(app, occasion) else { return }
+        journal.log(level, message(), fields(), as: identity())
+    }
+
     /// What every line about an instance has.
     func fields(
         _ app: AppIdentifier, _ instance: InstanceIdentifier
@@ -82,8 +95,8 @@ final class Reporter {
     // MARK: What the shell meets
 
     func spawnFailed(_ record: InstanceRecord?, _ failure: SpawnFailure) {
-        journal.log(
-            .warning,
+        line(
+            record?.app ?? AppIdentifier(""), .warning,
             "starting \(record?.app.rawValue ?? "an app") failed: \(failure.stage): "
                 + SystemError.text(of: failure.errno),
             [
@@ -100,12 +113,12 @@ final class Reporter {
     func say(
         _ level: LogLevel, _ message: String, of app: AppIdentifier, _ instance: InstanceIdentifier
     ) {
-        journal.log(level, message, fields(app, instance))
+        line(app, level, message, fields(app, instance))
     }
 
     /// About an app, with or without a process.
     func say(_ level: LogLevel, _ message: String, of app: String) {
-        journal.log(level, message, ["app": app])
+        line(AppIdentifier(app), level, message, ["app": app])
     }
 
     func failed(_ deed: String, _ error: any Error) {

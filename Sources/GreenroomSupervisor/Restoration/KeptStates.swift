@@ -121,7 +121,8 @@ final class KeptStates {
             try files.keep(state, of: app, scene)
             answer(instance, cookie, .done)
         } catch {
-            supervisor.reporter.say(.error, "keeping the state of \(app): \(error)")
+            supervisor.reporter.say(
+                .error, "keeping the state of \(app): \(error)", of: app.rawValue)
             answer(instance, cookie, .refused(code: EIO, reason: "\(error)"))
             if files.archive(of: app, scene) == nil { supervisor.handle(.stateLost(app, scene)) }
         }
@@ -152,21 +153,23 @@ final class KeptStates {
     }
 
     func keep(_ list: SessionList, of app: AppIdentifier) {
-        attempt("keeping the sessions of \(app)") { () throws(SystemError) in
+        attempt("keeping the sessions of \(app)", app) { () throws(SystemError) in
             try files.keep(list, of: app)
         }
     }
 
     func noteVersion(of app: AppIdentifier) {
         guard let version = catalog[app]?.version else { return }
-        attempt("keeping the version of \(app)") { () throws(SystemError) in
+        attempt("keeping the version of \(app)", app) { () throws(SystemError) in
             try files.note(version: version, of: app)
         }
     }
 
-    private func attempt(_ deed: String, _ body: () throws(SystemError) -> Void) {
+    private func attempt(
+        _ deed: String, _ app: AppIdentifier, _ body: () throws(SystemError) -> Void
+    ) {
         do throws(SystemError) { try body() } catch {
-            supervisor.reporter.say(.error, "\(deed): \(error)")
+            supervisor.reporter.say(.error, "\(deed): \(error)", of: app.rawValue)
         }
     }
 }

@@ -1,0 +1,50 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// What apps and clients do in a loop does not fill the log.
+@Suite struct LogFloodTests {
+    private static let app = "org.example.flood"
+
+    private func lines(_ daemon: TestDaemon, _ text: String) -> Int {
+        daemon.log.split(separator: "\n").count { $0.contains(text) }
+    }
+
+    /// The number in "N more lines about it were suppressed".
+    private func suppressed(_ daemon: TestDaemon) -> Int? {
+        daemon.log.firstMatch(of: /(\d+) more lines about it were suppressed/).flatMap { Int($0.1) }
+    }
+
+    @Test func `an app that is refused 5000 times in a row is logged 50 times`() throws {
+        var app = TestApp(Self.app, exec: "\(try compileProbe("flood.c")) 5000")
+        app.lines = ["Type=application-kit"]
+        let daemon = try TestDaemon(app)
+        let (reading, writing) = try pipe()
+        defer { close(reading) }
+        let launched = try daemon.client().launch(Self.app, output: writing)
+        close(writing)
+        #expect(try readLine(reading) == "sent")
+        try daemon.await("the sum") { _ in suppressed(daemon) }
+        #expect(lines(daemon, "is not kept") == 50)
+        #expect(suppressed(daemon) ?? 0 >= 4950)
+        try daemon.client().change(.kill, launched.instance)
+    }
+
+    @Test func `a client that brings an app to the front 3000 times is logged 500 times`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        _ = try client.launch(Self.app, ["wait-forever"])
+        for _ in 0..<3000 { _ = try client.launch(Self.app) }
+        try daemon.await("the sum") { _ in suppressed(daemon) }
+        // More than one interval may have passed.
+        #expect(lines(daemon, "launched \(Self.app)") < 2000)
+    }
+
+    private func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw TestError("pipe: errno \(errno)") }
+        return (ends[0], ends[1])
+    }
+}
