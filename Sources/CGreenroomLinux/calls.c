@@ -99,6 +99,17 @@ int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     return 0;
 }
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+int gr_peer_pidfd(int fd) {
+    int peer = -1;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer, &size) < 0) return -1;
+    return peer;
+}
+
 int gr_pass_credentials(int fd, bool on) {
     int value = on;
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof value);
@@ -114,16 +125,6 @@ void gr_eventfd_take(int number) {
 }
 
 int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
-
-int gr_peer_pidfd(int fd) {
-    enum { PEER_PIDFD = 77 }; /* SO_PEERPIDFD, which older headers lack */
-    int pidfd = -1;
-    socklen_t size = sizeof pidfd;
-    if (getsockopt(fd, SOL_SOCKET, PEER_PIDFD, &pidfd, &size) == 0) return pidfd;
-    int32_t pid;
-    uint32_t uid, gid;
-    return gr_peer_credentials(fd, &pid, &uid, &gid) < 0 ? -1 : gr_pidfd_open(pid);
-}
 
 bool gr_can_fetch(int pidfd) {
     /* The permission is looked at first. */

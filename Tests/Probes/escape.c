@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Leaves nothing behind. */
@@ -142,7 +145,33 @@ static int folder(const char *path) {
     return result;
 }
 
+/* Asks greenroomd at a socket for the list of apps; of a child that has ended, the connection alone. */
+static int controls(const char *path, bool by_child) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0) return -1;
+    if (by_child) {
+        pid_t child = fork();
+        if (child == 0) _exit(connect(fd, (struct sockaddr *)&address, sizeof address) ? errno : 0);
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (WEXITSTATUS(status)) return errno = WEXITSTATUS(status), -1;
+    } else if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        return -1;
+    }
+    static const char call[] = "{\"method\":\"io.greenroom.Control.List\"}";
+    char reply[4096] = "";
+    (void)!send(fd, call, sizeof call, MSG_NOSIGNAL);
+    ssize_t count = recv(fd, reply, sizeof reply - 1, 0);
+    if (count <= 0) return -1;
+    if (strstr(reply, "PermissionDenied")) return errno = EPERM, -1;
+    return strstr(reply, "apps") ? 0 : (errno = EPROTO, -1);
+}
+
 static int attempt(const char *act, const char *argument) {
+    if (strcmp(act, "control") == 0) return controls(argument, false);
+    if (strcmp(act, "control-by-child") == 0) return controls(argument, true);
     if (strstr(act, "-setuid") && strcmp(act, "open-setuid") != 0) return with_bit(act, argument);
     if (strcmp(act, "mkdir-setgid") == 0) return with_bit(act, argument);
     if (strcmp(act, "realtime-attributes") == 0) return realtime_by_attributes();

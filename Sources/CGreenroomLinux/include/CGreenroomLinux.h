@@ -173,11 +173,11 @@ int gr_socketpair(int type, bool nonblocking, int *pair);
 int gr_bind(int fd, const char *path);
 int gr_connect(int fd, const char *path);
 int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/* SO_PEERPIDFD (6.5), close-on-exec by the kernel: ENOPROTOOPT on older kernels. */
+int gr_peer_pidfd(int fd);
 int gr_pass_credentials(int fd, bool on);
 int gr_pipe(int *pair);
 int gr_pidfd_open(int32_t pid);
-/* A pidfd of whoever made the other end (SO_PEERPIDFD, Linux 6.5; before that by its number). */
-int gr_peer_pidfd(int fd);
 /* Whether we may take descriptors out of that process (pidfd_getfd(2), ptrace(2)). */
 bool gr_can_fetch(int pidfd);
 int gr_pidfd_send_signal(int pidfd, int signal);

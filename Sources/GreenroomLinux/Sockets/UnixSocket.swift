@@ -114,7 +114,8 @@ public struct UnixSocket: Sendable {
     /// A child may end for that; nobody else uses the descriptor.
     public func closeWithQueue() { gr_close_queue(descriptor.release()) }
 
-    /// The process that connected, or made the pair.
+    /// The process that connected: never another one that got its number (SO_PEERPIDFD, 6.5). Throws
+    /// `ENOPROTOOPT` where the kernel is older, else where that process has ended.
     public func peerProcess() throws(SystemError) -> ProcessDescriptor {
         ProcessDescriptor(
             FileDescriptor(

@@ -44,6 +44,7 @@ extension Sandbox {
         protectsKernelLogs = flag("ProtectKernelLogs")
         protectsClock = flag("ProtectClock")
         protectsControlGroups = flag("ProtectControlGroups")
+        mayControl = flag("ControlSocket")
     }
 
     private mutating func readPaths(_ reader: inout SectionReader) {

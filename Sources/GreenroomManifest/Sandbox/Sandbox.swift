@@ -59,6 +59,10 @@ public struct Sandbox: Hashable, Sendable {
     public var protectsKernelLogs = false
     public var protectsClock = false
     public var protectsControlGroups = false
+    /// `ControlSocket=`: it may ask the daemon for what its user may ask for.
+    public var mayControl = false
+    /// Whoever is kept from anything would have it done by an app that is not.
+    public var closesControl: Bool { !settings.isEmpty && !mayControl }
     public var readOnlyPaths: [Path] = []
     public var readWritePaths: [Path] = []
     public var inaccessiblePaths: [Path] = []

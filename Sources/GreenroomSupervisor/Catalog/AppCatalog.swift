@@ -59,8 +59,13 @@ final class AppCatalog {
     /// How many of the apps are instances of templates that somebody asked for.
     private(set) var onDemandCount = 0
 
+    /// Users with an app that may not use the control socket, also if it is no longer installed: only of
+    /// their clients anybody has to look where they come from.
+    private(set) var confinedUsers: Set<UInt32> = []
+
     func add(_ app: InstalledApp) {
         inOrder = nil
+        if app.isKeptFromControl { confinedUsers.insert(app.account.user) }
         let former = table.updateValue(app, forKey: app.identifier)
         onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
     }

@@ -62,6 +62,8 @@ final class InstalledApp {
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement? { rareConfinement.value }
     private let rareConfinement: Rare<Confinement>
+    /// Its processes may not use the control socket.
+    var isKeptFromControl = false
     /// Its filter's, without which a paused instance cannot take a terminal.
     var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.

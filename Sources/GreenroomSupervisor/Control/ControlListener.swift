@@ -37,6 +37,7 @@ final class ControlListener {
     private let disposer: Disposer
     /// Lowered, they end nothing.
     var limits: Limits
+    private let refusal: (UnixSocket, Peer) -> ControlError?
     private let onConnect: (ControlConnection) -> Void
     private var source: EventSource?
     private var resumption: EventSource?
@@ -46,14 +47,17 @@ final class ControlListener {
     private var users: [UInt32: ControlUser] = [:]
     private var nextIdentifier: UInt64 = 1
 
+    /// - Parameter refusal: why a client is turned away, whatever the limits.
     init(
         socket: UnixSocket, limits: Limits, disposer: Disposer,
+        refusal: @escaping (UnixSocket, Peer) -> ControlError?,
         onConnect: @escaping (ControlConnection) -> Void
     ) throws(SystemdError) {
         // Connections wait in it, with what their clients have sent already.
         self.socket = UnixSocket(
             socket.descriptor.given(to: disposer.stranger(geteuid()), .queue))
         self.disposer = disposer
+        self.refusal = refusal
         self.limits = limits
         self.onConnect = onConnect
         turns = try ControlTurns()
@@ -78,8 +82,8 @@ final class ControlListener {
         client = UnixSocket(client.descriptor.given(to: stranger, .connection))
         guard let peer else { return }
         let user = users[peer.user] ?? ControlUser(stranger)
-        if let excess = excess(of: user) {
-            Self.turnAway(client, excess)
+        if let reason = excess(of: user) ?? refusal(client, peer) {
+            Self.turnAway(client, reason)
         } else {
             open(client, peer, user)
         }

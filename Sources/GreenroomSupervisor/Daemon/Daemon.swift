@@ -153,11 +153,11 @@ public final class Daemon {
     // MARK: Clients and signals
 
     private func serve(_ socket: UnixSocket, _ limits: ControlListener.Limits) throws {
+        let confined = ConfinedClients(catalog: parts.catalog, instances: parts.instances)
         listener = try ControlListener(
-            socket: socket, limits: limits.fittingHere, disposer: disposal.disposer
-        ) { [unowned self] in
-            control.serve($0)
-        }
+            socket: socket, limits: limits.fittingHere, disposer: disposal.disposer,
+            refusal: { confined.refusal(of: $0, $1) },
+            onConnect: { [unowned self] in control.serve($0) })
     }
 
     private func handleSignals() throws(SystemdError) {

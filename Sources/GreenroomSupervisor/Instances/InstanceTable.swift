@@ -57,6 +57,27 @@ final class InstanceTable {
         }
     }
 
+    /// The instance that this process is of, as it would not be told itself: also one in a cgroup that was
+    /// made below the instance's. /proc/PID/cgroup is the kernel's, and waits for nobody.
+    /// - Throws: what reading it did, ENOENT for example: there is no such process.
+    func instance(aroundProcess pid: Int32) throws(SystemError) -> Instance? {
+        if let main = table.values.first(where: { $0.pid == pid }) { return main }
+        let text = try SmallFile.text(of: "/proc/\(pid)/cgroup")
+        guard let path = CgroupLocation.path(in: text), let parent = cgroupsPath else { return nil }
+        let parts = path.split(separator: "/")
+        for index in parts.indices {
+            let above = "/" + parts[..<index].joined(separator: "/")
+            guard parent.hasSuffix(above) else { continue }
+            let name = String(parts[index])
+            let below = "/" + parts[...index].joined(separator: "/")
+            let found = table.values.first {
+                $0.cgroupName == name && $0.cgroup?.isAt(below) ?? false
+            }
+            if let found { return found }
+        }
+        return nil
+    }
+
     /// Where the instances' cgroups are, beginning with the mount point.
     private var cgroupsPath: String? { try? cgroups?.directory.path() }
 

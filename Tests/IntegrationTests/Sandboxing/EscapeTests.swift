@@ -78,8 +78,19 @@ private let calls: [Escape] = [
     Escape("MemoryDenyWriteExecute=yes", act: "personality=0xFFFFFFFF", is: "done"),
 ]
 
+private let clients: [Escape] = [
+    Escape("ProtectSystem=yes", act: "control=RUNTIME/control", is: "EPERM"),
+    Escape("NoNewPrivileges=yes", act: "control=RUNTIME/control", is: "EPERM"),
+    // Nobody can tell any more whose child it was.
+    Escape(
+        "ProtectSystem=yes", act: "control-by-child=RUNTIME/control", is: "EPERM", free: "EPERM",
+        as: [0]),
+    Escape(
+        "ProtectSystem=yes", "ControlSocket=yes", act: "control=RUNTIME/control", is: "done"),
+]
+
 @Suite struct EscapeTests {
-    @Test(arguments: files + calls)
+    @Test(arguments: files + calls + clients)
     func `what a key forbids fails, cold and prewarmed, and is possible without it`(
         escape: Escape
     ) throws {
@@ -89,6 +100,7 @@ private let calls: [Escape] = [
             let network = try linkTarget("/proc/self/ns/net")
             let acts = [
                 escape.act.replacing("NETWORK", with: network)
+                    .replacing("RUNTIME", with: prison.daemon.runtimeDirectory)
                     .replacing("CGROUP", with: Cgroups.mount ?? "/sys/fs/cgroup")
             ]
             for app in [Prison.free, Prison.app] {
