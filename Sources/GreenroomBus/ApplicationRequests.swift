@@ -33,6 +33,12 @@ struct ApplicationRequests {
 
     func open(_ urls: [String], platform: [String: String]) throws(DaemonFailure) {
         guard !urls.isEmpty else { return try activate(platform: platform) }
+        guard urls.count <= Control.OpenCall.urlLimit else {
+            // A program takes as many as arguments.
+            if isProgram() { return try launch(platform) { $0.arguments = urls } }
+            throw .refused(
+                .limitExceeded(what: "URIs to open at once", limit: Control.OpenCall.urlLimit))
+        }
         var call = Control.OpenCall(urls: urls)
         call.app = app
         try perform(.open(call)) { () throws(DaemonFailure) in

@@ -57,6 +57,16 @@ struct Daemon {
     private func read(_ reply: Reply, of call: ControlCall) throws -> ControlReply {
         guard reply.error != nil else { return try ControlReply(reply.parameters, to: call) }
         if let error = try ControlError(reply) { throw DaemonFailure.refused(error) }
-        throw DaemonFailure.unreachable("greenroomd is of another version")
+        switch ServiceError(reply) {
+        case .invalidParameter(let name)?:
+            throw DaemonFailure.refused(
+                .refused(
+                    code: "invalid_parameter",
+                    reason: "greenroomd does not accept what the call says of \"\(name)\""))
+        case .permissionDenied?:
+            throw DaemonFailure.refused(.permissionDenied(needed: "another user"))
+        case .interfaceNotFound?, .methodNotFound?, .methodNotImplemented?, .expectedMore?, nil:
+            throw DaemonFailure.unreachable("greenroomd is of another version")
+        }
     }
 }

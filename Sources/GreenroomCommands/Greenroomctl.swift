@@ -48,10 +48,21 @@ public struct Greenroomctl: ParsableCommand {
             try verb.run()
         } catch {
             guard let hint = hint(for: message(for: error), CommandLine.arguments.dropFirst())
-            else { exit(withError: error) }
+            else { end(error) }
             StandardConsole().complain("\(fullMessage(for: error))\n\(hint)")
             Glibc.exit(exitCode(for: error).rawValue)
         }
         Glibc.exit(EXIT_SUCCESS)
+    }
+
+    /// As `exit(withError:)`, but for what a message repeats of the arguments: whoever made them may have had
+    /// them from others, a file's name for example.
+    private static func end(_ error: any Error) -> Never {
+        let status = exitCode(for: error)
+        let text = fullMessage(for: error)
+        guard !status.isSuccess, !text.isEmpty else { exit(withError: error) }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        StandardConsole().explain(lines.map { String($0).harmless }.joined(separator: "\n") + "\n")
+        Glibc.exit(status.rawValue)
     }
 }

@@ -53,10 +53,12 @@ import Testing
         try bus.install(Self.app)
         let path = "/org/example/kit"
         let name = "org.freedesktop.Application."
+        let tooMany = Array(repeating: "'probe:one'", count: 65).joined(separator: ", ")
         for (method, arguments, reason) in [
             ("ActivateAction", ["old", "[]", "{}"], "QuickActions=old"),
             ("ActivateAction", ["new", "[<1>]", "{}"], "quick actions take no parameter"),
             ("Open", ["['other:one']", "{}"], "other:one"),
+            ("Open", ["[\(tooMany)]", "{}"], "URIs to open at once"),
         ] {
             let (isDone, text) =
                 arguments.count == 3

@@ -31,6 +31,26 @@ enum Garbage: CaseIterable, Sendable {
         try TestDaemon(TestApp(app, exec: try compileProbe("behave.c")), options: options)
     }
 
+    @Test(arguments: [
+        ["list", "\u{1b}[31m"], ["prewarm", "x", "--count", "\u{1b}]0;title\u{7}"],
+        ["launch", "--\u{1b}[31m", "x"], ["status", "--instance", "\u{9b}31m"], ["\u{1b}[2J"],
+        ["launch", "\u{1b}[31m.example.app"],
+    ])
+    func `greenroomctl's errors repeat no control characters`(arguments: [String]) throws {
+        let daemon = try Self.daemon()
+        let program = try Programs.client
+        let request = ChildRequest(
+            program, arguments: [program] + arguments,
+            environment: ["LANG=C", "GREENROOM_SOCKET=\(daemon.socketPath)"])
+        let result = try run(request, mergingErrors: true)
+        let text = String(decoding: result.output, as: UTF8.self)
+        let harmful = text.unicodeScalars.filter {
+            $0 != "\n" && $0.properties.generalCategory == .control
+        }
+        #expect(result.exit != .status(0) && !text.isEmpty)
+        #expect(harmful.isEmpty, "\(Array(result.output))")
+    }
+
     @Test func `a repeated launch has the recorded outcome`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()

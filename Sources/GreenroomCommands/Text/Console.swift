@@ -33,6 +33,9 @@ final class StandardConsole: Console {
 
     func complain(_ text: String) { _ = put("greenroomctl: " + text.harmless + "\n", 2) }
 
+    /// To standard error, as it is.
+    func explain(_ text: String) { _ = put(text, 2) }
+
     /// - Returns: the error, if there was one.
     private func put(_ text: String, _ descriptor: CInt) -> CInt? {
         let bytes = Array(text.utf8)
