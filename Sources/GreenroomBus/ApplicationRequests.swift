@@ -35,7 +35,9 @@ struct ApplicationRequests {
         guard !urls.isEmpty else { return try activate(platform: platform) }
         guard urls.count <= Control.OpenCall.urlLimit else {
             // A program takes as many as arguments.
-            if isProgram() { return try launch(platform) { $0.arguments = urls } }
+            if isProgram() {
+                return try launch(platform) { $0.arguments = urls.map(ByteString.text) }
+            }
             throw .refused(
                 .limitExceeded(what: "URIs to open at once", limit: Control.OpenCall.urlLimit))
         }
