@@ -22,6 +22,7 @@
 #include "job.h"
 
 CHILD_HALF_BEGIN
+#include "inherit.h"
 #include "keeper.h"
 CHILD_HALF_END
 
@@ -231,6 +232,14 @@ static void take_identity(struct job *job) {
     TRY(GR_STAGE_USER, call(SYS_setresuid, r->uid, r->uid, r->uid));
 }
 
+/* As the app's user, after all that is its manifest's. */
+static void take_inheritance(struct job *job) {
+    const struct gr_inherited *state = job->request->inherited;
+    TRY(GR_STAGE_PRIVILEGES, inherit(state));
+    if (state->parts & GR_INHERITED_PERSONALITY)
+        TRY(GR_STAGE_PRIVILEGES, call(SYS_personality, state->personality));
+}
+
 static int child(void *argument) {
     struct gr_spawn *spawn = argument;
     struct job *job = &spawn->job;
@@ -265,6 +274,7 @@ static int child(void *argument) {
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, KERNEL_SIGSET);
     /* A filter may forbid it. The next stop is behind execve, before the program's first instruction. */
     if (r->traced) job->trace_error = (int)-call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
+    if (r->inherited) take_inheritance(job);
     gr_install_filters(job);
     TRY(GR_STAGE_EXECUTE, call(SYS_execve, r->path, r->argv, r->envp));
     __builtin_unreachable();
@@ -415,6 +425,7 @@ static struct gr_spawn_request put_request(struct room *room, const struct gr_sp
     copy.cwd = put_string(room, r->cwd);
     copy.limits = put(room, r->limits, sizeof *r->limits * (size_t)r->limit_count);
     copy.groups = put(room, r->groups, sizeof *r->groups * (size_t)r->group_count);
+    copy.inherited = r->inherited ? put(room, r->inherited, sizeof *r->inherited) : NULL;
     copy.confinement = r->confinement ? put_confinement(room, r->confinement) : NULL;
     return copy;
 }

@@ -7,7 +7,8 @@ SHIM_DIRECTORY := Sources/CPrewarm
 SHIM_SOURCES := $(sort $(wildcard $(SHIM_DIRECTORY)/*.c))
 SHIM_INPUTS := $(SHIM_SOURCES) $(wildcard $(SHIM_DIRECTORY)/*.h) $(SHIM_DIRECTORY)/exports.map \
 	$(SHIM_DIRECTORY)/build.mk Sources/CGreenroomLinux/keeper.h \
-	Sources/CGreenroomLinux/include/version.h
+	Sources/CGreenroomLinux/include/version.h \
+	Sources/CGreenroomLinux/inherit.h Sources/CGreenroomLinux/include/gr_inherited.h
 
 # No libc, no stack protector (its canary is thread-local storage), no calls to string functions we
 # did not write, every symbol hidden unless exports.map lists it.

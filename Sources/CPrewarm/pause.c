@@ -1,5 +1,6 @@
 #include "pause.h"
 
+#include "../CGreenroomLinux/inherit.h"
 #include "channel.h"
 #include "descriptors.h"
 #include "system.h"
@@ -55,6 +56,36 @@ static int read_strings(const struct incoming *message, struct argument_memory *
     return 0;
 }
 
+/// What the next launch has from its caller.
+static struct gr_inherited inherited;
+static bool inherits;
+
+/// 0 or an errno.
+static int take_inherited(const struct incoming *message, const char *bytes) {
+    if (message->descriptor_count != 0 || message->string_byte_count != sizeof inherited)
+        return EPROTO;
+    memcpy(&inherited, bytes, sizeof inherited);
+    // A personality is that of an exec.
+    if (inherited.parts & ~(uint32_t)GR_INHERITED_PARTS || inherited.closed > 7
+        || inherited.parts & GR_INHERITED_PERSONALITY)
+        return EPROTO;
+    inherits = true;
+    return 0;
+}
+
+/// 0 or an errno.
+static int apply_inherited(void) {
+    if (!inherits) return 0;
+    // What is laid out by the size of the stack lies where it lies.
+    bool keeps_stack = !(inherited.parts & GR_INHERITED_LIMITS)
+        || inherited.fixed_limits >> RLIMIT_STACK & 1
+        || inherited.limits[RLIMIT_STACK].soft == sys_soft_limit(RLIMIT_STACK);
+    if (!keeps_stack) return EOPNOTSUPP;
+    for (int number = 0; number <= 2; number++)
+        if (inherited.closed >> number & 1) sys_close(number);
+    return (int)-inherit(&inherited);
+}
+
 /// Checks everything a GO says before anything of it is done. 0 or an errno; on success `memory`
 /// holds the strings.
 static int check_go(const struct incoming *message, struct argument_memory *memory) {
@@ -82,6 +113,7 @@ static int check_go(const struct incoming *message, struct argument_memory *memo
 static struct launch accept_launch(struct incoming *message, struct argument_memory *memory) {
     const struct gr_header *header = &message->header;
     int error = descriptors_apply(message);
+    if (!error) error = apply_inherited();
     if (error) {
         channel_send_error(error, header->cookie);
         sys_exit(0);
@@ -126,6 +158,7 @@ struct launch pause_until_launch(enum gr_pause_reason reason, int argc) {
                 }
                 channel_send(GR_PONG, (struct gr_header){.cookie = message.header.cookie});
                 break;
+            case GR_INHERIT: error = take_inherited(&message, memory.strings); break;
             case GR_QUIT: sys_exit(0);
             default: error = EPROTO;
             }

@@ -40,6 +40,7 @@ enum gr_message_type {
     GR_GO = 16,
     GR_PING = 17,
     GR_QUIT = 18,
+    GR_INHERIT = 19, // before a GO: a struct gr_inherited in place of strings
 };
 
 enum gr_pause_reason {

@@ -34,6 +34,8 @@ import Testing
             "value GR_GO \(MessageType.go.rawValue)",
             "value GR_PING \(MessageType.ping.rawValue)",
             "value GR_QUIT \(MessageType.quit.rawValue)",
+            "value GR_INHERIT \(MessageType.inherit.rawValue)",
+            "size inherited \(InheritMessage.byteCount)",
             "value GR_PAUSED_AT_MAIN \(AppMessage.PauseReason.main.rawValue)",
             "value GR_PAUSED_BY_CALL \(AppMessage.PauseReason.call.rawValue)",
             "value GR_SET_COMMAND_LINE \(GoMessage.Flags.setCommandLine.rawValue)",

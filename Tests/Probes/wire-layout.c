@@ -1,4 +1,5 @@
 /// Prints the app channel's layout and values as the C header has them.
+#include "../../Sources/CGreenroomLinux/include/gr_inherited.h"
 #include "../../Sources/CPrewarm/wire.h"
 
 #include <stdio.h>
@@ -33,6 +34,8 @@ int main(void) {
     VALUE(GR_GO);
     VALUE(GR_PING);
     VALUE(GR_QUIT);
+    VALUE(GR_INHERIT);
+    printf("size inherited %zu\n", sizeof(struct gr_inherited));
     VALUE(GR_PAUSED_AT_MAIN);
     VALUE(GR_PAUSED_BY_CALL);
     VALUE(GR_SET_COMMAND_LINE);

@@ -3,6 +3,8 @@
  * (syscall, fcntl) nor function-like macros (CMSG_*, W*): that is why each entry is here. */
 #pragma once
 
+#include "gr_inherited.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -106,6 +108,7 @@ struct gr_spawn_request {
     bool traced;                             /* by its parent, from its exec on (trace.c) */
     const struct gr_confinement *_Nullable confinement;
     bool tells_listen_pid;                   /* the environment has room for LISTEN_PID */
+    const struct gr_inherited *_Nullable inherited; /* of the caller; NULL: nothing */
     bool without_clone3;                     /* tests: as on a kernel or under a filter without it */
 };
 
@@ -133,6 +136,14 @@ int gr_spawn_stage(const struct gr_spawn *spawn);
 /* Call it when the waiter has exited with status 0, or both it and the child have ended; the pidfd passes
  * to the caller, and nothing else is left of the spawn. */
 struct gr_spawned gr_spawn_end(struct gr_spawn *spawn);
+
+/* ---- observe.c: syscall(2) is variadic ---- */
+
+/* The limits, CPUs and priorities of a process, 0 being the own. */
+int gr_observe(int32_t pid, struct gr_inherited *state);
+
+/* And the signals, the personality and no_new_privs, which only the process itself is asked for. */
+int gr_observe_self(struct gr_inherited *state);
 
 /* ---- message.c: CMSG_* macros ---- */
 

@@ -74,7 +74,7 @@ extension AppMessage {
         case .error:
             message = .error(errno: header.status, cookie: header.cookie)
             unused.status = 0
-        case .go, .ping, .quit: throw .unknownType(header.type)
+        case .go, .ping, .quit, .inherit: throw .unknownType(header.type)
         }
         guard unused == Header() else { throw .unusedFieldSet(type: header.type) }
         let extra = datagram.byteCount - WireFormat.headerByteCount

@@ -25,7 +25,7 @@ extension DaemonMessage {
             return
         case .ping: self = .ping(cookie: header.cookie)
         case .quit: self = .quit
-        case .paused, .started, .pong, .error: throw .unknownType(header.type)
+        case .paused, .started, .pong, .error, .inherit: throw .unknownType(header.type)
         }
         var unused = header
         unused.type = 0

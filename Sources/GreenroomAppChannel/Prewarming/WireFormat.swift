@@ -50,6 +50,7 @@ public enum WireFormat {
         case go = 16
         case ping = 17
         case quit = 18
+        case inherit = 19
     }
 
     /// In a GO's flags: the strings are in the descriptor with the role `-3`.

@@ -61,6 +61,9 @@ extension SpawnRequest {
         // -1 leaves the id as it is (setresuid(2)): the app would keep our own.
         if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
         if identity?.user == .max { throw SpawnError(stage: .user, code: EINVAL) }
+        guard inherited.isEmpty || inherited.count == MemoryLayout<gr_inherited>.size else {
+            throw SpawnError(stage: .arguments, code: EINVAL)
+        }
         if let confinement, !confinement.isValid {
             throw SpawnError(stage: .arguments, code: EINVAL)
         }
@@ -101,8 +104,11 @@ extension SpawnRequest {
                         new_session: startsSession, no_new_privileges: givesUpPrivileges,
                         controlling_terminal: takesControllingTerminal, traced: isTraced,
                         confinement: confinement, tells_listen_pid: tellsListenPid,
-                        without_clone3: avoidsClone3)
-                    return unsafe gr_spawn_begin(&request, &why)
+                        inherited: nil, without_clone3: avoidsClone3)
+                    return unsafe withInherited { state in
+                        unsafe request.inherited = state
+                        return unsafe gr_spawn_begin(&request, &why)
+                    }
                 }
             }
         }
@@ -115,6 +121,17 @@ extension SpawnError.Stage {
             preconditionFailure("a stage that spawn.c does not have")
         }
         self = known
+    }
+}
+
+extension SpawnRequest {
+    fileprivate func withInherited<Result>(
+        _ body: (UnsafePointer<gr_inherited>?) -> Result
+    ) -> Result {
+        if inherited.isEmpty { return body(nil) }
+        var state = gr_inherited()
+        unsafe withUnsafeMutableBytes(of: &state) { unsafe $0.copyBytes(from: inherited) }
+        return unsafe withUnsafePointer(to: &state) { unsafe body($0) }
     }
 }
 

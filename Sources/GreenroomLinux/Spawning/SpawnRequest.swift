@@ -2,8 +2,8 @@ public import Glibc
 
 /// What to run and how: everything that differs from the parent is said here (execve(2)).
 ///
-/// Always: every signal has its default action and none is blocked, and no descriptor is open but
-/// those of ``descriptors``.
+/// Always: no descriptor is open but those of ``descriptors``. Every signal has its default action and
+/// none is blocked, where ``inherited`` does not say otherwise.
 public struct SpawnRequest: Sendable {
     /// A descriptor of the parent at a number of the child.
     public struct DescriptorMapping: Hashable, Sendable {
@@ -67,6 +67,8 @@ public struct SpawnRequest: Sendable {
     ]
     /// Where the child is born; it must not be frozen, or the parent waits until it is thawed.
     public var cgroup: FileDescriptor?
+    /// What it has from its caller, an ``InheritedState`` in bytes; none: nothing.
+    public var inherited: [UInt8] = []
     /// For tests: spawn as on a kernel without clone3.
     package var avoidsClone3 = false
 

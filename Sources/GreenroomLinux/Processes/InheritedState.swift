@@ -1,0 +1,106 @@
+internal import CGreenroomLinux
+
+/// What a process has from whoever executed it, beside strings, descriptors, directory and umask.
+public struct InheritedState: Hashable, Sendable {
+    public struct Limit: Hashable, Sendable {
+        /// ``ResourceLimit/unlimited`` is no limit.
+        public var soft: UInt64
+        public var hard: UInt64
+
+        public init(soft: UInt64, hard: UInt64) {
+            self.soft = soft
+            self.hard = hard
+        }
+    }
+
+    /// By the kernel's number of the resource (getrlimit(2)); none: they stay as they are.
+    public var limits: [Limit] = []
+    /// Resources whose soft limit is not raised either, a bit each: the manifest's own.
+    public var fixedLimits: UInt32 = 0
+    /// setpriority(2)
+    public var nice: Int32 = 0
+    /// ioprio_set(2); 0 is none.
+    public var ioPriority: UInt32 = 0
+    /// CPUs, a bit each; none: they stay as they are.
+    public var affinity: [UInt64] = []
+    /// A bit for each signal, the first one's being the lowest.
+    public var ignoredSignals: UInt64 = 0
+    public var blockedSignals: UInt64 = 0
+    /// personality(2); 0 is Linux.
+    public var personality: UInt32 = 0
+    public var noNewPrivileges = false
+    /// Of descriptors 0, 1 and 2 those that are closed, a bit each.
+    public var closedDescriptors: UInt32 = 0
+
+    public static let limitCount = Int(GR_LIMITS)
+    public static let affinityWordCount = Int(GR_AFFINITY_WORDS)
+
+    public init() {}
+
+    /// This process's own.
+    public static func own() -> InheritedState? {
+        var state = gr_inherited()
+        return unsafe gr_observe_self(&state) == 0 ? InheritedState(state) : nil
+    }
+
+    /// Limits, CPUs and priorities of another process; nil where they cannot be learned.
+    public init?(observing process: Int32) {
+        var state = gr_inherited()
+        guard unsafe gr_observe(process, &state) == 0 else { return nil }
+        self.init(state)
+    }
+
+    private init(_ state: gr_inherited) {
+        var state = state
+        limits = unsafe withUnsafeBytes(of: &state.limits) { bytes in
+            unsafe bytes.bindMemory(to: UInt64.self).withMemoryRebound(to: Limit.self) {
+                unsafe Array($0)
+            }
+        }
+        affinity = unsafe withUnsafeBytes(of: &state.affinity) {
+            unsafe Array($0.bindMemory(to: UInt64.self))
+        }
+        nice = state.nice
+        ioPriority = state.io_priority
+        ignoredSignals = state.ignored
+        blockedSignals = state.blocked
+        personality = state.personality
+        noNewPrivileges = state.parts & GR_INHERITED_NO_NEW_PRIVILEGES.rawValue != 0
+    }
+
+    /// As a `struct gr_inherited`.
+    ///
+    /// - Parameter atPause: what an exec alone can change is left out.
+    public func encoded(atPause: Bool) -> [UInt8] {
+        var state = gr_inherited()
+        if limits.count == Self.limitCount {
+            state.parts |= GR_INHERITED_LIMITS.rawValue
+            unsafe withUnsafeMutableBytes(of: &state.limits) { bytes in
+                for (index, limit) in limits.enumerated() {
+                    unsafe bytes.storeBytes(
+                        of: limit.soft, toByteOffset: 16 * index, as: UInt64.self)
+                    unsafe bytes.storeBytes(
+                        of: limit.hard, toByteOffset: 16 * index + 8, as: UInt64.self)
+                }
+            }
+        }
+        if !affinity.isEmpty {
+            state.parts |= GR_INHERITED_AFFINITY.rawValue
+            unsafe withUnsafeMutableBytes(of: &state.affinity) { bytes in
+                for (index, word) in affinity.prefix(Self.affinityWordCount).enumerated() {
+                    unsafe bytes.storeBytes(of: word, toByteOffset: 8 * index, as: UInt64.self)
+                }
+            }
+        }
+        if noNewPrivileges { state.parts |= GR_INHERITED_NO_NEW_PRIVILEGES.rawValue }
+        if !atPause, personality != 0 { state.parts |= GR_INHERITED_PERSONALITY.rawValue }
+        state.personality = atPause ? 0 : personality
+        state.closed = closedDescriptors
+        state.fixed_limits = fixedLimits
+        state.nice = nice
+        state.io_priority = ioPriority
+        state.ignored = ignoredSignals
+        state.blocked = blockedSignals
+        return unsafe withUnsafeBytes(of: &state) { unsafe Array($0) }
+    }
+}
