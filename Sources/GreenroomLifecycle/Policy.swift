@@ -38,6 +38,8 @@ public struct AppDescription: Hashable, Sendable {
     public var isEligible: Bool
     public var suspendsInBackground: Bool
     public var readyCondition: ReadyCondition
+    /// Whether what its main process leaves behind lives on (`KillMode=`); nil: behind a client only.
+    public var leavesRest: Bool?
     /// Own deadlines of the app, where its manifest sets them.
     public var launchDeadline: Duration? {
         get { deadlines.launch }

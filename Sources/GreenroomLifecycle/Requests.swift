@@ -155,7 +155,8 @@ extension Lifecycle {
 
     private mutating func awaitExit(of id: InstanceIdentifier, _ request: RequestIdentifier) {
         let record = table[id]!.record
-        if record.state == .notRunning { return answer(request, .exited(record)) }
+        let hasLeftRest = record.exitStatus != nil && record.state != .terminating
+        if record.state == .notRunning || hasLeftRest { return answer(request, .exited(record)) }
         wait(request, forEndOf: id, orderedIt: false)
     }
 }

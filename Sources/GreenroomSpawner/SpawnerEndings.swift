@@ -84,7 +84,8 @@ extension Spawner {
         }
     }
 
-    /// After the first process has ended: ends the others, and says so when none is left.
+    /// After the first process has ended: says so when none is left. Whether the others end, too, is
+    /// the supervisor's to say; where everything ends, they do.
     func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
         guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
             return
@@ -92,7 +93,9 @@ extension Spawner {
         do {
             if try !instance.group.isEmpty(snapshot) {
                 let isFirst = watch(number)
-                try instance.group.kill(snapshot)
+                if instance.isReleased || ending != .no { try instance.group.kill(snapshot) }
+                // It may live on for long: its cgroup tells, and nobody looks at each reaping.
+                if instances[number]?.watch != nil { dying.remove(number) }
                 // They may have ended before anybody watched.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }

@@ -23,7 +23,9 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `children die with the first process`(_ options: [String]) throws {
+    func `children live on without the first process until they are killed`(
+        _ options: [String]
+    ) throws {
         let spawner = try SpawnerProcess(options)
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -34,6 +36,9 @@ import Testing
         specification.descriptors = []
         Glibc.close(writing.release())
         #expect(try supervisor.exit(of: 1) == .exited(3))
+        try supervisor.roundTrip()
+        #expect(try !reading.waitUntilReadable(milliseconds: 0))
+        try supervisor.connection.send(.kill(instance: 1))
         try supervisor.emptied(1)
         // At its end no child holds the pipe's other side any more.
         #expect(try reading.waitUntilReadable(milliseconds: deadline))

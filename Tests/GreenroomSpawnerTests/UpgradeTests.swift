@@ -39,6 +39,7 @@ import Testing
         #expect(table[1].status == .exited(5))
         try feed.writeText("42\n")
         #expect(try second.exit(of: 1) == .exited(42))
+        try second.connection.send(.kill(instance: 1))
         try second.emptied(1)
         #expect(try openDescriptors(of: spawner.pid) == descriptorCount)
     }

@@ -38,7 +38,7 @@ extension Lifecycle {
         guard let app = directory[launch.app], app.description?.isSingleInstance == true,
             !launch.isAttached
         else { return nil }
-        return app.running.max(by: isUsedBefore)
+        return app.running.filter { table[$0]!.record.exitStatus == nil }.max(by: isUsedBefore)
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {

@@ -6,7 +6,9 @@
 //                                      themselves, then as the others
 //   the others                       → SIGTERM, after the grace SIGKILL
 //   force-quit, watchdog             → SIGKILL
-//   main ended, processes left       → SIGKILL to the rest
+//   main ended, processes left       → SIGKILL to the rest; a program's that ended by itself behind a
+//                                      client (run) live on, as behind a shell: its client hears of
+//                                      the end at once, and the instance goes when it is empty
 //
 // SIGKILL is repeated (killRetry, for killPersistence), since a process may be uninterruptible.
 
@@ -16,6 +18,7 @@ extension Lifecycle {
         guard instance.record.state != .terminating else { return harden(id, reason) }
         let isGentle =
             gently && instance.record.state.isRunning && !instance.isUndecided
+            && instance.record.exitStatus == nil
             && !isEndedUnheard(instance.record)
         let refusal: Refusal = reason == .shutdown ? .shuttingDown : .ended(id, reason)
         failLaunch(id, refusal)
@@ -23,7 +26,8 @@ extension Lifecycle {
         if isGentle && instance.record.state == .suspended { effects.append(.thaw(id)) }
         update(id) {
             $0.lastState = instance.record.state
-            $0.endReason = reason
+            // What was told of its main process stays true.
+            if $0.exitStatus == nil { $0.endReason = reason }
             $0.isResuming = false
         }
         if isGentle && hearsOfItsEnd(instance.record) {
@@ -83,6 +87,7 @@ extension Lifecycle {
         if record.endReason == nil { countExit(record, reason) }
         judgeState(table[id]!.record)
         if record.isEmpty { return finish(id) }
+        if leavesRest(record) { return answerExit(of: id) }
         effects.append(.kill(id))
         let deadline = now.advanced(by: policy.killRetry)
         if record.state == .terminating {
@@ -90,6 +95,23 @@ extension Lifecycle {
         } else {
             move(id, to: .terminating, deadline: deadline)
         }
+    }
+
+    /// What a program that ended by itself has started lives on without it.
+    private func leavesRest(_ record: InstanceRecord) -> Bool {
+        guard let description = directory[record.app]?.description, !description.acknowledges,
+            record.endReason == nil, record.launchedAt != nil, record.state != .suspended,
+            record.state.isRunning, !isShuttingDown
+        else { return false }
+        return description.leavesRest ?? record.isAttached
+    }
+
+    /// The instance stays until it is empty; nobody waits for that.
+    private mutating func answerExit(of id: InstanceIdentifier) {
+        let record = table[id]!.record
+        let waiters = table[id]!.endWaiters
+        table[id]!.endWaiters = []
+        for waiter in waiters { answer(waiter.request, .exited(record)) }
     }
 
     private func exitReason(_ instance: Instance, _ status: ExitStatus) -> ExitReason {

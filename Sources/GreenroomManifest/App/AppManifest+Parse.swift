@@ -69,6 +69,9 @@ extension AppManifest {
         let path = readPath(&reader, app.kind)
         let credentials = readCredentials(&reader)
         let setup = readSetup(&reader, app.kind)
+        let killMode = reader.last("App", "KillMode") { value throws(ValueError) in
+            try value.choice(KillMode.self)
+        }
         let launchScreens = readLaunchScreens(&reader, app.kind, context)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
@@ -96,6 +99,6 @@ extension AppManifest {
             prewarm: prewarm, supervision: supervision, dependencies: dependencies,
             socket: socket, wantedBy: wantedBy, sandbox: sandbox, resources: resources,
             application: application, timer: timer, path: path, credentials: credentials,
-            setup: setup, launchScreens: launchScreens)
+            setup: setup, killMode: killMode, launchScreens: launchScreens)
     }
 }

@@ -73,6 +73,16 @@ public struct AppManifest: Hashable, Sendable {
     public var credentials: [Credential] = []
     /// `Version=`, `StateVersion=`, `Container=`
     public var setup = Setup()
+    /// `KillMode=` of `[App]`; nil: `process` for what `run` started, else `control-group`.
+    public var killMode: KillMode?
+
+    /// Which processes end with the main one (systemd.kill(5)).
+    public enum KillMode: String, CaseIterable, Sendable {
+        /// All that it has started.
+        case controlGroup = "control-group"
+        /// None but itself, if it ends by itself.
+        case process
+    }
     /// `[LaunchScreen]`
     public var launchScreens: LaunchScreens?
 

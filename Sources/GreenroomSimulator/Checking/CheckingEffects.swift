@@ -169,8 +169,12 @@ extension Checker {
         case .done(let id, let state):
             try require(state == .notRunning || saved[id] != nil, "done with unknown \(id)")
         case .exited(let record):
+            // What a client's program leaves behind lives on without it.
+            let hasLeftRest =
+                record.isAttached && record.exitStatus != nil && record.state.isRunning
             try require(
-                record.state == .notRunning && record.isEmpty, "said to have ended before it did")
+                hasLeftRest || (record.state == .notRunning && record.isEmpty),
+                "said to have ended before it did")
         case .refused, .reset, .prepared, .scheduled: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
