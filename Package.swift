@@ -92,7 +92,7 @@ let package = Package(
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
         .target(
-            name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "Varlink"],
+            name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "TestSupport", "Varlink"],
             path: "Tests/VarlinkTestSupport"),
 
         .target(

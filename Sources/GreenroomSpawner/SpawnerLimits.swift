@@ -15,6 +15,8 @@ public enum SpawnerLimits {
     public static let stringCount = 65_536
     /// Descriptors of one spawn: standard ones and inherited sockets; far below the kernel's 253.
     public static let descriptorCount = 64
+    /// Of what a launch has from its caller beside strings and descriptors: its one size.
+    static let inheritedByteCount = 424
     /// Numbers that nothing takes for long, so that what is passed to a child lies below all that is kept.
     static let descriptorsForChildren = 256
     /// What remains free of the limit of open files: a packet's, and an instance's own.

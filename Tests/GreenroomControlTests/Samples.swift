@@ -21,6 +21,18 @@ enum Samples {
         launch.standardError = 1
         launch.workingDirectoryDescriptor = 2
         launch.takesTerminal = true
+        launch.otherDescriptors = [.init(number: 63, index: 2), .init(number: 3, index: 0)]
+        launch.closedDescriptors = [0, 2]
+        var state = Control.CallerState()
+        state.limits = Array(repeating: -1, count: Control.CallerState.limitCount)
+        state.nice = -3
+        state.ioPriority = 3 << 13
+        state.affinity = [.max, 1]
+        state.ignoredSignals = [1, 64]
+        state.blockedSignals = [13]
+        state.personality = 0x0040_0000
+        state.noNewPrivileges = true
+        launch.callerState = state
         return launch
     }
 

@@ -24,6 +24,8 @@ import Testing
             value.takesControllingTerminal = true
             value.descriptors = [.init(try FileDescriptor.open("/dev/null", O_RDONLY), at: 7)]
             value.workingDirectoryDescriptor = try FileDescriptor.open("/", O_RDONLY)
+            value.closedDescriptors = 5
+            value.inherited = try #require(InheritedState.own()).encoded(atPause: false)
             return value
         }
     }
@@ -61,6 +63,8 @@ import Testing
         #expect(read.takesControllingTerminal && read.guardedExecutions == 3)
         #expect(read.descriptors.map(\.target) == [7])
         #expect(read.workingDirectoryDescriptor != nil)
+        #expect(read.closedDescriptors == 5)
+        #expect(read.inherited == value.inherited && !read.inherited.isEmpty)
     }
 
     @Test func `a descriptor to be kept goes there and back`() throws {

@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -104,4 +105,163 @@ import Testing
             "export LC_NAME=$'\\xe9'; exec \"$@\" x", cold: .environmentMismatch),
     ])
     func `text and bytes`(_ situation: Situation) throws { try Self.compare(situation) }
+
+    @Test(arguments: [
+        Situation("files above 2", "exec 5<$0 9>/dev/null 63<&5; exec \"$@\" x"),
+        Situation("two process substitutions", "\"$@\" <(echo a) <(echo b) | cat"),
+        Situation(
+            "more than a paused instance takes",
+            "for i in {10..40}; do eval \"exec $i</dev/null\"; done; exec \"$@\" x",
+            cold: .callerState),
+        Situation("no input", "exec \"$@\" x <&-"),
+        Situation("no errors", "exec \"$@\" x 2>&-"),
+    ])
+    func `descriptors`(_ situation: Situation) throws { try Self.compare(situation) }
+
+    @Test(arguments: [
+        Situation("a soft limit", "ulimit -Sn 200; exec \"$@\" x"),
+        Situation("hard limits", "ulimit -n 300; ulimit -f 5000; ulimit -c 0; exec \"$@\" x"),
+        Situation(
+            "another size of the stack", "ulimit -Ss 4096; exec \"$@\" x", cold: .callerState),
+        Situation("nice", "exec nice -n 7 \"$@\" x"),
+        Situation("a CPU", "exec taskset 1 \"$@\" x"),
+        Situation("idle input and output", "exec ionice -c 3 \"$@\" x"),
+        Situation("ignored signals", "trap '' PIPE USR1 HUP; exec \"$@\" x"),
+        Situation("blocked signals", "exec env --block-signal=USR2,TERM \"$@\" x"),
+        Situation("no new privileges", "exec setpriv --no-new-privs \"$@\" x"),
+        Situation(
+            "another personality", "exec setarch -R \"$@\" x", cold: .callerState),
+        Situation(
+            "all at once",
+            "trap '' PIPE; ulimit -c 0; exec 7</dev/null; exec nice -n 3 setpriv --no-new-privs \"$@\" x"
+        ),
+    ])
+    func `limits, priorities, signals and privileges`(_ situation: Situation) throws {
+        try Self.compare(situation)
+    }
+
+    @Test(arguments: [cold, warm])
+    func `a claim gives an app no more than it has`(_ app: String) throws {
+        let program = try compileProbe("inherited.c")
+        let limits = ["LimitNOFILE=100:200", "LimitCORE=0"]
+        let daemon = try TestDaemon(
+            TestApp(Self.cold, exec: program, limits[0], limits[1]),
+            TestApp(Self.warm, exec: program, prewarm: 1, limits[0], limits[1]))
+        try daemon.awaitPaused(Self.warm)
+        let client = try daemon.client()
+        let plain = try client.run(app).text
+        try daemon.awaitPaused(Self.warm)
+        let (launched, text, _) = try client.run(app) {
+            var claims = Control.CallerState()
+            claims.limits = Array(repeating: -1, count: Control.CallerState.limitCount)
+            // As high a stack as any would need another process.
+            claims.limits[6] = Int64(ResourceLimit.current(.stack).soft)
+            claims.nice = -20
+            claims.ioPriority = 1 << 13
+            claims.affinity = Array(repeating: .max, count: 32)
+            $0.callerState = claims
+        }
+        #expect(launched.kind == (app == Self.warm ? .prewarmed : .cold))
+        // Any process may raise its soft limits to the hard ones, where its manifest says nothing.
+        // And the daemon's log, which is the errors' file, has grown.
+        func withoutSoft(_ text: String) -> [String] {
+            text.split(separator: "\n").filter {
+                !$0.hasPrefix("limit ") || $0.hasPrefix("limit 7:") || $0.hasPrefix("limit 4:")
+            }.map { $0.hasPrefix("descriptor 2:") ? "descriptor 2" : String($0) }
+        }
+        #expect(withoutSoft(text) == withoutSoft(plain))
+        #expect(text.contains("limit 7: 100 200\n") && text.contains("limit 4: 0 0\n"))
+    }
+
+    /// Whether a process that the main one leaves behind lives on; it says when the test closes a pipe.
+    private static func leave(
+        _ app: String, _ lines: [String], _ options: TestDaemon.Options
+    ) throws -> (daemon: TestDaemon, output: Output, gate: Pipe) {
+        let daemon = try TestDaemon(
+            [cold, warm].map {
+                var made = TestApp($0, exec: "/bin/sh", prewarm: $0 == warm ? 1 : 0)
+                made.lines = lines
+                return made
+            }, options)
+        try daemon.awaitPaused(warm)
+        let client = try Programs.client
+        let (output, gate) = (try Output(), try Pipe())
+        let script = "exec 4<&0; (read -r line <&4; echo late) & echo early; exit 5"
+        var request = ChildRequest(
+            client,
+            arguments: [client, "run", app, "--socket", daemon.socketPath, "--", "-c", script],
+            environment: try environment(daemon))
+        request.descriptors = [0: gate.readEnd, 1: output.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        #expect(try output.line() == "early")
+        #expect(try child.waitForExit() == .status(5))
+        return (daemon, output, gate)
+    }
+
+    @Test(arguments: [cold, warm], Runner.allCases)
+    func `what an app leaves behind lives on`(_ app: String, _ runner: Runner) throws {
+        let (daemon, output, gate) = try Self.leave(app, [], runner.options)
+        let left = try #require(
+            try daemon.client().instances(of: app).first {
+                $0.isAttached && $0.exit != nil && $0.state != .notRunning
+            })
+        #expect(left.exit?.status == 5)
+        gate.closeWriteEnd()
+        #expect(try output.line() == "late")
+        try daemon.await("its end") { client in
+            try client.instances(of: app).contains {
+                $0.instance == left.instance && $0.state != .notRunning
+            } ? nil : true
+        }
+    }
+
+    @Test(arguments: [cold, warm], Runner.allCases)
+    func `what an app has left behind can be killed`(_ app: String, _ runner: Runner) throws {
+        let (daemon, output, gate) = try Self.leave(app, [], runner.options)
+        let left = try #require(
+            try daemon.client().instances(of: app).first {
+                $0.isAttached && $0.exit != nil && $0.state != .notRunning
+            })
+        try daemon.client().change(.kill, left.instance)
+        #expect(try output.text() == "")
+        gate.closeWriteEnd()
+    }
+
+    @Test(arguments: [cold, warm])
+    func `what an app leaves behind ends with it where its manifest says so`(
+        _ app: String
+    ) throws {
+        let (_, output, gate) = try Self.leave(
+            app, ["KillMode=control-group"], TestDaemon.Options())
+        #expect(try output.text() == "")
+        gate.closeWriteEnd()
+    }
+
+    @Test(arguments: [cold, warm])
+    func `a change of the window is heard without a terminal`(_ app: String) throws {
+        let daemon = try TestDaemon(
+            TestApp(Self.cold, exec: "/bin/bash"), TestApp(Self.warm, exec: "/bin/bash", prewarm: 1)
+        )
+        try daemon.awaitPaused(Self.warm)
+        let client = try Programs.client
+        let script =
+            "trap 'echo changed; kill $!; exit 3' WINCH; tail -f /dev/null & echo here; wait"
+        let output = try Output()
+        var request = ChildRequest(
+            client,
+            arguments: [client, "run", app, "--socket", daemon.socketPath, "--", "-c", script],
+            environment: try Self.environment(daemon))
+        request.descriptors = [1: output.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        #expect(try output.line() == "here")
+        // The app may have spoken before the client heard of its process.
+        try daemon.await("its process") {
+            try $0.instances(of: app).first { $0.isAttached }?.processId
+        }
+        while try !output.hasInput(milliseconds: 50) { child.kill(SIGWINCH) }
+        #expect(try output.line() == "changed")
+        #expect(try child.waitForExit() == .status(3))
+    }
 }

@@ -39,6 +39,11 @@ final class Output {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Something was written, or the last writer is gone.
+    func hasInput(milliseconds: Int32) throws -> Bool {
+        try !bytes.isEmpty || reading.waitUntilReadable(milliseconds: milliseconds)
+    }
+
     private func receive() throws -> Bool {
         guard try reading.waitUntilReadable(milliseconds: Processes.deadline) else {
             throw TestError("no output, only \(String(decoding: bytes, as: UTF8.self))")

@@ -229,12 +229,17 @@ import Testing
             { $0.standardOutput = 0 },
             { $0.workingDirectoryDescriptor = 0 },
             { $0.umask = 0 },
+            { $0.otherDescriptors = [.init(number: 5, index: 0)] },
+            { $0.closedDescriptors = [2] },
+            { $0.callerState = Control.CallerState() },
         ]
         for change in changes {
             var call = Control.LaunchCall(app: foreign)
             call.arguments = ["exit", "0"]
             change(&call)
-            let carries = call.standardOutput != nil || call.workingDirectoryDescriptor != nil
+            let carries =
+                call.standardOutput != nil || call.workingDirectoryDescriptor != nil
+                || !call.otherDescriptors.isEmpty
             let needed = try needed {
                 _ = try member.launch(call, descriptors: carries ? [null] : [])
             }
@@ -259,12 +264,15 @@ import Testing
             ["User=\(Self.user)", "SupplementaryGroups=\(Self.group)"])
         let daemon = try TestDaemon([app], TestDaemon.Options())
         let user = try client(daemon)
-        let refused = try needed {
-            _ = try user.launch(own, ["exit", "0"]) {
-                $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")]
-            }
+        let changes: [(inout Control.LaunchCall) -> Void] = [
+            { $0.environment = [.init(name: "LD_PRELOAD", value: "/tmp/evil.so")] },
+            { $0.closedDescriptors = [2] },
+            { $0.callerState = Control.CallerState() },
+        ]
+        for change in changes {
+            let refused = try needed { _ = try user.launch(own, ["exit", "0"], change) }
+            #expect(refused?.contains("rights of its own") == true)
         }
-        #expect(refused?.contains("rights of its own") == true)
         let launched = try user.launch(own, ["exit", "6"])
         #expect(try user.wait(launched.instance).status == 6)
     }

@@ -187,7 +187,7 @@ import Testing
         try client.send(.list, descriptors: [Int32](repeating: null, count: 253))
         try? client.send(.list, descriptors: [Int32](repeating: null, count: 47))
         let error = control { _ = try client.reply(to: .list) }
-        #expect(error == .limitExceeded(what: "descriptors with one message", limit: 32))
+        #expect(error == .limitExceeded(what: "descriptors with one message", limit: 48))
         try client.awaitClose()
         _ = try other.list()
         #expect(KernelObjects.descriptorCount(of: try daemon.pid) == before)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// The `varlink` package of PyPI, in a virtual environment of its own.
 public enum PythonClient {
@@ -36,15 +37,19 @@ public enum PythonClient {
             .joined(separator: "'\\''") + "'"
     }
 
-    /// Runs a shell command; the output is standard output and standard error together.
+    /// Runs a shell command, which inherits no descriptor of other tests; the output is standard output
+    /// and standard error together.
     public static func shell(_ command: String) -> (status: Int32, output: String) {
-        guard let stream = popen("{ \(command)\n} 2>&1", "r") else { return (-1, "popen") }
-        var output: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 {
-            output += buffer[..<count]
+        let request = ChildRequest(
+            "/bin/sh", arguments: ["sh", "-c", "{ \(command)\n}"],
+            environment: inheritedEnvironment())
+        do {
+            let (exit, output) = try TestSupport.run(request, mergingErrors: true)
+            let text = String(decoding: output, as: UTF8.self)
+            guard case .status(let status) = exit else { return (0, text) }
+            return (status, text)
+        } catch {
+            return (-1, "\(error)")
         }
-        let status = pclose(stream)
-        return (status >> 8, String(decoding: output, as: UTF8.self))
     }
 }

@@ -283,7 +283,7 @@ bool gr_has_memfd(void);
 
 /* ---- disposal.c: processes that share our descriptors and our memory ---- */
 
-/* Numbers that wait for one worker: a launch has four, a turn of the loop some launches. */
+/* Numbers that wait for one worker: a launch has four, or up to 44; a turn of the loop some launches. */
 #define GR_DISPOSAL_QUEUE 256
 
 /* What becomes of a number when we end and something that a stranger sent is not closed yet. */

@@ -55,16 +55,20 @@ struct AttachedRun: Equatable {
     /// Runs the app and ends as it does.
     /// - Returns: the exit code.
     func execute(_ console: any Console) -> Int32 {
+        let inheritance = Inheritance.own
         Caller.fillStandardDescriptors()
         do throws(Failure) {
-            return try perform(ControlClient(path: SocketPath.find(option: socket)), console)
+            let client = try ControlClient(path: SocketPath.find(option: socket))
+            return try perform(client, console, inheritance)
         } catch {
             console.complain(error.description)
             return error.attachedExitCode
         }
     }
 
-    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+    func perform(
+        _ client: ControlClient, _ console: any Console, _ inheritance: Inheritance
+    ) throws(Failure) -> Int32 {
         var call = Control.LaunchCall(
             repeatable: try client.resolve(app), environment: Self.variables(environment) ?? [],
             arguments: arguments)
@@ -77,7 +81,7 @@ struct AttachedRun: Equatable {
         } catch {
             throw .system(error)
         }
-        let descriptors = try Caller.attach(to: &call, terminal)
+        let descriptors = try Caller.attach(to: &call, terminal, inheritance)
         let following = FollowedLaunch(
             client, call, descriptors: descriptors, signals: signals, terminal: terminal)
         defer { terminal?.restore() }

@@ -17,7 +17,7 @@ enum Caller {
     /// - Returns: the descriptors to send with it. They stay open until the process ends, so that
     ///   the call can be repeated.
     static func attach(
-        to call: inout Control.LaunchCall, _ terminal: AppTerminal? = nil
+        to call: inout Control.LaunchCall, _ terminal: AppTerminal?, _ inheritance: Inheritance
     ) throws(Failure) -> [CInt] {
         call.isAttached = true
         call.callerEnvironment = byteEnvironment()
@@ -30,14 +30,32 @@ enum Caller {
             descriptors.append(descriptor)
             return descriptors.count - 1
         }
-        func stream(_ number: CInt) -> Int {
-            guard let terminal, terminal.plan.replaced.contains(number) else { return add(number) }
-            return add(terminal.descriptor ?? number)
+        func stream(_ number: CInt) -> Int? {
+            if let terminal, terminal.plan.replaced.contains(number) {
+                return add(terminal.descriptor ?? number)
+            }
+            if inheritance.closedDescriptors.contains(number) {
+                call.closedDescriptors.append(Int(number))
+                return nil
+            }
+            return add(number)
         }
         call.standardInput = stream(0)
         call.standardOutput = stream(1)
         call.standardError = stream(2)
         call.takesTerminal = terminal != nil
+        call.callerState = inheritance.callerState
+        let others = inheritance.otherDescriptors
+        guard others.count <= Control.LaunchCall.otherDescriptorLimit else {
+            throw .system(
+                SystemError(
+                    code: E2BIG, call: "passing descriptors",
+                    subject: "\(others.count) are open beside the standard ones and at most "
+                        + "\(Control.LaunchCall.otherDescriptorLimit) can be passed; close some"))
+        }
+        for number in others {
+            call.otherDescriptors.append(.init(number: number, index: add(number)))
+        }
         do throws(SystemError) {
             let directory = try FileDescriptor.open(".", O_DIRECTORY | O_RDONLY | O_CLOEXEC)
             call.workingDirectoryDescriptor = add(directory.release())

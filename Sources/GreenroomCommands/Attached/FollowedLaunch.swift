@@ -174,7 +174,13 @@ final class FollowedLaunch {
     /// - Returns: true if the signal was about the terminal or the job, and not for the app.
     private func handleJobSignal(_ signal: CInt) -> Bool {
         switch signal {
-        case SIGWINCH: terminal?.copyWindowSize()
+        case SIGWINCH:
+            if let terminal {
+                terminal.copyWindowSize()
+            } else if instance != nil {
+                // Nobody asks us to end by it, whether it arrives or not.
+                _ = forwarded.take(signal, for: instance, hasEnded: hasEnded)
+            }
         case SIGCONT: terminal?.takeFront()
         case SIGTSTP:
             // Stopped now, we could not freeze what is started meanwhile.

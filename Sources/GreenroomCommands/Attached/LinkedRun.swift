@@ -25,6 +25,7 @@ struct LinkedRun: Equatable {
 
     /// - Returns: the exit code, the app's if it ran.
     func execute(_ console: any Console) -> Int32 {
+        let inheritance = Inheritance.own
         Caller.fillStandardDescriptors()
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: nil))
@@ -40,7 +41,7 @@ struct LinkedRun: Equatable {
             }
             let run = AttachedRun(
                 app: app.identifier, environment: [], arguments: arguments, socket: nil)
-            return try run.perform(client, console)
+            return try run.perform(client, console, inheritance)
         } catch {
             switch error {
             case .unreachable: return executeElsewhere(because: error.description, console)

@@ -120,6 +120,7 @@ extension Control.ColdReason {
         case .backOff: "not prewarmed again yet"
         case .resumeFailed: "paused one did not start"
         case .reclaimed: "memory taken back"
+        case .callerState: "caller's limits or descriptors"
         }
     }
 }

@@ -27,6 +27,7 @@ extension Verb {
     }
 
     mutating func run() throws {
+        _ = Inheritance.own
         Caller.fillStandardDescriptors()
         let code = execute(StandardConsole())
         if code != 0 { throw ExitCode(code) }

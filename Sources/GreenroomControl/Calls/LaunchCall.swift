@@ -58,6 +58,11 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
+        /// At most ``otherDescriptorLimit``, each number once.
+        public var otherDescriptors: [OtherDescriptor] = []
+        /// Of 0, 1 and 2 those that are closed for the app, instead of leading to /dev/null.
+        public var closedDescriptors: [Int] = []
+        public var callerState: CallerState?
         /// The first terminal among its standard descriptors becomes its controlling terminal.
         public var takesTerminal = false
         /// One of the actions of its desktop entry instead of the app itself.
@@ -70,6 +75,9 @@ extension Control {
 
         /// Longest launch identifier, in bytes: the daemon keeps it in a record of fixed size.
         public static let launchIdentifierByteLimit = 64
+        /// Most descriptors beside the standard ones: what the spawner takes for one process, less
+        /// those, the working directory and an app's own sockets.
+        public static let otherDescriptorLimit = 40
     }
 }
 
@@ -118,6 +126,13 @@ extension Control.LaunchCall: ParametersEncodable {
             case "standardErrorDescriptor": standardError = try Self.index(member, call)
             case "workingDirectoryDescriptor":
                 workingDirectoryDescriptor = try Self.index(member, call)
+            case "otherDescriptors": otherDescriptors = try Self.others(member, call)
+            case "closedDescriptors":
+                closedDescriptors = try member.integers()
+                guard closedDescriptors.count <= 3, closedDescriptors.allSatisfy({ 0...2 ~= $0 })
+                else { throw member.invalid }
+            case "callerState":
+                if member.value != .null { callerState = try .init(member.object()) }
             case "terminal": takesTerminal = try member.optionalBool()
             case _: throw member.invalid
             }
@@ -132,6 +147,25 @@ extension Control.LaunchCall: ParametersEncodable {
         guard 0..<call.descriptorCount ~= index else { throw member.invalid }
         return index
     }
+
+    private static func others(
+        _ member: JSONObject.Member, _ call: Call
+    ) throws(ServiceError) -> [Control.OtherDescriptor] {
+        if member.value == .null { return [] }
+        let others = try member.objects { object throws(ServiceError) in
+            guard case .integer(let number)? = object["number"],
+                case .integer(let index)? = object["descriptor"],
+                3...numberLimit ~= number, 0..<Int64(call.descriptorCount) ~= index
+            else { throw member.invalid }
+            return Control.OtherDescriptor(number: Int32(number), index: Int(index))
+        }
+        guard others.count <= otherDescriptorLimit, Set(others.map(\.number)).count == others.count
+        else { throw member.invalid }
+        return others
+    }
+
+    /// The kernel's highest number, where nobody has raised it (fs.nr_open).
+    private static let numberLimit: Int64 = (1 << 20) - 1
 
     private static func identifier(_ member: JSONObject.Member) throws(ServiceError) -> String? {
         guard let text = try member.optionalText() else { return nil }
@@ -202,6 +236,24 @@ extension Control.LaunchCall: ParametersEncodable {
         writer.member("standardOutputDescriptor", ifPresent: standardOutput)
         writer.member("standardErrorDescriptor", ifPresent: standardError)
         writer.member("workingDirectoryDescriptor", ifPresent: workingDirectoryDescriptor)
+        if !otherDescriptors.isEmpty {
+            writer.name("otherDescriptors")
+            writer.beginArray()
+            for other in otherDescriptors {
+                writer.beginObject()
+                writer.member("number", other.number)
+                writer.member("descriptor", other.index)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        if !closedDescriptors.isEmpty {
+            writer.name("closedDescriptors")
+            writer.beginArray()
+            for number in closedDescriptors { writer.value(Int64(number)) }
+            writer.endArray()
+        }
+        writer.member("callerState", ifPresent: callerState)
         if takesTerminal { writer.member("terminal", true) }
         writer.member("action", ifPresent: action)
         writer.member("orientation", ifPresent: orientation?.rawValue)

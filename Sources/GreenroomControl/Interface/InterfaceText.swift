@@ -73,7 +73,10 @@ extension Control {
           # A paused instance was tried and did not start.
           resume_failed,
           # The memory of its paused instances was taken back.
-          reclaimed
+          reclaimed,
+          # The caller has what no paused instance can take over: another stack limit or personality,
+          # too many descriptors.
+          caller_state
         )
 
         # Why an instance ended.
@@ -342,6 +345,27 @@ extension Control {
         type Orientation (portrait, portrait_upside_down, landscape_left, landscape_right)
         type SizeClass (compact, regular)
 
+        # A descriptor at a number of the app, 3 or above: an index among those that came with the call.
+        type OtherDescriptor (number: int, descriptor: int)
+
+        # What a program has from whoever executes it. It is taken as far as it takes something away
+        # from the app, or as any process may do it to itself; the rest has no effect.
+        type CallerState (
+          # Soft and hard limit of each of the 16 resources in the kernel's order (getrlimit(2)); -1 is none.
+          limits: ?[]int,
+          nice: ?int,
+          # As for ioprio_set(2).
+          ioPriority: ?int,
+          # CPUs, 32 of them in each number, the first one's bit being the lowest.
+          affinity: ?[]int,
+          # Numbers of signal(7).
+          ignoredSignals: ?[]int,
+          blockedSignals: ?[]int,
+          # As for personality(2).
+          personality: ?int,
+          noNewPrivileges: ?bool
+        )
+
         # Launches an app, or brings it to the front if it is running and has single instances.
         # Returns when the program has passed its pause, or was executed.
         method Launch(
@@ -371,6 +395,11 @@ extension Control {
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
           workingDirectoryDescriptor: ?int,
+          # Beside the standard ones, at most 40.
+          otherDescriptors: ?[]OtherDescriptor,
+          # Of 0, 1 and 2: closed for the app, instead of leading to /dev/null.
+          closedDescriptors: ?[]int,
+          callerState: ?CallerState,
           # The first terminal among the standard descriptors becomes its controlling terminal,
           # with job control as in a shell. It must not be that of another session: a pty is meant.
           terminal: ?bool,

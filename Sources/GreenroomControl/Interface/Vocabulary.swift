@@ -33,6 +33,7 @@ extension Control {
         case backOff = "back_off"
         case resumeFailed = "resume_failed"
         case reclaimed
+        case callerState = "caller_state"
     }
 
     /// Why an instance ended.

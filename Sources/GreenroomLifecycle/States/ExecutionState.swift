@@ -50,6 +50,8 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case resumeFailed = 6
     /// The memory of its paused instances was taken back.
     case reclaimed = 7
+    /// The launch brings what no paused instance can take over.
+    case callerState = 8
 }
 
 /// Why an instance ended. Raw values are kept in the runtime state.

@@ -10,7 +10,9 @@ extension Simulation {
                     LaunchRequest(
                         app: identifier(app), launchIdentifier: name(repeating),
                         environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
-                        isAttached: isAttached)))
+                        isAttached: isAttached,
+                        // Some callers have what no paused instance can take over.
+                        coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil)))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
             try feed(.prewarmRequested(nextRequest(), identifier(app), key))

@@ -55,6 +55,7 @@ struct InstanceStart {
         if !request.resourceLimits.contains(where: { $0.resource == .openFiles }) {
             request.resourceLimits.append(openFiles)
         }
+        request.inherited = specification.inherited
         request.oomScoreAdjustment = specification.oomScoreAdjustment
         request.isTraced = specification.guardedExecutions > 0
         request.takesControllingTerminal = specification.takesControllingTerminal
@@ -113,6 +114,7 @@ struct InstanceStart {
         request.owner = owner
         let missing = (CInt(0)...2).filter { target in
             !request.descriptors.contains { $0.target == target }
+                && specification.closedDescriptors >> target & 1 == 0
         }
         if missing.isEmpty { return nil }
         do throws(SystemError) {
@@ -133,8 +135,8 @@ struct InstanceStart {
             let (ours, apps) = try UnixSocket.pair(.seqpacket, nonblocking: false)
             try ours.descriptor.setNonblocking(true)
             try ours.setPassesCredentials(true)
-            let soft = request.resourceLimits.first { $0.resource == .openFiles }?.soft ?? 1024
-            let number = min(CInt(clamping: soft) - 1, SpawnSpecification.channelNumber)
+            let number = SpawnSpecification.channelNumber(
+                openFiles: request.resourceLimits.first { $0.resource == .openFiles }?.soft)
             let inode = try apps.descriptor.identity().inode
             request.descriptors.append(.init(apps.descriptor.rawValue, at: number))
             request.environment.append("GREENROOM_CHANNEL=\(number):\(inode)")

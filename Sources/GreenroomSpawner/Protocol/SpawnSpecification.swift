@@ -4,7 +4,7 @@ public import GreenroomLinux
 /// One instance to be started, in the words of the supervisor.
 public struct SpawnSpecification: Sendable {
     /// A descriptor of the supervisor at a number of the app. Targets 0, 1 and 2 that nothing is
-    /// passed for are /dev/null.
+    /// passed for are /dev/null, or closed.
     public struct PassedDescriptor: Sendable {
         /// Nil in the spawner where the child takes ``number`` out of the supervisor's table: what a stranger sent
         /// never comes into the spawner's.
@@ -55,6 +55,10 @@ public struct SpawnSpecification: Sendable {
     public var descriptors: [PassedDescriptor] = []
     /// What strangers sent is fetched (``Welcome/fetches``).
     public var fetches = false
+    /// Of 0, 1 and 2 those that are closed, a bit each.
+    public var closedDescriptors: UInt8 = 0
+    /// An ``InheritedState`` in bytes; none: nothing of any caller.
+    public var inherited: [UInt8] = []
 
     public init(
         instance: UInt64, app: String, path: String, arguments: StringBlock,
@@ -71,6 +75,11 @@ public struct SpawnSpecification: Sendable {
 extension SpawnSpecification {
     /// The app's end of its channel, where its limit of open files is not lower still.
     public static let channelNumber: CInt = 1023
+
+    /// The same under a limit of open files; nil is none of its own.
+    public static func channelNumber(openFiles soft: UInt64?) -> CInt {
+        min(CInt(clamping: soft ?? 1024) - 1, channelNumber)
+    }
 
     /// The name of an instance's cgroup in ``Welcome/cgroup``, known before it is made.
     public static func cgroupName(app: String, instance: UInt64) -> String {
@@ -140,6 +149,8 @@ extension SpawnSpecification {
             writer.put(isFetched(descriptor) ? descriptor.number : -1)
         }
         writer.put(workingDirectoryDescriptor != nil)
+        writer.put(closedDescriptors)
+        writer.put(bytes: inherited)
     }
 
     init(_ reader: inout WireReader, _ passed: [FileDescriptor]) throws(WireError) {
@@ -176,6 +187,8 @@ extension SpawnSpecification {
             guard let directory = passed.popLast() else { throw .badDescriptors }
             workingDirectoryDescriptor = directory
         }
+        closedDescriptors = try reader.take()
+        inherited = try reader.takeBytes(atMost: SpawnerLimits.inheritedByteCount)
         for (target, number) in targets {
             if number >= 0 {
                 descriptors.append(PassedDescriptor(fetching: number, at: target))

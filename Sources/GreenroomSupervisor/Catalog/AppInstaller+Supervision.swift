@@ -23,6 +23,7 @@ extension AppInstaller {
     }
 
     func remove(_ app: AppIdentifier) {
+        supervisor.launcher.contexts.forgetPause(of: app)
         supervisor.handle(.appRemoved(app))
         supervisor.sockets.forget(app)
     }

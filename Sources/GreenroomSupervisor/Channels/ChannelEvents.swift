@@ -100,8 +100,16 @@ final class ChannelEvents {
                 nanoseconds: min(pause.instant, supervisor.now.nanoseconds))
             // Once: looking at an instance costs much, and an app may say it as often as it likes.
             let state = supervisor.lifecycle.instance(instance.identifier)?.state
-            if state == .prewarming { paused(instance) }
-        case .pong(let cookie): if instance.takePong(cookie) { paused(instance) }
+            if state == .prewarming {
+                supervisor.launcher.contexts.noticePause(
+                    of: instance, threadCount: Int(pause.threadCount))
+                paused(instance)
+            }
+        case .pong(let cookie):
+            if instance.takePong(cookie) {
+                supervisor.launcher.contexts.recallPause(of: instance)
+                paused(instance)
+            }
         case .started: started(instance)
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }

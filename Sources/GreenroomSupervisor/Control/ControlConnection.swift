@@ -12,8 +12,8 @@ final class ControlConnection {
 
     private static let limits = {
         var limits = Limits.standard
-        // No call takes more than four.
-        limits.messageDescriptorCount = 32
+        // A launch takes 44: four of its own and 40 others of its caller.
+        limits.messageDescriptorCount = 48
         // execve(2) takes 6 MiB of arguments and environment at the most, and the spawner's protocol
         // no more; quotation marks and escapes come on top.
         limits.messageByteCount = 8 << 20

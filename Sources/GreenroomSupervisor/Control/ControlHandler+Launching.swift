@@ -45,15 +45,18 @@ extension ControlHandler {
     }
 
     /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
-    /// loader variables, no descriptors, no working directory, no umask.
+    /// loader variables, no descriptors, no working directory, no umask, no limits that make it fail
+    /// half-way.
     private func forbidBaggage(
         _ call: Control.LaunchCall, needed: String
     ) throws(ControlError) {
         let carriesDescriptors =
             call.standardInput != nil || call.standardOutput != nil || call.standardError != nil
-            || call.workingDirectoryDescriptor != nil
+            || call.workingDirectoryDescriptor != nil || !call.otherDescriptors.isEmpty
+            || !call.closedDescriptors.isEmpty
         guard !carriesDescriptors, call.workingDirectory == nil, call.callerEnvironment == nil,
-            call.environment.isEmpty, !call.takesTerminal, call.umask == nil
+            call.environment.isEmpty, !call.takesTerminal, call.umask == nil,
+            call.callerState == nil
         else {
             throw .permissionDenied(
                 needed: needed + " may bring arguments only (greenroomctl launch)")

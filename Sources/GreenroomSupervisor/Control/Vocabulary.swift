@@ -42,6 +42,7 @@ extension Control.ColdReason {
         case .backOff: self = .backOff
         case .resumeFailed: self = .resumeFailed
         case .reclaimed: self = .reclaimed
+        case .callerState: self = .callerState
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomControl
 internal import GreenroomLifecycle
@@ -18,6 +19,12 @@ struct LaunchContext {
     var umask: UInt32?
     /// Standard input, output and error; nil means the daemon's choice.
     var standardStreams: [FileDescriptor?] = [nil, nil, nil]
+    /// Beside those, each at its number.
+    var otherDescriptors: [(number: CInt, descriptor: FileDescriptor)] = []
+    /// What else the app has from its caller; nil: nothing of any caller.
+    var inherited: InheritedState?
+    /// A paused instance of the app has not got all of that yet.
+    var inheritsMoreThanPaused = false
     var requestedAt: Instant
     /// One of its standard streams is to be its controlling terminal.
     var takesTerminal = false
@@ -32,4 +39,7 @@ struct LaunchContext {
 
     /// The client has the output to itself.
     var takesOutput: Bool { standardStreams[1] != nil || standardStreams[2] != nil }
+
+    /// The standard streams that are closed for the app.
+    func isClosed(_ stream: Int) -> Bool { (inherited?.closedDescriptors ?? 0) >> stream & 1 != 0 }
 }

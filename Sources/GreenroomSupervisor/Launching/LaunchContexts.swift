@@ -17,6 +17,7 @@ final class LaunchContexts {
     private unowned let supervisor: Supervisor
     private let containers: Containers
     private var contexts: [RequestIdentifier: LaunchContext] = [:]
+    private var pausedStates: [AppIdentifier: PausedState] = [:]
 
     /// O_PATH (open(2)), which the C library's module hides.
     private static let pathOnly: CInt = 0o10000000
@@ -36,6 +37,21 @@ final class LaunchContexts {
 
     /// What the request brought, until it is answered.
     subscript(request: RequestIdentifier) -> LaunchContext? { contexts[request] }
+
+    /// An instance has reached its pause.
+    func noticePause(of instance: Instance, threadCount: Int) {
+        pausedStates[instance.app] = InheritedState(observing: instance.pid).map {
+            PausedState(state: $0, threadCount: threadCount)
+        }
+    }
+
+    /// One of a former supervisor stands there still. How many threads it has was said to that one.
+    func recallPause(of instance: Instance) {
+        if pausedStates[instance.app] == nil { noticePause(of: instance, threadCount: .max) }
+    }
+
+    /// What the manifest says has changed.
+    func forgetPause(of app: AppIdentifier) { pausedStates[app] = nil }
 
     // MARK: Serving
 
@@ -103,6 +119,7 @@ final class LaunchContexts {
         if app.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
+        inherit(from: call, descriptors, app, &context)
         context.takesTerminal = call.takesTerminal
         context.screenHints = .init(call.orientation, call.sizeClass)
         if app.workingDirectory == nil {
@@ -111,6 +128,38 @@ final class LaunchContexts {
         try context.checkDescriptors()
         return (context, key)
     }
+
+    /// What only a new process can take over decides that the launch is cold.
+    private func inherit(
+        from call: Control.LaunchCall, _ descriptors: [FileDescriptor], _ app: InstalledApp,
+        _ context: inout LaunchContext
+    ) {
+        // The numbers from 3 on are those of its sockets.
+        if !app.description.hasSockets {
+            context.otherDescriptors = call.otherDescriptors.map {
+                (number: $0.number, descriptor: descriptors[$0.index])
+            }
+        }
+        let channel = SpawnSpecification.channelNumber(
+            openFiles: app.limits.first { $0.resource == .openFiles }?.soft)
+        let reachesTooFar = context.otherDescriptors.contains { $0.number >= channel }
+        if reachesTooFar || context.otherDescriptors.count > Self.otherDescriptorsOfPaused {
+            context.coldReason = .callerState
+        }
+        guard call.callerState != nil || !call.closedDescriptors.isEmpty else { return }
+        var state = InheritedState(call.callerState ?? .init(), of: app)
+        for number in call.closedDescriptors where context.standardStreams[number] == nil {
+            state.closedDescriptors |= 1 << UInt32(number)
+        }
+        context.inherited = state
+        let paused = pausedStates[app.identifier]
+        context.inheritsMoreThanPaused =
+            PausedState.canTakeOver(app) && paused?.differs(from: state, of: app) != false
+        if paused?.allows(state, of: app) == false { context.coldReason = .callerState }
+    }
+
+    /// As many as an order to go has room for, beside the standard ones, the directory and the strings.
+    private static let otherDescriptorsOfPaused = WireFormat.descriptorLimit - 5
 
     /// Where the app may write is its manifest's word, whatever its caller has.
     private func withContainer(_ environment: [ByteString], of app: InstalledApp) -> [ByteString] {

@@ -21,6 +21,10 @@ extension Launcher {
                 environment: try environment(of: context, app, instance),
                 flags: Self.flags(context, app), umask: context.umask, roles: roles))
         let encoded = try message.encoded()
+        if context.inheritsMoreThanPaused, let state = context.inherited {
+            let bytes = InheritMessage.encoded(state.encoded(atPause: true))
+            guard try channel.send(bytes, descriptors: [CInt]()) != nil else { return false }
+        }
         // Too much for one message: in a file of its own.
         let strings = try encoded.descriptorStrings.map { bytes in
             unsafe try bytes.withUnsafeBytes {
@@ -42,6 +46,10 @@ extension Launcher {
             guard let stream else { continue }
             roles.append(.place(Int32(target)))
             descriptors.append(stream.rawValue)
+        }
+        for other in context.otherDescriptors {
+            roles.append(.place(other.number))
+            descriptors.append(other.descriptor.rawValue)
         }
         return (roles, descriptors)
     }

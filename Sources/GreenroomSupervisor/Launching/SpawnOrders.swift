@@ -99,11 +99,21 @@ final class SpawnOrders {
             }
         var specification = try specification(
             instance, app, StringBlock(strings: context.arguments), environment,
-            takesOutput: context.standardStreams[1] != nil && context.standardStreams[2] != nil)
+            takesOutput: [1, 2].allSatisfy {
+                context.standardStreams[$0] != nil || context.isClosed($0)
+            })
         for (target, stream) in context.standardStreams.enumerated() {
             guard let stream else { continue }
             specification.descriptors.removeAll { $0.target == CInt(target) }
             specification.descriptors.append(.init(stream, at: CInt(target)))
+        }
+        specification.descriptors.removeAll { $0.target <= 2 && context.isClosed(Int($0.target)) }
+        specification.descriptors += context.otherDescriptors.map {
+            SpawnSpecification.PassedDescriptor($0.descriptor, at: $0.number)
+        }
+        if let state = context.inherited {
+            specification.closedDescriptors = UInt8(state.closedDescriptors)
+            specification.inherited = state.encoded(atPause: false)
         }
         if let directory = context.workingDirectory {
             specification.workingDirectoryDescriptor = directory

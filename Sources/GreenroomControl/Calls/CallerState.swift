@@ -1,0 +1,92 @@
+public import Varlink
+
+extension Control {
+    /// What a program has from its caller when it is executed (execve(2)), beside arguments,
+    /// environment, directory, umask and descriptors. What is left out is what an ordinary shell has.
+    public struct CallerState: Hashable, Sendable {
+        /// Soft and hard limit of each of the 16 resources in the kernel's order (getrlimit(2)), −1
+        /// being none; or nothing.
+        public var limits: [Int64] = []
+        /// −20 to 19.
+        public var nice: Int32 = 0
+        /// As for ioprio_set(2).
+        public var ioPriority: UInt32 = 0
+        /// CPUs, 32 of them in each word, at most 1024.
+        public var affinity: [UInt32] = []
+        /// Numbers of signal(7).
+        public var ignoredSignals: [Int] = []
+        public var blockedSignals: [Int] = []
+        /// As for personality(2).
+        public var personality: UInt32 = 0
+        public var noNewPrivileges = false
+
+        public static let limitCount = 32
+        public static let affinityWordLimit = 32
+
+        public init() {}
+    }
+
+    /// A descriptor that is neither standard input, output nor error.
+    public struct OtherDescriptor: Hashable, Sendable {
+        /// Where the app finds it: 3 or above.
+        public var number: Int32
+        /// An index among those that came with the call.
+        public var index: Int
+
+        public init(number: Int32, index: Int) {
+            self.number = number
+            self.index = index
+        }
+    }
+}
+
+extension Control.CallerState: ParametersEncodable {
+    init(_ object: JSONObject) throws(ServiceError) {
+        for member in object.members {
+            switch member.name {
+            case "limits":
+                limits = try member.integers()
+                guard limits.count == Self.limitCount, limits.allSatisfy({ $0 >= -1 }) else {
+                    throw member.invalid
+                }
+            case "nice":
+                nice = try member.integer()
+                guard -20...19 ~= nice else { throw member.invalid }
+            case "ioPriority": ioPriority = try member.integer()
+            case "affinity":
+                affinity = try member.integers()
+                guard affinity.count <= Self.affinityWordLimit else { throw member.invalid }
+            case "ignoredSignals": ignoredSignals = try Self.signals(member)
+            case "blockedSignals": blockedSignals = try Self.signals(member)
+            case "personality": personality = try member.integer()
+            case "noNewPrivileges": noNewPrivileges = try member.bool()
+            case _: throw member.invalid
+            }
+        }
+    }
+
+    private static func signals(_ member: JSONObject.Member) throws(ServiceError) -> [Int] {
+        let signals: [Int] = try member.integers()
+        guard signals.count <= 64, signals.allSatisfy({ 1...64 ~= $0 }) else {
+            throw member.invalid
+        }
+        return signals
+    }
+
+    public func encodeMembers(to writer: inout JSONWriter) {
+        func put(_ name: String, _ values: some Sequence<some BinaryInteger>) {
+            writer.name(name)
+            writer.beginArray()
+            for value in values { writer.value(Int64(value)) }
+            writer.endArray()
+        }
+        if !limits.isEmpty { put("limits", limits) }
+        if nice != 0 { writer.member("nice", nice) }
+        if ioPriority != 0 { writer.member("ioPriority", ioPriority) }
+        if !affinity.isEmpty { put("affinity", affinity) }
+        if !ignoredSignals.isEmpty { put("ignoredSignals", ignoredSignals) }
+        if !blockedSignals.isEmpty { put("blockedSignals", blockedSignals) }
+        if personality != 0 { writer.member("personality", personality) }
+        if noNewPrivileges { writer.member("noNewPrivileges", true) }
+    }
+}
