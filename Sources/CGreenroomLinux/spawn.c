@@ -65,6 +65,7 @@ struct gr_spawn {
     char child_stack[CHILD_STACK] __attribute__((aligned(16)));
     char waiter_stack[WAITER_STACK] __attribute__((aligned(16)));
     struct gr_spawn_request request; /* a copy, in what follows this */
+    volatile bool is_cancelled;      /* by us: a child that finds it set goes no further */
     struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
     struct job job;
     bool changes_identity;
@@ -245,6 +246,9 @@ static int child(void *argument) {
     struct job *job = &spawn->job;
     const struct gr_spawn_request *r = job->request;
     spawn->pid = (int32_t)call(SYS_getpid);
+    /* Either we see it here, or whoever set it sees our number and kills us (gr_spawn_kill). */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (spawn->is_cancelled) fail(job, GR_STAGE_CLONE, ECANCELED);
     take_own_table(job);
     fetch_theirs(job);
     if (job->join_cgroup) join_cgroup(job);
@@ -301,8 +305,9 @@ static _Atomic bool no_clone3;
 static long start_child(struct gr_spawn *spawn) {
     const struct gr_spawn_request *r = &spawn->request;
     struct clone3_args args = {
-        .flags = clone_flags(r) | CLONE_CLEAR_SIGHAND,
-        .pidfd = (uintptr_t)&spawn->pidfd,
+        /* The number is there before the child runs. */
+        .flags = clone_flags(r) | CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID,
+        .pidfd = (uintptr_t)&spawn->pidfd, .parent_tid = (uintptr_t)&spawn->pid,
         .stack = (uintptr_t)spawn->child_stack, .stack_size = CHILD_STACK,
     };
     if (r->cgroup >= 0) {
@@ -496,7 +501,15 @@ int32_t gr_spawn_pid(const struct gr_spawn *spawn) { return spawn->pid; }
 /* A clone that failed may have written a number that is closed again. */
 int gr_spawn_pidfd(const struct gr_spawn *spawn) { return spawn->pid > 0 ? spawn->pidfd : -1; }
 
+void gr_spawn_kill(struct gr_spawn *spawn) {
+    spawn->is_cancelled = true;
+    atomic_thread_fence(memory_order_seq_cst);
+    int process = gr_spawn_pidfd(spawn);
+    if (process >= 0) (void)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+}
+
 int gr_spawn_stage(const struct gr_spawn *spawn) { return spawn->job.stage; }
+int gr_spawn_error(const struct gr_spawn *spawn) { return spawn->job.error; }
 
 static struct gr_spawned clone_failure(const struct gr_spawn_request *r, int error) {
     bool ours = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;

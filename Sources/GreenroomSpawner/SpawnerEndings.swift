@@ -93,9 +93,10 @@ extension Spawner {
         do {
             if try !instance.group.isEmpty(snapshot) {
                 let isFirst = watch(number)
-                if instance.isReleased || ending != .no { try instance.group.kill(snapshot) }
+                let isToEnd = instance.isReleased || instance.hasMisfired || ending != .no
+                if isToEnd { try instance.group.kill(snapshot) }
                 // It may live on for long: its cgroup tells, and nobody looks at each reaping.
-                if instances[number]?.watch != nil { dying.remove(number) }
+                if !isToEnd, instances[number]?.watch != nil { dying.remove(number) }
                 // They may have ended before anybody watched.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }

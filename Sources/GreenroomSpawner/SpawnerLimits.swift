@@ -37,10 +37,10 @@ public enum SpawnerLimits {
     static let spawnMilliseconds: UInt64 = 10_000
     /// The same while somebody has to wait for every spawn that is under way: a new supervisor, which is
     /// to find it in the table, or an upgrade.
-    static let hurriedSpawnMilliseconds: UInt64 = 1_000
+    static let hurriedSpawnMilliseconds: UInt64 = 3_000
     /// A killed process that does not end in this time is waiting for a file system that does not answer,
     /// and is left alone.
-    static let killedSpawnMilliseconds: UInt64 = 100
+    static let killedSpawnMilliseconds: UInt64 = 1_000
     /// Processes of one user that could not be killed, each of which costs us its descriptors and 32 KiB:
     /// beyond that he starts nothing until one of them ends.
     static let stuckSpawnCount = 8

@@ -35,7 +35,7 @@ extension Spawner {
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
             if entries.count > 4, entries[4].isReady { serve() }
-            if entries[2].isReady { accept() }
+            if entries[2].isReady, !isSettling { accept() }
             handleDeadlines()
             refillReserve()
         }
@@ -44,12 +44,16 @@ extension Spawner {
 
     private var isFinished: Bool {
         ending != .no && instances.values.allSatisfy(\.isEmptied) && !isSpawning
+            // What was killed and is slow to end has until the deadline.
+            && (ending == .killed || (pending.isEmpty && departing.isEmpty))
     }
 
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
         for name in reserve.empty() { discard(cgroup: name) }
+        for name in departing.values { discard(cgroup: name) }
+        for spawn in pending.values { if let name = spawn.cgroup?.name { discard(cgroup: name) } }
         if strays { removeStrays() }
         removeLitter()
         subtree.remove()

@@ -88,10 +88,16 @@ extension Spawner {
     func conclude(_ spawn: PendingSpawn) {
         let number = spawn.specification.instance
         guard spawn.isOver, pending[number] === spawn else { return }
-        // Killed at the last moment, it may have run: only its end tells.
-        if spawn.verdict != nil, spawn.end == nil, !spawn.isAnswered,
+        // Killed at the last moment, it may have run: only its end tells. Failed, it is in its cgroup
+        // until then, where the next of this number would meet it.
+        let hasFailed = spawn.start.spawn.failure != 0
+        if spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
         {
+            if spawn.verdict == nil {
+                let patience = SpawnerLimits.killedSpawnMilliseconds * 1_000_000
+                spawn.deadline = min(spawn.deadline, MonotonicClock.nanoseconds + patience)
+            }
             return
         }
         pending[number] = nil
@@ -196,7 +202,9 @@ extension Spawner {
 
     private func kill(_ spawn: PendingSpawn, for code: CInt, _ now: UInt64) {
         guard spawn.verdict == nil else { return }
-        spawn.verdict = SpawnError(stage: spawn.start.spawn.stage, code: code)
+        let failure = spawn.start.spawn.failure
+        spawn.verdict = SpawnError(
+            stage: spawn.start.spawn.stage, code: failure != 0 ? failure : code)
         spawn.deadline = now + SpawnerLimits.killedSpawnMilliseconds * 1_000_000
         spawn.start.spawn.kill()
     }

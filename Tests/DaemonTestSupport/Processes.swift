@@ -30,6 +30,15 @@ public enum Processes {
 
     public static func isAlive(_ pid: Int32) -> Bool { !"ZX".contains(state(of: pid)) }
 
+    /// Whose it is (proc(5)); nil: there is none.
+    public static func user(of pid: Int32) -> UInt32? {
+        var status = stat()
+        return stat("/proc/\(pid)", &status) == 0 ? status.st_uid : nil
+    }
+
+    /// All processes of a user.
+    public static func count(ofUser user: UInt32) -> Int { all.count { self.user(of: $0) == user } }
+
     /// Live processes that descend from `pid`, without itself.
     public static func descendants(of pid: Int32) -> [Int32] {
         var childrenOf: [Int32: [Int32]] = [:]

@@ -18,6 +18,9 @@ import Testing
         let record = try supervisor.spawn(.shell(number, "exit 0"))
         #expect(try supervisor.exit(of: number) == .exited(0))
         try supervisor.emptied(number)
+        // Answered in a later turn than the one that made the next cgroup.
+        try supervisor.connection.send(.unguard(instance: number))
+        _ = try supervisor.first { if case .unguarded(number) = $0 { true } else { nil } }
         return record
     }
 

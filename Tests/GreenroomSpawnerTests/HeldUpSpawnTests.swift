@@ -118,7 +118,16 @@ import Testing
         #expect(try failure(of: 1) == SpawnError(stage: .directory, code: ETIMEDOUT))
         try expectUndisturbed(3)
         silence.end()
-        try expectUndisturbed(1)
+        // The number is free once the process has ended.
+        while true {
+            do {
+                _ = try supervisor.spawn(.shell(1, "exit 0"))
+                break
+            } catch let error as SpawnError {
+                try #require(error == SpawnError(stage: .arguments, code: EEXIST))
+            }
+        }
+        #expect(try supervisor.exit(of: 1) == .exited(0))
     }
 }
 

@@ -5,6 +5,13 @@ import Testing
 
 /// A real greenroom-spawner in a directory of its own. Ended, with all its instances, when dropped.
 final class SpawnerProcess {
+    /// Until it has so many descriptors open: nothing tells that it has closed one.
+    func awaitDescriptors(_ count: Int) throws {
+        let end = ContinuousClock.now.advanced(by: .seconds(20))
+        while try openDescriptors(of: pid) != count, ContinuousClock.now < end { sched_yield() }
+        #expect(try openDescriptors(of: pid) == count)
+    }
+
     let directory: String
     let process: ProcessDescriptor
     let pid: pid_t

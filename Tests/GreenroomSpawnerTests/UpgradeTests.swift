@@ -22,6 +22,9 @@ import Testing
         short.wantsChannel = true
         _ = try first.spawn(short)
         try first.emptied(2)
+        // Answered when nothing of the spawn is held any more.
+        try first.connection.send(.unguard(instance: 1))
+        _ = try first.first { if case .unguarded(1) = $0 { true } else { nil } }
         let descriptorCount = try openDescriptors(of: spawner.pid)
 
         try spawner.process.send(signal: SIGUSR1)
@@ -41,7 +44,7 @@ import Testing
         #expect(try second.exit(of: 1) == .exited(42))
         try second.connection.send(.kill(instance: 1))
         try second.emptied(1)
-        #expect(try openDescriptors(of: spawner.pid) == descriptorCount)
+        try spawner.awaitDescriptors(descriptorCount)
     }
 
     @Test func `after many upgrades no descriptor is left over`() throws {

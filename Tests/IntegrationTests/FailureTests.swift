@@ -48,17 +48,19 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, "ForegroundGroup=none"), options: options)
         let client = try daemon.client()
-        let running = try client.start(Self.app)
+        // A launch takes two processes for a moment: the app, and one that waits for it.
+        let running = try [client.start(Self.app), client.start(Self.app)]
+        let count = Processes.count(ofUser: 64_901)
         let spawner = try daemon.spawnerPid
         let prlimit = try #require(findProgram("prlimit"))
         var request = ChildRequest(
-            prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=3"])
+            prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=\(count)"])
         request.user = options.user
         let limited = try TestSupport.run(request, mergingErrors: true)
         #expect(limited.exit == .status(0), "\(String(decoding: limited.output, as: UTF8.self))")
         let failure = try Self.spawnFailure(client, Self.app)
         #expect(failure?.stage == "creating the process" && failure?.errno == EAGAIN)
-        try client.change(.terminate, running.instance)
+        for app in running { try client.change(.terminate, app.instance) }
         #expect(try client.run(Self.app, ["exit", "8"]).exit.status == 8)
     }
 

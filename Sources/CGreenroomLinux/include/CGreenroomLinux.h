@@ -131,6 +131,10 @@ int32_t gr_spawn_waiter(const struct gr_spawn *spawn);
 /* The child, and its pidfd; -1 until it runs. */
 int32_t gr_spawn_pid(const struct gr_spawn *spawn);
 int gr_spawn_pidfd(const struct gr_spawn *spawn);
+/* SIGKILL to the process, or, where it is not made yet, its end at its first instruction. */
+void gr_spawn_kill(struct gr_spawn *spawn);
+/* Why it has failed, though its process may not have ended: errno; else 0. */
+int gr_spawn_error(const struct gr_spawn *spawn);
 /* What the child does now, or did last: a stage. */
 int gr_spawn_stage(const struct gr_spawn *spawn);
 /* Call it when the waiter has exited with status 0, or both it and the child have ended; the pidfd passes

@@ -106,7 +106,12 @@ public enum Children {
     public static func take(_ pid: pid_t) throws(SystemError) -> Change? {
         var status: CInt = 0
         let wall: CInt = 0x4000_0000  // __WALL
-        let taken = try systemCall("waitpid") { unsafe waitpid(pid, &status, WNOHANG | wall) }
+        let taken = unsafe waitpid(pid, &status, WNOHANG | wall)
+        if taken < 0 {
+            // A thread that executed became another by then.
+            if errno == ECHILD { return nil }
+            throw SystemError(code: errno, call: "waitpid")
+        }
         if taken == 0 { return nil }
         if status & 0xff == 0x7f { return .stopped(Tracee.Stop(status: status >> 8)) }
         return .ended(TerminationStatus(waitStatus: status))

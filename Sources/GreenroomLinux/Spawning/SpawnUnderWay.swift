@@ -33,12 +33,12 @@ public import Glibc
     /// What it does now, or did last.
     public var stage: SpawnError.Stage { unsafe SpawnError.Stage(gr_spawn_stage(handle!)) }
 
-    /// SIGKILL to the process that is to run the program. One that waits for a file system that does not
-    /// answer may not end for a long time.
-    public func kill() {
-        let process = unsafe gr_spawn_pidfd(handle!)
-        if process >= 0 { _ = gr_pidfd_send_signal(process, SIGKILL) }
-    }
+    /// SIGKILL to the process that is to run the program; one that is not made yet ends as it begins. One
+    /// that waits for a file system that does not answer may not end for a long time.
+    public func kill() { unsafe gr_spawn_kill(handle!) }
+
+    /// Why it has failed, though its process may not have ended: errno; else 0.
+    public var failure: CInt { unsafe gr_spawn_error(handle!) }
 
     /// How it ended.
     public struct End: Sendable {
@@ -81,7 +81,17 @@ public import Glibc
     /// - Returns: false if it was killed, and this is over as far as it can be.
     func wait(milliseconds: CInt) -> Bool {
         // Gone, somebody else has waited for it.
-        guard let waiter = try? ProcessDescriptor(pid: waiter) else { return true }
+        let waiter: ProcessDescriptor
+        do throws(SystemError) {
+            waiter = try ProcessDescriptor(pid: self.waiter)
+        } catch {
+            // Gone, somebody else has waited for it. Else there is no descriptor to wait by, and its
+            // memory is in use until it has ended.
+            if error.code != ESRCH {
+                while waitpid(self.waiter, nil, 0) < 0, errno == EINTR {}
+            }
+            return true
+        }
         if !Self.ends(waiter, within: milliseconds) {
             kill()
             guard Self.ends(waiter, within: Self.endMilliseconds) else { return false }

@@ -3,7 +3,7 @@ internal import GreenroomLinux
 
 /// One line of the table.
 ///
-/// running → ended (`status`: its first process was reaped; the rest is being killed) → emptied (no
+/// running → ended (`status`: its first process was reaped; the rest may live on) → emptied (no
 /// process left). It leaves the table when it is emptied *and* released.
 struct Instance {
     let number: UInt64
@@ -17,6 +17,8 @@ struct Instance {
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false
+    /// It misfired: whatever of it lives still is killed.
+    var hasMisfired = false
     /// Until it has paused, if it is to pause before its main.
     var guarding: PrewarmGuard?
     /// A dead spawner's child: nobody here can wait for it.

@@ -98,7 +98,7 @@ struct PrewarmGuard {
 
     mutating func ended(_ thread: pid_t) -> Finding {
         threads[thread] = nil
-        unannounced.remove(thread)
+        // Its maker may announce it still: `unannounced` keeps it.
         return isEnding && threads.isEmpty ? .over : .nothing
     }
 

@@ -20,9 +20,13 @@ extension Spawner {
         try file.setCloseOnExec(false)
         var arguments = options.commandLine
         arguments += [SpawnerOptions.successionOption, "\(file.rawValue)"]
+        // A child that cannot be killed may have a copy of the connection: for the supervisor it is the end
+        // all the same.
+        supervisor?.stream.end()
         do {
             try OwnProgram.execute(options.program, arguments)
         } catch {
+            disconnect()
             try succession.setInheritable(false)
             throw error
         }
