@@ -55,7 +55,12 @@ static int socket_flags(int type, bool nonblocking) {
 }
 
 int gr_accept(int fd, bool nonblocking) {
-    return accept4(fd, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
+    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
+    /* Else a byte that was sent with MSG_OOB is dropped by the kernel as we read, and what came with it
+     * is closed in our name (SO_LINGER in socket(7)); nor would MSG_PEEK show it. */
+    int on = 1;
+    if (client >= 0) (void)setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
+    return client;
 }
 
 int gr_socket(int type, bool nonblocking) {

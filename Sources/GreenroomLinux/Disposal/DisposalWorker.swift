@@ -16,9 +16,13 @@ internal import CGreenroomLinux
 
     /// False: it has its hands full.
     func add(_ number: CInt, of user: UInt32) -> Bool {
-        guard unsafe gr_disposal_add(worker, number) else { return false }
         forgetDone()
+        // Before the worker, which may be awake, can have closed it.
         users.append(user)
+        guard unsafe gr_disposal_add(worker, number) else {
+            users.removeLast()
+            return false
+        }
         addedCount &+= 1
         return true
     }
@@ -35,6 +39,12 @@ internal import CGreenroomLinux
     var currentUser: UInt32? {
         forgetDone()
         return users.first
+    }
+
+    /// How many of this user's it has not closed yet.
+    func count(of user: UInt32) -> Int {
+        forgetDone()
+        return users.count { $0 == user }
     }
 
     private func forgetDone() {

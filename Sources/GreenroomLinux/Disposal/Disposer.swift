@@ -14,8 +14,13 @@ public final class Disposer: Sendable {
     public enum Limit {
         /// Descriptors of a user that wait behind one that cannot be closed; beyond that nothing more is taken.
         public static let waitingPerUser = 64
-        /// Users whose descriptors hang at the same time: a process each. Those of more wait with everybody's.
+        /// Users whose descriptors hang at the same time: a process each. All further users share another.
         public static let hangingUsers = 32
+        /// Descriptors of a user that nobody has closed yet, wherever they wait: several turns' worth.
+        static let underWayPerUser = 512
+        /// A user whose descriptor is found being closed so often, until the worker has nothing to do, gets a
+        /// worker of his own: his file system may answer, but slowly.
+        static let slowLooks = 2
         /// Of the open files that this process may have, strangers get at most a quarter, and one user a half of it.
         static let share: UInt64 = 4
     }
@@ -40,12 +45,20 @@ public final class Disposer: Sendable {
         var overdueCount: Int { waiting.count + (worker?.outstandingCount ?? 0) }
     }
 
+    /// Whose descriptors go to one worker when ``Limit/hangingUsers`` have theirs: those of everybody who is
+    /// not trusted and has none. (No user has this number, nor the one above it.)
+    private static let rest = UInt32.max - 1
+
+    private static func isTrusted(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
+
     private struct State {
         /// Handed out at the end of the turn.
         var fresh: [Item] = []
         var common: DisposalWorker?
         /// What the common worker had done when it was last looked at.
         var lastDone: UInt32?
+        /// How often each user was found to be what the busy common worker was at.
+        var slowLooks: [UInt32: Int] = [:]
         var accounts: [UInt32: Account] = [:]
         var liveCount = 0
         var hangingCount = 0
@@ -107,9 +120,23 @@ public final class Disposer: Sendable {
 
     func isOverdrawn(_ user: UInt32) -> Bool {
         state.withLock { state in
-            guard let account = state.accounts[user] else { return state.liveCount >= most }
-            return account.overdueCount >= Limit.waitingPerUser
-                || account.liveCount >= most / 2 || state.liveCount >= most
+            let account = state.accounts[user] ?? Account()
+            let underWay =
+                state.fresh.count { $0.user == user && !$0.isHarmless }
+                + (state.common?.count(of: user) ?? 0)
+            if account.overdueCount >= Limit.waitingPerUser || underWay >= Limit.underWayPerUser {
+                return true
+            }
+            if Self.isTrusted(user) { return account.liveCount >= most / 2 }
+            if account.worker == nil,
+                let rest = state.accounts[Self.rest], rest.overdueCount >= Limit.waitingPerUser
+            {
+                return true
+            }
+            // As with instances and connections: an eighth is root's and ours, and nobody else has more than
+            // is free.
+            let free = most - most / 8 - state.liveCount
+            return account.liveCount > 0 && account.liveCount >= min(free, most / 2)
         }
     }
 
@@ -127,9 +154,9 @@ public final class Disposer: Sendable {
         if state.common == nil { state.common = DisposalWorker(reportingTo: reports) }
         var users: Set<UInt32> = []
         for item in items {
-            if !item.isHarmless, state.accounts[item.user]?.worker != nil {
-                state.accounts[item.user]!.waiting.append(item)
-                users.insert(item.user)
+            if !item.isHarmless, let owner = owner(of: item.user, state) {
+                state.accounts[owner]!.waiting.append(item)
+                users.insert(owner)
             } else if state.common?.add(item.number, of: item.user) != true {
                 // Later: it has its hands full, or there is none.
                 state.fresh.append(item)
@@ -140,7 +167,14 @@ public final class Disposer: Sendable {
         return !(state.common?.isDone ?? true) || !state.fresh.isEmpty
     }
 
-    /// After ``patience``: what has not moved hangs.
+    /// Whose worker closes what is this user's; nil: the common one does.
+    private func owner(of user: UInt32, _ state: State) -> UInt32? {
+        if state.accounts[user]?.worker != nil { return user }
+        if !Self.isTrusted(user), state.accounts[Self.rest]?.worker != nil { return Self.rest }
+        return nil
+    }
+
+    /// After ``patience``: what has not moved hangs, and whoever is met again is slow.
     /// - Returns: look again after ``patience``.
     public func look() -> Bool {
         state.withLock { state in
@@ -148,21 +182,36 @@ public final class Disposer: Sendable {
             let done = common.doneCount
             guard !common.isDone else {
                 state.lastDone = nil
+                state.slowLooks = [:]
                 return state.fresh.isEmpty ? false : handOver(&state)
             }
             if common.isGone {
                 state.common = nil
-            } else if state.lastDone == done, let user = common.currentUser,
-                state.hangingCount < Limit.hangingUsers, state.accounts[user]?.worker == nil
+            } else if let user = common.currentUser,
+                isHangingOrSlow(user, done, &state),
+                let owner = place(for: user, state)
             {
-                leave(common, to: user, &state)
+                leave(common, to: owner, &state)
             } else {
                 state.lastDone = done
                 return true
             }
             state.lastDone = nil
+            state.slowLooks = [:]
             return handOver(&state)
         }
+    }
+
+    private func isHangingOrSlow(_ user: UInt32, _ done: UInt32, _ state: inout State) -> Bool {
+        state.slowLooks[user, default: 0] += 1
+        return state.lastDone == done || state.slowLooks[user]! > Limit.slowLooks
+    }
+
+    /// Whose the common worker can become; nil: his own is busy, and nothing of his gets to this one.
+    private func place(for user: UInt32, _ state: State) -> UInt32? {
+        let isFree = Self.isTrusted(user) || state.hangingCount < Limit.hangingUsers
+        let owner = isFree ? user : Self.rest
+        return state.accounts[owner]?.worker == nil ? owner : nil
     }
 
     /// It hangs in something of the user's: what else it has goes where it belongs.
@@ -173,7 +222,8 @@ public final class Disposer: Sendable {
         account.worker = worker
         for (number, owner) in worker.takeBack() {
             let item = Item(number: number, user: owner, isHarmless: false)
-            if owner == user { account.waiting.append(item) } else { state.fresh.append(item) }
+            let isHis = owner == user || user == Self.rest && !Self.isTrusted(owner)
+            if isHis { account.waiting.append(item) } else { state.fresh.append(item) }
         }
         state.accounts[user] = account
         worker.report()

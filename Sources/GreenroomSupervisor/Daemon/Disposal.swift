@@ -11,16 +11,15 @@ final class Disposal {
     private var reports: EventSource?
     private var isLooking = false
 
-    /// After all that a turn has to do for somebody.
-    private static let priority: Int64 = 5
-
     init() throws {
         disposer = try Disposer()
-        turn = try LoopActor.deferred(priority: Self.priority) { [unowned self] in
+        // Behind what is ready now, and not behind work that goes on and on (a reload in portions): somebody
+        // may wait for the end of a file that is closed here.
+        turn = try LoopActor.deferred { [unowned self] in
             look(again: disposer.handOver())
         }
         turn?.isEnabled = false
-        nextLook = try LoopActor.timer(priority: Self.priority) { [unowned self] in
+        nextLook = try LoopActor.timer { [unowned self] in
             isLooking = false
             look(again: disposer.look())
         }
