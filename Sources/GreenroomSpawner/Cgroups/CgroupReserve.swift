@@ -76,6 +76,9 @@ struct CgroupReserve {
 
 /// The cgroup of an instance: named after it, or labelled.
 public enum InstanceCgroup {
+    /// What the names of an app's cgroups are up to their last dash.
+    public static func name(ofApp app: String) -> String { Subtree.name(app: app) }
+
     /// Finds it among those below `base`; as a rule nobody needs to look, for the spawner says it.
     public static func find(
         app: String, instance: UInt64, in base: Cgroup

@@ -2,6 +2,7 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import GreenroomSpawner
 internal import Systemd
 
 /// The installed apps, by identifier, and how each was last launched.
@@ -62,10 +63,21 @@ final class AppCatalog {
     /// Users with an app that may not use the control socket, also if it is no longer installed: only of
     /// their clients anybody has to look where they come from.
     private(set) var confinedUsers: Set<UInt32> = []
+    /// What the cgroups of these apps' instances are called, but for the number.
+    private var confinedCgroups: Set<String> = []
+
+    /// Whether this cgroup is an instance's of an app that may not use the control socket.
+    func isConfined(cgroup name: String) -> Bool {
+        guard let dash = name.lastIndex(of: "-") else { return false }
+        return confinedCgroups.contains(String(name[..<dash]))
+    }
 
     func add(_ app: InstalledApp) {
         inOrder = nil
-        if app.isKeptFromControl { confinedUsers.insert(app.account.user) }
+        if app.isKeptFromControl {
+            confinedUsers.insert(app.account.user)
+            confinedCgroups.insert(InstanceCgroup.name(ofApp: app.identifier.rawValue))
+        }
         let former = table.updateValue(app, forKey: app.identifier)
         onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
     }

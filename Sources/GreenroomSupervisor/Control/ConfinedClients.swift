@@ -1,5 +1,6 @@
 internal import Glibc
 internal import GreenroomControl
+internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
@@ -13,21 +14,42 @@ internal import Systemd
 struct ConfinedClients {
     let catalog: AppCatalog
     let instances: InstanceTable
+    /// The apps of orders to the spawner that are not answered yet.
+    let ordered: () -> [AppIdentifier]
 
     /// Why this client may not be served; nil: it may.
     func refusal(of client: UnixSocket, _ peer: Peer) -> ControlError? {
         guard catalog.confinedUsers.contains(peer.user) else { return nil }
         do throws(SystemError) {
             let process = try Self.process(of: client)
-            let instance = try instances.instance(aroundProcess: peer.pid)
+            let surroundings = try instances.surroundings(ofProcess: peer.pid)
             // Else the number may have become another's before it was looked at.
             if let process, try !process.send(signal: 0) { return Self.ended }
-            guard let instance, catalog[instance.app]?.isKeptFromControl ?? true else { return nil }
-            return .permissionDenied(
-                needed: "ControlSocket=yes in [Sandbox] of \(instance.app)'s manifest")
+            switch surroundings {
+            case .elsewhere: return nil
+            case .unknown:
+                // It may be what the spawner has been told to start, and has not told us of yet.
+                guard ordered().contains(where: { isConfined($0, of: peer.user) }) else {
+                    return nil
+                }
+                return Self.starting
+            case .instance(let instance):
+                guard catalog[instance.app]?.isKeptFromControl ?? true else { return nil }
+                return .permissionDenied(
+                    needed: "ControlSocket=yes in [Sandbox] of \(instance.app)'s manifest")
+            // It runs already, and the spawner's word of it is on its way.
+            case .unknownCgroup(let name):
+                guard catalog.isConfined(cgroup: name) else { return nil }
+                return .permissionDenied(needed: "ControlSocket=yes in [Sandbox] of its manifest")
+            }
         } catch {
             return Self.ended
         }
+    }
+
+    private func isConfined(_ app: AppIdentifier, of user: UInt32) -> Bool {
+        guard let app = catalog[app] else { return true }
+        return app.isKeptFromControl && app.account.user == user
     }
 
     /// Nil where the kernel cannot tell (before 6.5).
@@ -38,6 +60,8 @@ struct ConfinedClients {
         }
     }
 
+    private static let starting = ControlError.permissionDenied(
+        needed: "that no confined app of its user is being started; ask again in a moment")
     private static let ended = ControlError.permissionDenied(
         needed: "that the process which connected is still there: its user has confined apps")
 }

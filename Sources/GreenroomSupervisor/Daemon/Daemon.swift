@@ -153,7 +153,9 @@ public final class Daemon {
     // MARK: Clients and signals
 
     private func serve(_ socket: UnixSocket, _ limits: ControlListener.Limits) throws {
-        let confined = ConfinedClients(catalog: parts.catalog, instances: parts.instances)
+        let confined = ConfinedClients(
+            catalog: parts.catalog, instances: parts.instances,
+            ordered: { [unowned self] in parts.launcher.spawner?.orderedApps ?? [] })
         listener = try ControlListener(
             socket: socket, limits: limits.fittingHere, disposer: disposal.disposer,
             refusal: { confined.refusal(of: $0, $1) },

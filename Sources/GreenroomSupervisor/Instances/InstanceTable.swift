@@ -57,26 +57,43 @@ final class InstanceTable {
         }
     }
 
-    /// The instance that this process is of, as it would not be told itself: also one in a cgroup that was
-    /// made below the instance's. /proc/PID/cgroup is the kernel's, and waits for nobody.
+    /// Whose a process is, as it would not be told itself.
+    enum Surroundings {
+        case instance(Instance)
+        /// It is in a cgroup below those of the apps that nobody has told us of yet.
+        case unknownCgroup(name: String)
+        case elsewhere
+        /// Without cgroups only main processes are known.
+        case unknown
+    }
+
+    /// Also of a process in a cgroup that was made below the instance's. /proc/PID/cgroup is the
+    /// kernel's, and waits for nobody.
     /// - Throws: what reading it did, ENOENT for example: there is no such process.
-    func instance(aroundProcess pid: Int32) throws(SystemError) -> Instance? {
-        if let main = table.values.first(where: { $0.pid == pid }) { return main }
+    func surroundings(ofProcess pid: Int32) throws(SystemError) -> Surroundings {
+        if let main = table.values.first(where: { $0.pid == pid }) { return .instance(main) }
+        guard let parent = cgroupsPath else { return .unknown }
         let text = try SmallFile.text(of: "/proc/\(pid)/cgroup")
-        guard let path = CgroupLocation.path(in: text), let parent = cgroupsPath else { return nil }
+        guard let path = CgroupLocation.path(in: text) else { return .elsewhere }
         let parts = path.split(separator: "/")
-        for index in parts.indices {
+        for index in parts.indices.prefix(Self.depthLimit) {
             let above = "/" + parts[..<index].joined(separator: "/")
-            guard parent.hasSuffix(above) else { continue }
+            guard parent.hasSuffix(above), above.utf8.count > 1 || parts.count == 1 else {
+                continue
+            }
             let name = String(parts[index])
             let below = "/" + parts[...index].joined(separator: "/")
             let found = table.values.first {
                 $0.cgroupName == name && $0.cgroup?.isAt(below) ?? false
             }
-            if let found { return found }
+            if let found { return .instance(found) }
+            if (try? cgroups?.child(name)) != nil { return .unknownCgroup(name: name) }
         }
-        return nil
+        return .elsewhere
     }
+
+    /// Of a path's components: whoever has a cgroup of his own can make thousands below it.
+    private static let depthLimit = 32
 
     /// Where the instances' cgroups are, beginning with the mount point.
     private var cgroupsPath: String? { try? cgroups?.directory.path() }

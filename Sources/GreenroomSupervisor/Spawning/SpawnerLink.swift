@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
@@ -13,6 +14,7 @@ final class SpawnerLink {
 
     /// Orders that the spawner has neither carried out nor refused yet, as far as we know.
     private(set) var openOrders: [UInt64: SpawnSpecification] = [:]
+    var orderedApps: [AppIdentifier] { openOrders.values.map { AppIdentifier($0.app) } }
 
     /// The order that the message being handed out answers.
     private(set) var answered: SpawnSpecification?

@@ -103,7 +103,9 @@ private let clients: [Escape] = [
                     .replacing("RUNTIME", with: prison.daemon.runtimeDirectory)
                     .replacing("CGROUP", with: Cgroups.mount ?? "/sys/fs/cgroup")
             ]
-            for app in [Prison.free, Prison.app] {
+            // Whether a free app's child had ended when the daemon looked is nobody's promise.
+            let isByChild = escape.act.hasPrefix("control-by-child")
+            for app in isByChild ? [Prison.app] : [Prison.free, Prison.app] {
                 let expected = [app == Prison.app ? escape.confined : escape.free]
                 try prison.daemon.awaitPaused(app)
                 #expect(try prison.attempt(acts, in: app, expecting: .prewarmed) == expected)
