@@ -109,10 +109,15 @@ extension Lifecycle {
             return
         }
         let byteCount = reserve(for: app)
-        guard byteCount <= room, liveCount < policy.sharedInstanceLimit else {
-            let isOver = liveCount < policy.sharedInstanceLimit
+        guard byteCount <= room else {
+            let isFull = liveCount >= policy.sharedInstanceLimit
             let limit = Refusal.tooManyInstances(limit: policy.sharedInstanceLimit)
-            refusePrewarms(of: app, isOver ? .overBudget(app) : limit)
+            refusePrewarms(of: app, isFull ? limit : .overBudget(app))
+            return refills.crowdOut(app, from: room)
+        }
+        // Each launch from the pool is refilled: else whoever launches from it would have no share.
+        if let refusal = directory[app]!.description.flatMap({ shareRefusal(of: $0.user) }) {
+            refusePrewarms(of: app, refusal)
             return refills.crowdOut(app, from: room)
         }
         spawnPrewarm(app, byteCount)
