@@ -38,6 +38,9 @@ public final class Logind {
     private var isShuttingDown = false
     /// While it is open, logind waits with a shutdown (InhibitDelayMaxSec=, logind.conf(5)).
     private var inhibitor: CInt = -1
+    /// A connection that may bring a descriptor, as long as it is asked for one.
+    private var asking: SystemBus?
+    private var askingEnds: EventSource?
 
     /// - Throws: where there is no system bus.
     public init(onNews: @escaping @LoopActor (News) -> Void) throws(SystemdError) {
@@ -165,10 +168,13 @@ public final class Logind {
     /// Makes logind wait with the next shutdown until ``goAhead()``.
     public func holdShutdown() {
         guard inhibitor < 0 else { return }
-        try? bus.call(
+        asking = try? SystemBus(takesDescriptors: true)
+        try? asking?.call(
             Name.service, Name.path, Name.manager, "Inhibit",
             ["shutdown", "Greenroom", "Apps save their state", "delay"]
         ) { [unowned self] reply in
+            // Not in a callback of its own.
+            askingEnds = try? LoopActor.deferred { [unowned self] in asking = nil }
             if let failure = reply.failure {
                 return onNews(.failed("asking logind to wait with a shutdown: \(failure)"))
             }

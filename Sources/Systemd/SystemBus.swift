@@ -18,27 +18,31 @@ import Glibc
 
     /// Connects. What is sent before the bus has answered waits in the connection.
     ///
+    /// - Parameter takesDescriptors: replies may bring some. Anybody on the bus could send us others, and closing
+    ///   them takes as long as their sender likes: not for a connection that lasts.
     /// - Throws: `ENOENT` or `ECONNREFUSED` where no bus runs.
-    public init() throws(SystemdError) {
+    public init(takesDescriptors: Bool = false) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
         unsafe bus = raw!
         // It ends with us, also where this throws.
-        try unsafe Self.open(raw!)
+        try unsafe Self.open(raw!, takesDescriptors)
         try check(
             "sd_bus_attach_event",
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
     }
 
-    /// As sd_bus_open_system(3) does, but without descriptors: anybody on the bus could send us some, and closing
-    /// them takes as long as their sender likes.
-    private static func open(_ bus: OpaquePointer) throws(SystemdError) {
+    /// As sd_bus_open_system(3) does, which always takes descriptors.
+    private static func open(
+        _ bus: OpaquePointer, _ takesDescriptors: Bool
+    ) throws(SystemdError) {
         let given = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
         try check(
             "sd_bus_set_address",
             unsafe sd_bus_set_address(bus, given ?? "unix:path=/run/dbus/system_bus_socket"))
         try check("sd_bus_set_bus_client", unsafe sd_bus_set_bus_client(bus, 1))
-        try check("sd_bus_negotiate_fds", unsafe sd_bus_negotiate_fds(bus, 0))
+        try check(
+            "sd_bus_negotiate_fds", unsafe sd_bus_negotiate_fds(bus, takesDescriptors ? 1 : 0))
         try check("sd_bus_start", unsafe sd_bus_start(bus))
     }
 
