@@ -40,7 +40,7 @@ struct ForwardedSignals {
         return signals.first { !forward($0, to: instance, hasEnded: hasEnded()) }
     }
 
-    /// If it fails the app has ended, or the daemon is away and the signal is lost, as the user will see.
+    /// - Returns: false where the daemon is away, or does not answer and the app has ended.
     private mutating func forward(_ signal: CInt, to instance: UInt64, hasEnded: Bool) -> Bool {
         do throws(Failure) {
             let client = try ControlClient(path: path)
@@ -57,7 +57,9 @@ struct ForwardedSignals {
         } catch {
             switch error {
             case .control(.notRunning): break
-            case .unreachable, .disconnected, .control, .service, .unknown, .system, .ambiguous,
+            // The daemon is away: there is nobody to take it, as while we connect anew.
+            case .unreachable, .disconnected: return false
+            case .control, .service, .unknown, .system, .ambiguous,
                 .number, .manifest:
                 StandardConsole().complain(
                     "\(Phrase.signalName(signal)) was not forwarded: \(error)")
