@@ -116,7 +116,7 @@ static int new_tmpfs(const char *mode, uint64_t attributes) {
 
 /* Whatever of a mount is to be taken from the tree as it is outside. */
 static int prepare_mount(const struct gr_mount *m) {
-    struct stat status;
+    struct stat status = { 0 }; /* analyzers do not see what the kernel writes */
     int result;
     switch (m->kind) {
     case GR_MOUNT_BIND: return m->late ? NO_TREE : open_tree_of(m->source);
@@ -134,7 +134,7 @@ static int prepare_mount(const struct gr_mount *m) {
 }
 
 static int make_target(const struct gr_mount *m, int tree) {
-    struct stat status;
+    struct stat status = { 0 };
     int result = (int)call(SYS_fstat, tree, &status);
     if (result < 0) return result;
     if (S_ISDIR(status.st_mode)) return make_directory(m->target);
@@ -148,7 +148,7 @@ static int make_target(const struct gr_mount *m, int tree) {
 static int tree_of(const struct gr_mount *m, int prepared) {
     static const uint64_t nothing =
         MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    struct stat status;
+    struct stat status = { 0 };
     int tree = prepared, result;
     switch (m->kind) {
     case GR_MOUNT_TMPFS: return new_tmpfs(m->source, m->attributes);
@@ -236,7 +236,7 @@ void gr_raise_capabilities(struct job *job) {
     bool is_root = call(SYS_geteuid) == 0;
     if (!c || (is_root && !c->has_bounding_set && c->ambient == 0)) return;
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[2];
+    struct __user_cap_data_struct data[2] = { { 0 } };
     TRY(GR_STAGE_CAPABILITIES, call(SYS_capget, &header, data));
     for (int i = 0; i < 2; i++) {
         uint32_t ambient = (uint32_t)(c->ambient >> 32 * i);

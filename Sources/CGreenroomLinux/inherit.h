@@ -12,7 +12,7 @@
 
 static inline void inherit_limits(const struct gr_inherited *state) {
     for (int i = 0; i < GR_LIMITS; i++) {
-        struct gr_soft_hard own, new;
+        struct gr_soft_hard own = {0}, new; /* analyzers do not see what the kernel writes */
         if (keeper_call(SYS_prlimit64, 0, i, 0, (long)&own) < 0) continue;
         new.hard = state->limits[i].hard < own.hard ? state->limits[i].hard : own.hard;
         new.soft = state->limits[i].soft < new.hard ? state->limits[i].soft : new.hard;

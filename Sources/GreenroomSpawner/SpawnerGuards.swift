@@ -68,6 +68,7 @@ extension Spawner {
         case .nothing: break
         case .misfire(let program):
             tell(.misfired(instance: number, program: program))
+            instances[number]?.hasMisfired = true
             guard let instance = instances[number] else { return }
             // That first, for it cannot fail: the rest of the group may be looked up by name.
             _ = try? instance.process.send(signal: SIGKILL)

@@ -81,8 +81,8 @@ import Testing
         expect(
             .unknownRole(-5), GoMessage(arguments: one, environment: one, roles: [.place(-5)]))
         expect(
-            .unknownFlags(16),
-            GoMessage(arguments: one, environment: one, flags: .init(rawValue: 16)))
+            .unknownFlags(32),
+            GoMessage(arguments: one, environment: one, flags: .init(rawValue: 32)))
         let huge = try StringList([String(repeating: "x", count: WireFormat.stringLimit)])
         expect(
             .tooManyStringBytes(WireFormat.stringLimit + 3),

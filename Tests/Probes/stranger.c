@@ -36,7 +36,7 @@ static int lingering(void) {
     require(listener >= 0 && bind(listener, (void *)&address, size) == 0 && listen(listener, 1) == 0
                 && getsockname(listener, (void *)&address, &size) == 0, "listening");
     int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    require(connect(end, (void *)&address, size) == 0, "connecting");
+    require(end >= 0 && connect(end, (void *)&address, size) == 0, "connecting");
     unread = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     require(unread >= 0, "accepting");
     close(listener);
@@ -143,7 +143,6 @@ int main(int count, char **words) {
         pass(end, list, 10, descriptor);
         close(descriptor);
         close(end);
-        end = -1;
     } else if (strcmp(mode, "notify") == 0) {
         int descriptor = lingering();
         end = connected(path, SOCK_DGRAM);

@@ -40,7 +40,9 @@ import Testing
     private func run(
         _ app: String, _ environment: [String], _ client: TestClient
     ) throws -> Control.Launched {
-        let launched = try client.launch(app, ["exit", "0"]) { $0.callerEnvironment = environment.map(ByteString.text) }
+        let launched = try client.launch(app, ["exit", "0"]) {
+            $0.callerEnvironment = environment.map(ByteString.text)
+        }
         _ = try client.wait(launched.instance)
         return launched
     }

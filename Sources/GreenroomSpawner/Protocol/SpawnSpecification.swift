@@ -110,7 +110,8 @@ extension SpawnSpecification {
     }
 
     private func isFetched(_ passed: PassedDescriptor) -> Bool {
-        fetches && passed.descriptor?.isStrangers ?? true
+        guard let descriptor = passed.descriptor else { return true }
+        return fetches && descriptor.isStrangers
     }
 
     func encode(into writer: inout WireWriter) {

@@ -162,8 +162,8 @@ extension Reporter {
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ program: String?
     ) {
         let deed = program.map { "run \($0)" } ?? "start a process"
-        journal.log(
-            .warning,
+        line(
+            app, .warning,
             "a library of \(app) would \(deed) at each prewarm, which was stopped: it is launched cold "
                 + "until its program or its manifest changes",
             fields(app, instance), as: .prewarmingFailed)
