@@ -3,8 +3,8 @@
 //   the daemon's own user        → all that are free
 //   a user who has none          → one, while more than the daemon's own part is free
 //   a user who has some          → another, while more are free in the others' part than the user has
-// So the first user gets half, the second half of the rest, and whoever comes last finds some free. Only
-// launches count, which users ask for; pools are the manifests' word, and stay within the others' part.
+// So the first user gets half, the second half of the rest, and whoever comes last finds some free. Cold
+// launches and refills of pools are held to it: a launch from a pool is paid for when that is refilled.
 
 extension Policy {
     /// Of `instanceLimit`, what users other than the daemon's own may have.

@@ -1,6 +1,7 @@
 internal import CGreenroomLinux
 
 /// A process that closes descriptors (disposal.c), with what it was given and whose that is.
+// Sound: the disposer alone has it, within its lock; what the process itself shares is atomic.
 @safe final class DisposalWorker: @unchecked Sendable {
     private let worker: OpaquePointer
     /// Whose numbers it was given, without those that are known to be done.
