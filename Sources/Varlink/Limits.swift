@@ -1,21 +1,24 @@
-/// What one connection may cost. The first three are those of sd-varlink, so that whatever its
-/// clients may send is accepted.
+/// What one connection may cost. The first three limits are those of sd-varlink, so that everything
+/// that its clients may send is accepted.
 public struct Limits: Hashable, Sendable {
-    /// One message with its terminator, in bytes.
+    /// The longest message in bytes, including its NUL.
     public var messageByteCount = 16 << 20
-    /// Descriptors with one message; the kernel's own limit (SCM_MAX_FD, unix(7)).
+    /// How many descriptors a message may have: the kernel's own limit (SCM_MAX_FD, unix(7)).
     public var messageDescriptorCount = 253
-    /// Arrays and objects within each other. No interface of ours needs 10; the parser recurses.
+    /// How deeply arrays and objects may be nested, because the parser recurses. No interface of
+    /// ours needs 10 levels.
     public var depth = 64
-    /// Values in one message, and names in one of its objects. What a message costs grows with their
-    /// number rather than with its bytes, most of all with names: each is held against the others.
+    /// How many values and names a message may have. The cost of a message grows with their number
+    /// rather than with its bytes, most of all with the names: each is compared with the others of
+    /// its object. A number that is not an integer counts as 64 values.
     /// Unlimited unless the owner of a connection knows how many its calls need.
     public var messageValueCount = Int.max
-    public var objectNameCount = Int.max
-    /// Above this many unsent bytes no further call is read: a slow reader waits for itself.
+    public var messageNameCount = Int.max
+    /// While more than this many bytes are unsent, no further call is read: a slow reader makes
+    /// only itself wait.
     public var pausingOutputByteCount = 1 << 20
-    /// Above this many unsent bytes the connection is closed. A stream of events cannot be paused;
-    /// one maximal reply on top of a paused queue must fit.
+    /// If more than this many bytes are unsent, the connection is closed, because a stream of
+    /// events cannot be paused. One maximal reply after a paused queue must fit.
     public var closingOutputByteCount = 32 << 20
 
     public init() {}

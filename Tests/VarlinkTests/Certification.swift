@@ -7,7 +7,7 @@ import VarlinkTestSupport
 
 private let prefix = "org.varlink.certification."
 
-/// The examiner: knows what each call of the certification must be, and what it is answered with.
+/// The examiner of the certification: it knows what each call must be, and the reply to it.
 final class Certification: Sendable {
     struct Fault: CallError {
         let name: String
@@ -30,7 +30,7 @@ final class Certification: Sendable {
             interfaces: [try Interface(parsing: description, dialect: .whole)])
     }
 
-    /// Clients that came to the end without a mistake.
+    /// How many clients came to the end without a mistake.
     var passed: Int { progress.withLock(\.passed) }
 
     func answer(_ call: Call) -> TestServer.Answer {
@@ -94,7 +94,7 @@ final class Certification: Sendable {
 
     private typealias Step = (method: String, parameters: JSONObject, replies: [JSONObject])
 
-    /// In their order: a call's parameters are the reply before.
+    /// The steps in their order. The parameters of a call are the reply to the call before it.
     private static let steps: [Step] = {
         let values: JSONObject = [
             "bool": false, "int": 2, "float": .double(.pi), "string": "a lot of string",
@@ -135,7 +135,7 @@ final class Certification: Sendable {
 }
 
 extension Call {
-    /// As the message says it.
+    /// The call as its message has it.
     fileprivate var value: JSONValue {
         var writer = JSONWriter()
         encode(to: &writer)
@@ -144,7 +144,7 @@ extension Call {
 }
 
 extension Service {
-    /// The answer to what every service is asked; nil for calls to its own interfaces.
+    /// The answer to a call that every service must answer; nil for calls to its own interfaces.
     func reply(to call: Call) -> TestServer.Answer? {
         var connection = ServerConnection()
         var writer = JSONWriter()

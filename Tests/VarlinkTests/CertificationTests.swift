@@ -5,10 +5,10 @@ import Testing
 import Varlink
 import VarlinkTestSupport
 
-/// org.varlink.certification, with which Varlink's implementations are tried on each other: our
-/// server with the Python client, our client with the Python server.
+/// The implementations of Varlink test each other with org.varlink.certification: here our server
+/// with the Python client, and our client with the Python server.
 @Suite(.enabled(if: PythonClient.isThere)) struct `The certification of Varlink` {
-    @Test func `is passed by our server`() throws {
+    @Test func `our server passes the certification`() throws {
         let certification = try Certification(description: try Self.description())
         let server = try TestServer { certification.answer($0.call) }
         let result = PythonClient.run(
@@ -18,7 +18,7 @@ import VarlinkTestSupport
         #expect(certification.passed == 1)
     }
 
-    @Test func `is failed by a client that returns something else`() throws {
+    @Test func `a client that returns something else fails the certification`() throws {
         let certification = try Certification(description: try Self.description())
         let server = try TestServer { certification.answer($0.call) }
         let result = PythonClient.run(
@@ -45,7 +45,7 @@ import VarlinkTestSupport
         #expect(certification.passed == 0)
     }
 
-    @Test func `is passed by our client`() throws {
+    @Test func `our client passes the certification`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/python"
         let interpreter = try #require(PythonClient.interpreter)

@@ -7,7 +7,7 @@ import Varlink
         connection.receive(bytes.span)
     }
 
-    @Test func `speaks with a server's connection`() {
+    @Test func `a client's connection speaks with a server's connection`() {
         var client = ClientConnection()
         var server = ServerConnection()
         client.call(Call(method: "a.B", parameters: ["x": "ü\n"], wantsMore: true))
@@ -51,7 +51,9 @@ import Varlink
             (#"{"error":1}"#, .unexpectedMember("error")),
             ("[]", .notAnObject),
         ] as [(String, ProtocolViolation)])
-    func `ends at a reply that cannot be`(text: String, violation: ProtocolViolation) {
+    func `a client's connection ends at an invalid reply`(
+        text: String, violation: ProtocolViolation
+    ) {
         var connection = ClientConnection()
         connection.call(Call(method: "a.B"))
         receive(text, &connection)
@@ -59,7 +61,7 @@ import Varlink
         #expect(connection.violation == violation)
     }
 
-    @Test func `ends at a reply that nobody waits for`() {
+    @Test func `a client's connection ends at a reply without a call`() {
         var connection = ClientConnection()
         receive("{}", &connection)
         #expect(connection.nextReply() == nil)

@@ -28,7 +28,7 @@ import Varlink
         return Array(bytes[..<fread(&bytes, 1, bytes.count, file)])
     }
 
-    @Test func `that are right are read, and the same when written and read again`() throws {
+    @Test func `valid texts are read, and stay the same when written and read again`() throws {
         let cases = try Self.cases("y_")
         #expect(cases.count > 50)
         for (name, bytes) in cases {
@@ -40,7 +40,7 @@ import Varlink
         }
     }
 
-    @Test func `that are wrong are refused`() throws {
+    @Test func `invalid texts are refused`() throws {
         let cases = try Self.cases("n_")
         #expect(cases.count > 100)
         for (name, bytes) in cases {

@@ -22,7 +22,7 @@ import Testing
 
         """
 
-    @Test func `are read`() throws {
+    @Test func `an interface description is read`() throws {
         let interface = try Interface(parsing: Self.text)
         #expect(interface.name == "org.example.thing")
         #expect(interface.text == Self.text)
@@ -59,13 +59,13 @@ import Testing
         ("interface org.x\nerror E", "2:8: expected \"(\""),
         ("interface org.x\nerror E ()\nerror E ()", "3:7: E is declared twice"),
     ])
-    func `that are wrong are refused at the place`(text: String, message: String) {
+    func `an invalid description is refused with its place`(text: String, message: String) {
         let error = #expect(throws: InterfaceSyntaxError.self) { try Interface(parsing: text) }
         #expect(error?.description == message)
     }
 
     @Test(arguments: ["[][]int", "[]?int", "?[]?[string](a, b)", "[string][]?[string]object"])
-    func `may use the whole language where they are not ours`(type: String) throws {
+    func `a description that is not ours may use the whole language`(type: String) throws {
         let text = "interface org.x\ntype Empty ()\ntype T (a: \(type))"
         let interface = try Interface(parsing: text, dialect: .whole)
         #expect(interface.types.count == 2)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "[string]", "(a: ", "(a: ?"])
-    func `nest to a depth and no deeper`(opening: String) {
+    func `a type may be nested to a depth and no deeper`(opening: String) {
         let deep = String(repeating: opening, count: 100_000)
         let error = #expect(throws: InterfaceSyntaxError.self) {
             try Interface(parsing: "interface org.x\ntype T (a: \(deep)", dialect: .whole)
@@ -100,7 +100,9 @@ import Testing
             (["part": ["name": "a", "kind": "x"], "map": ["k": 1.5]], "map"),
             (["part": ["name": "a", "kind": "x"], "map": [:], "other": 1], "other"),
         ] as [(JSONObject, String?)])
-    func `are what parameters are held against`(parameters: JSONObject, invalid: String?) throws {
+    func `parameters are checked against the description`(parameters: JSONObject, invalid: String?)
+        throws
+    {
         let interface = try Interface(parsing: Self.text)
         do throws(ServiceError) {
             try interface.check(input: parameters, of: "Do")

@@ -1,7 +1,8 @@
 import Testing
 import Varlink
 
-/// After the groups of the public JSON conformance suites (y: must be read, n: must not).
+/// The cases follow the groups of the public JSON conformance suites (y: a parser must read it, n:
+/// it must not).
 @Suite struct `JSON texts` {
     @Test(
         arguments: [
@@ -38,7 +39,7 @@ import Varlink
             (#"{"a":1,"b":{"a":[]}}"#, ["a": 1, "b": ["a": []]]),
             (#"{"":0}"#, ["": 0]),
         ] as [(String, JSONValue)])
-    func `that are right are read`(text: String, value: JSONValue) throws {
+    func `valid JSON texts are read`(text: String, value: JSONValue) throws {
         #expect(try JSONValue(parsing: text) == value)
     }
 
@@ -105,7 +106,7 @@ import Varlink
             ("/*c*/1", .unexpectedCharacter),
             ("\u{0}", .unexpectedCharacter),
         ] as [(String, JSONSyntaxError.Code)])
-    func `that are wrong are refused`(text: String, code: JSONSyntaxError.Code) {
+    func `invalid JSON texts are refused`(text: String, code: JSONSyntaxError.Code) {
         let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: text) }
         #expect(error?.code == code)
     }
@@ -120,12 +121,53 @@ import Varlink
             [0x22, 0xE2, 0x82, 0x22],
             [0x22, 0x5C, 0x6E, 0xFF, 0x22],
         ] as [[UInt8]])
-    func `with strings that are not UTF-8 are refused`(bytes: [UInt8]) {
+    func `a string that is not UTF-8 is refused`(bytes: [UInt8]) {
         let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: bytes.span) }
         #expect(error?.code == .invalidUTF8)
     }
 
-    @Test func `may be as deep as the limit and no deeper`() throws {
+    /// Strings with escapes are read in pieces, and runs without any in others.
+    @Test func `strings are the same wherever their escapes are`() throws {
+        for pad in 0..<600 {
+            for plain in ["", "x", "éxxxxxxxx", String(repeating: "€", count: pad)] {
+                let before = String(repeating: "\n", count: pad % 300) + plain
+                let text = #"""# + String(repeating: #"\n"#, count: pad % 300) + plain
+                let value = try JSONValue(
+                    parsing: text + #"\u20ac\uD83D\ude00\u00e9\u0041\t"# + plain + #"""#)
+                #expect(value == .string(before + "€😀éA\t" + plain))
+                for wrong in [#"\u20g0"#, #"\ud83dx"#, #"\x"#, "\u{1}", ""] {
+                    let error = #expect(throws: JSONSyntaxError.self) {
+                        try JSONValue(parsing: text + #"\u20ac"# + wrong)
+                    }
+                    let end = text.utf8.count + 6
+                    let offset = wrong == "" ? end : error?.code == .controlCharacter ? end : nil
+                    if let offset { #expect(error?.offset == offset) }
+                }
+            }
+        }
+    }
+
+    @Test
+    func `a text has as many values and names as the limit; fractions count more`() {
+        var limits = Limits.standard
+        limits.messageValueCount = 130
+        limits.messageNameCount = 3
+        func code(_ text: String) -> JSONSyntaxError.Code? {
+            do throws(JSONSyntaxError) {
+                _ = try JSONValue(parsing: Array(text.utf8).span, limits: limits)
+                return nil
+            } catch { return error.code }
+        }
+        #expect(code("[" + String(repeating: "1,", count: 128) + "1]") == nil)
+        #expect(code("[" + String(repeating: "1,", count: 129) + "1]") == .tooManyValues)
+        #expect(code("[1.5,1.5]") == nil)
+        #expect(code("[1.5,1.5,1]") == nil)
+        #expect(code("[1.5,1.5,1,1]") == .tooManyValues)
+        #expect(code(#"[{"a":1},{"a":1,"b":1}]"#) == nil)
+        #expect(code(#"[{"a":1},{"a":1,"b":{"c":1}}]"#) == .tooManyNames)
+    }
+
+    @Test func `a JSON text may be as deep as the limit and no deeper`() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
@@ -140,7 +182,7 @@ import Varlink
         }
     }
 
-    @Test func `with many names are checked for duplicates, too`() throws {
+    @Test func `an object with many names is checked for duplicates, too`() throws {
         let members = (0..<50_000).map { "\"n\($0)\":\($0)" }
         let object = "{" + members.joined(separator: ",") + "}"
         #expect(try JSONValue(parsing: object)["n49999"] == 49999)
@@ -149,7 +191,7 @@ import Varlink
         }
     }
 
-    @Test func `keep names apart that only look alike`() throws {
+    @Test func `names that only look alike are different names`() throws {
         let value = try JSONValue(parsing: #"{"é":1,"e\u0301":2}"#)
         #expect(value["é"] == 1)
         #expect(value["e\u{301}"] == 2)
@@ -159,14 +201,14 @@ import Varlink
         "null", "true", "-9223372036854775808", "0.1", "1e+300", #""\u0000\u001f\"\\\n\r\té😀""#,
         "[]", "{}", "[[],{},1]", #"{"a":{"b":[1,2]},"c":null}"#, "5e-324",
     ])
-    func `come back from being written`(text: String) throws {
+    func `a value that was read is written as the same text`(text: String) throws {
         let value = try JSONValue(parsing: text)
         var writer = JSONWriter()
         writer.value(value)
         #expect(writer.text == text)
     }
 
-    @Test func `cannot say infinity`() {
+    @Test func `infinity is written as null`() {
         var writer = JSONWriter()
         writer.value(Double.infinity)
         #expect(writer.text == "null")

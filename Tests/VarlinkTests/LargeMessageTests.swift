@@ -7,7 +7,7 @@ import Varlink
             + Array(#""a.B"}"#.utf8) + [0]
     }
 
-    @Test func `is found to end wherever its NUL lies`() {
+    @Test func `a message ends at its NUL, at any offset`() {
         for pad in 0..<64 {
             var connection = ServerConnection()
             connection.receive(bytes(pad) + bytes(63 - pad))
@@ -19,7 +19,7 @@ import Varlink
         }
     }
 
-    @Test func `comes together from portions, and bytes above 127 are no end`() {
+    @Test func `a message may come in portions, and bytes above 127 do not end it`() {
         let text = String(repeating: "é\u{80}\u{7f}\u{1}", count: 100_000)
         var message = Array(#"{"method":"a.B","parameters":{"x":""#.utf8)
         message += Array(text.utf8.filter { $0 >= 0x20 }) + Array(#""}}"#.utf8) + [0]
@@ -35,7 +35,7 @@ import Varlink
         #expect(!connection.hasInput)
     }
 
-    @Test func `that does not end is refused at the limit`() {
+    @Test func `a message without an end is refused at the limit`() {
         var limits = Limits.standard
         limits.messageByteCount = 1 << 20
         var connection = ServerConnection(limits: limits)

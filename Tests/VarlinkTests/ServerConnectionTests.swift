@@ -4,7 +4,7 @@ import Varlink
 private func message(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
 
 extension ServerConnection {
-    /// Everything that waits to be written, messages ended by `|`.
+    /// All messages that wait to be written, each of them ended by `|`.
     fileprivate mutating func written() -> String {
         var bytes: [UInt8] = []
         while let count = withOutput({ span, _ in
@@ -16,7 +16,7 @@ extension ServerConnection {
 }
 
 @Suite struct `A server's connection` {
-    @Test func `cuts messages at NULs, however the bytes come`() {
+    @Test func `the connection cuts messages at NULs, however the bytes come`() {
         let bytes =
             message(#"{"method":"a.B"}"#) + message(#"{"method":"a.C","parameters":{"x":1}}"#)
         for size in 1...bytes.count {
@@ -34,7 +34,7 @@ extension ServerConnection {
         }
     }
 
-    @Test func `hands out the next call after the final reply only`() {
+    @Test func `the connection hands out the next call only after the final reply`() {
         var connection = ServerConnection()
         connection.receive(
             message(#"{"method":"a.B","more":true}"#) + message(#"{"method":"a.C"}"#))
@@ -52,7 +52,7 @@ extension ServerConnection {
                 + #"{"error":"org.varlink.service.MethodNotFound","parameters":{"method":"a.C"}}|"#)
     }
 
-    @Test func `answers a oneway call with nothing, not even an error`() {
+    @Test func `the connection answers a oneway call with nothing, not even an error`() {
         var connection = ServerConnection()
         connection.receive(message(#"{"method":"a.B","oneway":true}"#))
         #expect(connection.nextCall()?.isOneway == true)
@@ -64,7 +64,7 @@ extension ServerConnection {
         #expect(connection.wantsInput)
     }
 
-    @Test func `gives the bytes behind an upgrade to the other protocol`() {
+    @Test func `the connection gives the bytes after an upgrade to the other protocol`() {
         var connection = ServerConnection()
         connection.receive(message(#"{"method":"a.B","upgrade":true}"#) + [1, 2, 3])
         #expect(connection.nextCall()?.wantsUpgrade == true)
@@ -90,7 +90,7 @@ extension ServerConnection {
             (#"{"method":"a.B","more":true,"upgrade":true}"#, .contradictoryFlags),
             (#"{"method":"a.B","oneway":true,"upgrade":true}"#, .contradictoryFlags),
         ] as [(String, ProtocolViolation)])
-    func `ends at garbage`(text: String, violation: ProtocolViolation) {
+    func `the connection ends at garbage`(text: String, violation: ProtocolViolation) {
         var connection = ServerConnection()
         connection.receive(message(text))
         #expect(connection.nextCall() == nil)
@@ -100,14 +100,14 @@ extension ServerConnection {
         #expect(connection.nextCall() == nil)
     }
 
-    @Test func `passes over extensions with a reverse-DNS name, and nulls`() {
+    @Test func `the connection ignores extensions with a reverse-DNS name, and nulls`() {
         var connection = ServerConnection()
         connection.receive(
             message(#"{"method":"a.B","org.x.y":[1],"parameters":null,"more":null}"#))
         #expect(connection.nextCall() == Call(method: "a.B"))
     }
 
-    @Test func `refuses a message above the limit before its end has come`() {
+    @Test func `the connection refuses a message above the limit before its end has come`() {
         var limits = Limits()
         limits.messageByteCount = 100
         var connection = ServerConnection(limits: limits)
@@ -121,7 +121,7 @@ extension ServerConnection {
         #expect(connection.violation == .messageTooLong(limit: 100))
     }
 
-    @Test func `waits for a slow reader, and gives up on one that never reads`() {
+    @Test func `the connection waits for a slow reader, and gives up on one that never reads`() {
         var limits = Limits()
         limits.pausingOutputByteCount = 100
         limits.closingOutputByteCount = 300
@@ -146,7 +146,7 @@ extension ServerConnection {
         connection.reply()
     }
 
-    @Test func `gives descriptors to the call that they came with`() {
+    @Test func `the connection gives descriptors to the call that they came with`() {
         var connection = ServerConnection()
         let call = message(#"{"method":"a.B"}"#)
         connection.receive(call + call.dropLast(), descriptorCount: 2)
@@ -163,7 +163,7 @@ extension ServerConnection {
         #expect(connection.violation == nil)
     }
 
-    @Test func `refuses descriptors in the middle of a message, and too many`() {
+    @Test func `the connection refuses too many descriptors, and any in the middle of a message`() {
         let call = message(#"{"method":"a.B"}"#)
         var middle = ServerConnection()
         middle.receive(Array(call[..<5]))
@@ -174,7 +174,7 @@ extension ServerConnection {
         #expect(many.violation == .tooManyDescriptors(limit: 253))
     }
 
-    @Test func `sends descriptors with the first byte of their reply`() {
+    @Test func `the connection sends descriptors with the first byte of their reply`() {
         var connection = ServerConnection()
         let call = message(#"{"method":"a.B"}"#)
         connection.receive(call + call + call)
@@ -186,7 +186,7 @@ extension ServerConnection {
         var writes: [[Int]] = []
         while let write = connection.withOutput({ [$0.count, $1] }) {
             writes.append(write)
-            // The kernel may take a part: the rest goes without descriptors.
+            // The kernel may take only a part; the rest goes without descriptors.
             connection.sent(byteCount: min(write[0], 10))
         }
         #expect(
@@ -197,7 +197,7 @@ extension ServerConnection {
             ])
     }
 
-    @Test func `survives 20,000 pieces of random garbage`() {
+    @Test func `the connection survives 20,000 pieces of random garbage`() {
         var random = SystemRandomNumberGenerator()
         let pieces = [
             "{", "}", "[", "]", "\"", "method", ":", ",", "\\u", "d800", "1e9", "-", "null",
@@ -216,7 +216,7 @@ extension ServerConnection {
 }
 
 extension JSONSyntaxError {
-    /// The error that this text gives.
+    /// The error that the parser reports for this text.
     fileprivate init(parsing text: String) {
         do throws(JSONSyntaxError) {
             _ = try JSONValue(parsing: text)

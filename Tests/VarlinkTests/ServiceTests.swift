@@ -26,7 +26,7 @@ import VarlinkTestSupport
         } ?? "nothing"
     }
 
-    @Test func `answers what every service is asked`() {
+    @Test func `a service answers the calls that every service must answer`() {
         #expect(
             answer(#"{"method":"org.varlink.service.GetInfo"}"#)
                 == #"{"parameters":{"vendor":"V","product":"P","version":"1","#
@@ -65,7 +65,7 @@ import VarlinkTestSupport
     }
 
     @Test(.enabled(if: PythonClient.isThere))
-    func `is understood by the Python client`() throws {
+    func `the Python client understands a service`() throws {
         let server = try TestServer { incoming in
             let call = incoming.call
             if call.interfaceName == "org.varlink.service" {

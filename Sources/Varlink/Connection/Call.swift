@@ -1,16 +1,16 @@
-/// One method call, as it stands in its message.
+/// A method call, as its message has it.
 public struct Call: Hashable, Sendable {
-    /// Fully qualified, for example `org.varlink.service.GetInfo`.
+    /// The method's fully qualified name, for example `org.varlink.service.GetInfo`.
     public var method: String
     public var parameters: JSONObject
-    /// The client takes several replies.
+    /// Whether the client takes several replies.
     public var wantsMore: Bool
-    /// The client wants no reply, not even an error.
+    /// Whether the client wants no reply, not even an error.
     public var isOneway: Bool
-    /// The client wants to speak another protocol after the reply.
+    /// Whether the client wants to speak another protocol after the reply.
     public var wantsUpgrade: Bool
-    /// How many descriptors came with it. They are the next ones in order of arrival; parameters
-    /// name them by index from 0.
+    /// How many descriptors came with the call. They are the next ones in order of arrival;
+    /// parameters name them by index, from 0.
     public var descriptorCount: Int
 
     public init(
@@ -43,7 +43,8 @@ public struct Call: Hashable, Sendable {
             case ("parameters", .null), ("more", .null), ("oneway", .null), ("upgrade", .null):
                 break
             case (let name, _):
-                // Extensions carry a reverse-DNS name and may be ignored; the rest is nonsense.
+                // Extensions have a reverse-DNS name and may be ignored. Every other unknown member
+                // is an error.
                 guard name.utf8.contains(UInt8(ascii: ".")) else {
                     throw .unexpectedMember(name)
                 }
@@ -56,7 +57,7 @@ public struct Call: Hashable, Sendable {
         self.method = method
     }
 
-    /// Writes the message without its terminator.
+    /// Writes the message without its final NUL.
     public func encode(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("method", method)
@@ -71,14 +72,14 @@ public struct Call: Hashable, Sendable {
     }
 }
 
-/// One reply, as it stands in its message.
+/// A reply, as its message has it.
 public struct Reply: Hashable, Sendable {
     /// The error's fully qualified name, or nil for success.
     public var error: String?
     public var parameters: JSONObject
-    /// More replies to the same call follow.
+    /// Whether more replies to the same call follow.
     public var continues: Bool
-    /// As with `Call`.
+    /// How many descriptors came with the reply, as for a `Call`.
     public var descriptorCount: Int
 
     public init(
@@ -106,9 +107,10 @@ public struct Reply: Hashable, Sendable {
     }
 }
 
-/// What is written as the `parameters` of a call, a reply or an error, straight into the output.
+/// A type that is written as the `parameters` of a call, a reply or an error, directly into the
+/// output.
 public protocol ParametersEncodable {
-    /// Writes the members of an object that has been begun and will be ended.
+    /// Writes the members. The caller begins and ends the object.
     func encodeMembers(to writer: inout JSONWriter)
 }
 

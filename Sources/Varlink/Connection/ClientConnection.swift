@@ -1,5 +1,6 @@
-/// The client's end of one connection: calls in, bytes out; bytes in, replies out. It performs no
-/// I/O. Calls may be pipelined; replies come in the order of the calls.
+/// The client's end of a connection. It turns calls into bytes, and bytes into replies, and
+/// performs no I/O. A client may send calls before earlier ones are answered; replies come in the
+/// order of the calls.
 public struct ClientConnection: Sendable {
     private let limits: Limits
     private var input = InputBuffer()
@@ -36,20 +37,20 @@ public struct ClientConnection: Sendable {
         waiting.append(wantsMore)
     }
 
-    /// True while a reply is due.
+    /// Whether a reply is due.
     public var isWaiting: Bool { !waiting.isEmpty }
 
-    /// As `ServerConnection.withOutput`.
+    /// See `ServerConnection.withOutput`.
     public func withOutput<T>(
         _ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T
     ) rethrows -> T? {
         try output.next(body)
     }
 
-    /// As `ServerConnection.sent`.
+    /// See `ServerConnection.sent`.
     public mutating func sent(byteCount: Int) { output.consume(byteCount) }
 
-    /// As `ServerConnection.receive`.
+    /// See `ServerConnection.receive`.
     public mutating func receive(_ bytes: Span<UInt8>, descriptorCount: Int = 0) {
         guard violation == nil else { return }
         do throws(ProtocolViolation) {
@@ -59,7 +60,7 @@ public struct ClientConnection: Sendable {
         }
     }
 
-    /// The next reply, or nil if it has not come yet.
+    /// The next reply, or nil if it has not arrived yet.
     public mutating func nextReply() -> Reply? {
         guard violation == nil else { return nil }
         do throws(ProtocolViolation) {

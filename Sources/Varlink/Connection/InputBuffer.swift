@@ -1,24 +1,26 @@
-/// Cuts a stream of bytes at its NULs and remembers which descriptors came with which message.
+/// Divides a stream of bytes into messages at its NULs, and remembers which descriptors came with
+/// which message.
 struct InputBuffer: Sendable {
-    /// What is kept allocated between messages, so that an idle connection is small.
+    /// At most this many bytes stay allocated between messages, so that an idle connection is
+    /// small.
     static let idleCapacity = 16 << 10
-    /// A message that is longer still gets room for the longest at once, which costs nothing until it
-    /// is filled: growing by and by would copy megabytes, while others wait.
+    /// A longer message gets room for the longest message at once. Memory costs nothing until it is
+    /// filled, while growing step by step would copy megabytes and make others wait.
     private static let largeByteCount = 128 << 10
 
     private var bytes: [UInt8] = []
-    /// Start of the first message that was not taken yet.
+    /// The start of the first message that was not taken yet.
     private var head = 0
-    /// No NUL between `head` and here.
+    /// There is no NUL between `head` and this position.
     private var scanned = 0
-    /// Where the messages with descriptors begin, in order.
+    /// Where each message with descriptors begins, in order, and how many it has.
     private var batches: [(start: Int, count: Int)] = []
 
     var byteCount: Int { bytes.count - head }
 
-    /// Descriptors belong to the last message that begins among the bytes they came with: one read
-    /// may return the end of a write without descriptors and the whole of the next with some, and
-    /// never more than that (unix(7)).
+    /// Appends what one read has returned. Its descriptors belong to the last message that begins
+    /// in these bytes: a read may return the end of a write without descriptors followed by a whole
+    /// write with descriptors, and never more than that (unix(7)).
     mutating func append(
         _ chunk: Span<UInt8>, descriptorCount: Int, limits: Limits
     ) throws(ProtocolViolation) {
@@ -39,13 +41,14 @@ struct InputBuffer: Sendable {
         batches.append((start, descriptorCount))
     }
 
-    /// Bytes of the next message if all of it is here, without its NUL.
+    /// How many bytes the next message has without its NUL, or nil if it is not complete.
     mutating func nextByteCount() -> Int? {
         scanned = endOfMessage()
         return scanned < bytes.count ? scanned - head : nil
     }
 
-    /// The next whole message without its NUL, handed to `body` with its descriptors' number.
+    /// Takes the next complete message, and calls `body` with it, without its NUL, and with the
+    /// number of its descriptors.
     mutating func takeMessage<T>(
         limits: Limits,
         _ body: (Span<UInt8>, Int) throws(ProtocolViolation) -> T
@@ -67,11 +70,12 @@ struct InputBuffer: Sendable {
         return result
     }
 
-    /// The first NUL that was not scanned yet, or the end.
+    /// The position of the first NUL that was not scanned yet, or the end.
     private func endOfMessage() -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             var index = scanned
-            // Eight at a time: the borrow of a zero byte is the first to reach its highest bit.
+            // Eight bytes at a time: the first zero byte is the first whose highest bit the borrow
+            // sets.
             while index + 8 <= bytes.count {
                 let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 let zeros = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
@@ -83,7 +87,7 @@ struct InputBuffer: Sendable {
         }
     }
 
-    /// Everything that was not taken, for another protocol.
+    /// Takes everything that is left, for another protocol.
     mutating func takeRest() -> [UInt8] {
         defer { self = InputBuffer() }
         return Array(bytes[head...])

@@ -1,6 +1,7 @@
-/// Messages on their way out, end to end, and where descriptors join them.
+/// Messages that wait to be sent, one after the other, and the positions at which descriptors go
+/// with them.
 struct OutputQueue: Sendable {
-    /// What is kept allocated while nothing is queued.
+    /// At most this many bytes stay allocated while nothing is queued.
     static let idleCapacity = 16 << 10
 
     private var bytes: [UInt8] = []
@@ -9,7 +10,7 @@ struct OutputQueue: Sendable {
 
     var byteCount: Int { bytes.count - head }
 
-    /// Appends one message, written by `body`, and its NUL.
+    /// Appends a message, which `body` writes, and its NUL.
     mutating func append(descriptorCount: Int, _ body: (inout JSONWriter) -> Void) {
         if descriptorCount > 0 { batches.append((bytes.count, descriptorCount)) }
         var writer = JSONWriter(appendingTo: take())
@@ -24,7 +25,8 @@ struct OutputQueue: Sendable {
         return taken
     }
 
-    /// What may go out in one write, and the number of descriptors that must go with it.
+    /// Calls `body` with the bytes that one write may send, and the number of descriptors that go
+    /// with them.
     func next<T>(_ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T) rethrows -> T? {
         guard head < bytes.count else { return nil }
         var end = bytes.count
@@ -40,7 +42,7 @@ struct OutputQueue: Sendable {
         return try body(bytes.span.extracting(head..<end), count)
     }
 
-    /// That many bytes of `next` went out, with all its descriptors.
+    /// Says that this many bytes of `next` were sent, with all its descriptors.
     mutating func consume(_ byteCount: Int) {
         guard byteCount > 0 else { return }
         if let first = batches.first, first.start == head { batches.removeFirst() }

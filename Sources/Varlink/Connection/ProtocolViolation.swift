@@ -1,20 +1,20 @@
-/// What the other side did that ends the connection: there is no reply to it.
+/// A fault of the other side that ends the connection without a reply.
 public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertible {
     case malformedMessage(JSONSyntaxError)
     case notAnObject
     case missingMember(String)
     case unexpectedMember(String)
-    /// `oneway` with `more`, `continues` with an error, and the like.
+    /// For example `oneway` with `more`, or `continues` with an error.
     case contradictoryFlags
     case messageTooLong(limit: Int)
     case tooManyValues(limit: Int)
     case tooManyNames(limit: Int)
     case tooManyDescriptors(limit: Int)
-    /// Descriptors came in the middle of a message; they travel with its first byte.
+    /// Descriptors came in the middle of a message; they must come with its first byte.
     case strayDescriptors
-    /// A reply that no call waits for, or a second one where one was due.
+    /// A reply for which no call waits, or a second reply to a call that takes one.
     case unexpectedReply
-    /// The other side reads more slowly than events arise.
+    /// The other side reads more slowly than events happen.
     case outputOverflow(limit: Int)
 
     public var description: String {
@@ -26,7 +26,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
         case .contradictoryFlags: "the message's flags contradict each other"
         case .messageTooLong(let limit): "the message exceeds \(limit) bytes"
         case .tooManyValues(let limit): "the message has more than \(limit) values"
-        case .tooManyNames(let limit): "an object of the message has more than \(limit) names"
+        case .tooManyNames(let limit): "the message has more than \(limit) names"
         case .tooManyDescriptors(let limit): "more than \(limit) descriptors came"
         case .strayDescriptors: "descriptors came in the middle of a message"
         case .unexpectedReply: "a reply came that nobody waits for"
@@ -43,7 +43,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
         } catch {
             switch error.code {
             case .tooManyValues: throw .tooManyValues(limit: limits.messageValueCount)
-            case .tooManyNames: throw .tooManyNames(limit: limits.objectNameCount)
+            case .tooManyNames: throw .tooManyNames(limit: limits.messageNameCount)
             case .unexpectedEnd, .unexpectedCharacter, .trailingCharacters, .tooDeep,
                 .duplicateName, .malformedNumber, .numberOutOfRange, .malformedEscape,
                 .loneSurrogate, .controlCharacter, .invalidUTF8, .numberTooLong:

@@ -1,5 +1,5 @@
-/// The server's end of one connection: bytes in, calls out; replies in, bytes out. It performs no
-/// I/O, so its owner decides when to read and write.
+/// The server's end of a connection. It turns bytes into calls, and replies into bytes. It performs
+/// no I/O: its owner decides when to read and write.
 ///
 /// ```
 ///            receive            nextCall              reply, fail
@@ -11,9 +11,9 @@
 ///                                              v
 ///                                           (upgraded)
 /// ```
-/// Any state becomes *closed* when the other side breaks the protocol or does not read:
-/// `violation` says how, and the owner closes the socket. Calls are handed out one at a time, in
-/// order: the next one waits for the final reply to its predecessor.
+/// Any state becomes *closed* when the other side breaks the protocol or does not read. `violation`
+/// then says why, and the owner closes the socket. Calls are handed out one at a time, in
+/// order: each waits for the final reply to its predecessor.
 public struct ServerConnection: Sendable {
     private enum State: Sendable {
         case idle
@@ -26,24 +26,24 @@ public struct ServerConnection: Sendable {
     private var state = State.idle
     private var input = InputBuffer()
     private var output = OutputQueue()
-    /// Bytes of the message that the latest call came in, without its terminator.
+    /// How many bytes the latest call's message had, without its NUL.
     public private(set) var callByteCount = 0
 
     public init(limits: Limits = .standard) { self.limits = limits }
 
-    /// What this connection holds for its client: input without a call, and output that was not
-    /// read.
+    /// How many bytes this connection holds for its client: input that has not become a call, and
+    /// output that the client has not read.
     public var waitingByteCount: Int { input.byteCount + output.byteCount }
 
     // MARK: Input
 
-    /// Of a message that has begun to come, and of calls whose turn has not come.
+    /// How many bytes belong to an incomplete message, and to calls that wait for their turn.
     public var incompleteByteCount: Int { input.byteCount }
 
-    /// True while bytes wait that are no call yet, or one whose turn has not come.
+    /// Whether there is an incomplete message, or a call that waits for its turn.
     public var hasInput: Bool { input.byteCount > 0 }
 
-    /// Bytes of the message that `nextCall` would read now; nil: it would read none.
+    /// How many bytes the message has that `nextCall` would read now; nil if it would read none.
     public mutating func nextCallByteCount() -> Int? {
         guard case .idle = state, output.byteCount < limits.pausingOutputByteCount else {
             return nil
@@ -51,15 +51,16 @@ public struct ServerConnection: Sendable {
         return input.nextByteCount()
     }
 
-    /// False while reading on would only pile up work: a call is being served, or the client does
-    /// not read its replies. (A hang-up must be noticed all the same.)
+    /// Whether to read more. False while that would only accumulate work: a call is being served,
+    /// or the client does not read its replies. (The owner must notice a hang-up all the same.)
     public var wantsInput: Bool {
         guard case .idle = state else { return false }
         return output.byteCount < limits.pausingOutputByteCount
     }
 
-    /// Takes what was read in one go, with the number of descriptors that came with it. The owner
-    /// keeps the descriptors in a queue, and takes `Call.descriptorCount` of them for each call.
+    /// Takes the bytes that one read has returned, and the number of descriptors that came with
+    /// them. The owner keeps the descriptors in a queue, and takes `Call.descriptorCount` of them
+    /// for each call.
     public mutating func receive(_ bytes: Span<UInt8>, descriptorCount: Int = 0) {
         switch state {
         case .closed: return
@@ -72,12 +73,12 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Takes what was read in one go.
+    /// Takes the bytes that one read has returned.
     public mutating func receive(_ bytes: [UInt8], descriptorCount: Int = 0) {
         receive(bytes.span, descriptorCount: descriptorCount)
     }
 
-    /// The next call to be served, or nil if there is none yet or its turn has not come.
+    /// The next call to serve, or nil if there is none or it has to wait for its turn.
     public mutating func nextCall() -> Call? {
         guard case .idle = state, output.byteCount < limits.pausingOutputByteCount else {
             return nil
@@ -103,30 +104,30 @@ public struct ServerConnection: Sendable {
         if case .closed(let violation) = state { violation } else { nil }
     }
 
-    /// True between a call and its final reply.
+    /// Whether a call waits for its final reply.
     public var isCalling: Bool {
         if case .calling = state { true } else { false }
     }
 
     // MARK: Replies
 
-    /// The final reply to the current call.
+    /// Sends the final reply to the current call.
     public mutating func reply(_ parameters: some ParametersEncodable, descriptorCount: Int = 0) {
         send(parameters, descriptorCount: descriptorCount)
         if case .calling = state { state = .idle }
     }
 
-    /// The final reply to the current call, without parameters.
+    /// Sends the final reply to the current call, without parameters.
     public mutating func reply() { reply(JSONObject()) }
 
-    /// One reply of several; a final one must follow. Only for a call that wants `more`.
+    /// Sends one of several replies; a final one must follow. Only for a call that wants `more`.
     public mutating func update(_ parameters: some ParametersEncodable) {
         guard case .calling(_, let wantsMore, _) = state else { return expectClosed() }
         precondition(wantsMore, "the client takes a single reply")
         send(parameters, continues: true)
     }
 
-    /// The current call failed.
+    /// Sends an error as the final reply to the current call.
     public mutating func fail(_ error: some CallError) {
         guard case .calling(let isOneway, _, _) = state else { return expectClosed() }
         state = .idle
@@ -147,15 +148,15 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Queues an error that no call waits for: why the connection is about to be closed. The owner
-    /// writes what the socket takes and closes it.
+    /// Queues an error for which no call waits: the reason why the connection is about to be
+    /// closed. The owner writes as much as the socket takes, and closes it.
     public mutating func failLast(_ error: some CallError) {
         guard !isOverflowing else { return }
         append(error)
     }
 
-    /// The final reply, after which the connection speaks another protocol.
-    /// - Returns: what the client sent behind its call already. Output goes first.
+    /// Sends the final reply, after which the connection speaks another protocol.
+    /// - Returns: what the client has already sent after its call. The output must be sent first.
     public mutating func replyAndUpgrade(_ parameters: some ParametersEncodable) -> [UInt8] {
         guard case .calling(_, _, let wantsUpgrade) = state else {
             expectClosed()
@@ -167,7 +168,8 @@ public struct ServerConnection: Sendable {
         return input.takeRest()
     }
 
-    /// A reply nobody waits for is our mistake, unless the connection failed meanwhile.
+    /// Traps at a reply for which nobody waits, which is our mistake, unless the connection was
+    /// closed meanwhile.
     private func expectClosed() {
         guard case .closed = state else { preconditionFailure("no call is waiting for a reply") }
     }
@@ -196,23 +198,25 @@ public struct ServerConnection: Sendable {
 
     // MARK: Output
 
-    /// True once the client has let too much wait: nothing more is written.
+    /// Whether the client has left too much output unread. Nothing more is written then.
     public var isOverflowing: Bool {
         if case .closed(.outputOverflow) = state { true } else { false }
     }
 
-    /// True while something waits to be written.
+    /// Whether output waits to be written.
     public var hasOutput: Bool { output.byteCount > 0 }
 
-    /// Hands out what may go in one write, with the number of descriptors that must go with it:
-    /// the next ones in the order of `reply(_:descriptorCount:)`. Nil if there is nothing.
-    /// After the write, call `sent`.
+    /// Calls `body` with the bytes that one write may send, and the number of descriptors that must
+    /// go with them: the next ones in the order of `reply(_:descriptorCount:)`. After the write,
+    /// call `sent`.
+    /// - Returns: nil if there is no output.
     public func withOutput<T>(
         _ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T
     ) rethrows -> T? {
         try output.next(body)
     }
 
-    /// That many bytes of the output were written. If there are any, so were the descriptors.
+    /// Says that this many bytes of the output were written, and if there are any, the descriptors
+    /// too.
     public mutating func sent(byteCount: Int) { output.consume(byteCount) }
 }

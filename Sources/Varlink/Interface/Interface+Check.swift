@@ -1,20 +1,20 @@
-// Values held against the types of an interface.
+// Checks values against the types of an interface.
 
 extension Interface {
-    /// Holds the parameters of a call to `method` (its last name) against the description: an
-    /// unknown one, a missing one and one of another type are invalid.
+    /// Checks the parameters of a call to `method` (the last part of its name) against the
+    /// description. A parameter that is unknown, missing or of another type is invalid.
     public func check(input parameters: JSONObject, of method: String) throws(ServiceError) {
         guard let method = methods[method] else { throw .methodNotFound("\(name).\(method)") }
         try check(parameters, against: method.input)
     }
 
-    /// The same for what a method returns.
+    /// Checks what a method returns, in the same way.
     public func check(output parameters: JSONObject, of method: String) throws(ServiceError) {
         guard let method = methods[method] else { throw .methodNotFound("\(name).\(method)") }
         try check(parameters, against: method.output)
     }
 
-    /// The same for the parameters of an error.
+    /// Checks the parameters of an error, in the same way.
     public func check(error parameters: JSONObject, of error: String) throws(ServiceError) {
         guard let fields = errors[error] else { throw .methodNotFound("\(name).\(error)") }
         try check(parameters, against: fields)
@@ -24,7 +24,7 @@ extension Interface {
         if let name = mismatch(object, fields) { throw .invalidParameter(name) }
     }
 
-    /// The name of the first member that does not fit.
+    /// The name of the first member that does not match.
     private func mismatch(_ object: JSONObject, _ fields: [Field]) -> String? {
         for member in object.members where !fields.contains(where: { $0.name == member.name }) {
             return member.name

@@ -1,6 +1,6 @@
 /// An interface description: its text, and what the text says.
 public struct Interface: Sendable {
-    /// As it was written, comments included.
+    /// The description as it was written, including comments.
     public let text: String
     /// In reverse-DNS form, for example `org.varlink.service`.
     public let name: String
@@ -25,12 +25,12 @@ public struct Interface: Sendable {
         self.name = name
     }
 
-    /// How much of the language may be used.
+    /// The part of the language that a description may use.
     public enum Dialect: Sendable {
-        /// What systemd's and Python's implementations both read: containers do not nest directly,
-        /// an optional is never inside a container, and no named type is empty.
+        /// What both systemd's and Python's implementations can read: no container directly in a
+        /// container, no optional in a container, and no empty named type.
         case portable
-        /// The language as it is defined.
+        /// The whole language.
         case whole
     }
 
@@ -42,7 +42,7 @@ public struct Interface: Sendable {
         self = try parser.interface()
     }
 
-    /// Reads a description that is part of the program: a mistake in it traps.
+    /// Reads a description that is part of the program. Traps if it has an error.
     public init(trusted text: String) {
         do throws(InterfaceSyntaxError) {
             try self.init(parsing: text)
@@ -71,7 +71,7 @@ public indirect enum InterfaceType: Hashable, Sendable {
 
 /// Why a text is not an interface description.
 public struct InterfaceSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Both count from 1; the column in bytes.
+    /// Line and column count from 1; the column counts bytes.
     public let line: Int
     public let column: Int
     public let message: String

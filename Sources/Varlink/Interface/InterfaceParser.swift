@@ -1,13 +1,13 @@
 /// Reads the interface language (<https://varlink.org/Interface-Definition>).
 struct InterfaceParser {
-    /// Structures and containers within each other; the parser recurses.
+    /// How deeply structures and containers may be nested, because the parser recurses.
     static let depthLimit = 16
 
     private let text: String
     private let dialect: Interface.Dialect
     private let bytes: [UInt8]
     private var position = 0
-    /// Every name that a type expression used, and where.
+    /// Every name that a type expression has used, and where.
     private var references: [(name: String, position: Int)] = []
 
     init(text: String, dialect: Interface.Dialect) {
@@ -147,7 +147,7 @@ struct InterfaceParser {
         return true
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     private mutating func skipSpace() {
         while let byte = peek() {
             switch byte {
@@ -175,7 +175,7 @@ struct InterfaceParser {
         }
     }
 
-    /// Types, methods and errors: `[A-Z][A-Za-z0-9]*`.
+    /// The name of a type, a method or an error: `[A-Z][A-Za-z0-9]*`.
     private mutating func memberName() throws(InterfaceSyntaxError) -> String {
         let start = position
         let name = try word("expected a name")
@@ -185,7 +185,7 @@ struct InterfaceParser {
         return name
     }
 
-    /// `[A-Za-z](_?[A-Za-z0-9])*`.
+    /// The name of a field: `[A-Za-z](_?[A-Za-z0-9])*`.
     private mutating func fieldName() throws(InterfaceSyntaxError) -> String {
         let start = position
         let name = try word("expected a name")

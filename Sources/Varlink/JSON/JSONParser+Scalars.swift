@@ -31,6 +31,7 @@ extension JSONParser {
                 return .integer(Int64(truncatingIfNeeded: 0 &- magnitude))
             }
         }
+        try count(Self.otherNumberCost - 1)
         var text = ""
         for index in start..<position { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
         guard let double = Double(text), double.isFinite else {
@@ -39,7 +40,7 @@ extension JSONParser {
         return .double(double)
     }
 
-    /// True if there was either.
+    /// Skips a fraction and an exponent. Returns whether there was either.
     private mutating func fractionAndExponent(
         _ bytes: Span<UInt8>
     ) throws(JSONSyntaxError) -> Bool {
@@ -63,22 +64,44 @@ extension JSONParser {
         guard position > start else { throw error(.malformedNumber) }
     }
 
-    /// From one quotation mark to the other.
+    /// Reads a string, from its opening to its closing quotation mark.
     mutating func string(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> String {
         position += 1
         let start = position
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte == UInt8(ascii: "\"") {
-                defer { position += 1 }
-                return try text(bytes.extracting(start..<position), at: start)
-            }
-            if byte == UInt8(ascii: "\\") { return try escapedString(bytes, from: start) }
-            guard byte >= 0x20 else { throw error(.controlCharacter) }
-            position += 1
+        position = Self.endOfPlainText(bytes, start)
+        switch try peek(bytes) {
+        case UInt8(ascii: "\""):
+            defer { position += 1 }
+            return try text(bytes.extracting(start..<position), at: start)
+        case UInt8(ascii: "\\"): return try escapedString(bytes, from: start)
+        case _: throw error(.controlCharacter)
         }
-        throw error(.unexpectedEnd)
     }
+
+    /// The first quotation mark, escape or control character from there on, or the end.
+    private static func endOfPlainText(_ bytes: Span<UInt8>, _ start: Int) -> Int {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var index = start
+            // Eight at a time, as in `InputBuffer`: what is neither is what most texts have.
+            while index + 8 <= bytes.count {
+                let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                let marks = word ^ ones &* UInt64(UInt8(ascii: "\""))
+                let escapes = word ^ ones &* UInt64(UInt8(ascii: "\\"))
+                let found =
+                    (marks &- ones) & ~marks | (escapes &- ones) & ~escapes
+                    | (word &- ones &* 0x20) & ~word
+                let ends = found & ones << 7
+                if ends != 0 { return index + ends.littleEndian.trailingZeroBitCount / 8 }
+                index += 8
+            }
+            while index < bytes.count, case let byte = unsafe bytes[index], byte >= 0x20,
+                byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\")
+            { index += 1 }
+            return index
+        }
+    }
+
+    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
 
     private func text(_ bytes: Span<UInt8>, at offset: Int) throws(JSONSyntaxError) -> String {
         do throws(UTF8.ValidationError) {
@@ -89,86 +112,172 @@ extension JSONParser {
         }
     }
 
-    /// The string has escapes: it is put together apart.
+    /// The string has escapes: it is put together apart, in pieces.
     private mutating func escapedString(
         _ bytes: Span<UInt8>, from start: Int
     ) throws(JSONSyntaxError) -> String {
-        var buffer: [UInt8] = []
+        var whole: [UInt8] = []
         // The first escape stands here: of all that comes before it, one copy.
-        unsafe bytes.extracting(start..<position).withUnsafeBufferPointer {
-            unsafe buffer.append(contentsOf: $0)
-        }
-        while position < bytes.count {
-            let byte = bytes[position]
-            switch byte {
-            case UInt8(ascii: "\""):
-                position += 1
-                return try text(buffer.span, at: start)
-            case UInt8(ascii: "\\"):
-                position += 1
-                try escape(bytes, into: &buffer)
-            case 0..<0x20: throw error(.controlCharacter)
-            case _:
-                buffer.append(byte)
-                position += 1
+        Self.append(bytes.extracting(start..<position), to: &whole)
+        var piece = InlineArray<256, UInt8>(repeating: 0)
+        while true {
+            var decoding = EscapedText(position: position)
+            var room = piece.mutableSpan
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe room.withUnsafeMutableBufferPointer {
+                    unsafe decoding.decode(bytes, into: $0)
+                }
             }
-        }
-        throw error(.unexpectedEnd)
-    }
-
-    private mutating func escape(
-        _ bytes: Span<UInt8>, into buffer: inout [UInt8]
-    ) throws(JSONSyntaxError) {
-        let byte = try peek(bytes)
-        position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): buffer.append(byte)
-        case UInt8(ascii: "b"): buffer.append(0x08)
-        case UInt8(ascii: "f"): buffer.append(0x0C)
-        case UInt8(ascii: "n"): buffer.append(0x0A)
-        case UInt8(ascii: "r"): buffer.append(0x0D)
-        case UInt8(ascii: "t"): buffer.append(0x09)
-        case UInt8(ascii: "u"): buffer.append(contentsOf: UTF8.encode(try scalar(bytes))!)
-        case _:
-            position -= 1
-            throw error(.malformedEscape)
-        }
-    }
-
-    /// What follows `\u`, with its second half if it is a pair.
-    private mutating func scalar(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> Unicode.Scalar {
-        let start = position
-        var code = try fourDigits(bytes)
-        if 0xD800..<0xDC00 ~= code {
-            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
-                bytes[position + 1] == UInt8(ascii: "u")
-            else { throw JSONSyntaxError(code: .loneSurrogate, offset: start) }
-            position += 2
-            let low = try fourDigits(bytes)
-            guard 0xDC00..<0xE000 ~= low else {
-                throw JSONSyntaxError(code: .loneSurrogate, offset: start)
+            position = decoding.position
+            Self.append(piece.span.extracting(first: decoding.count), to: &whole)
+            if let code = decoding.error { throw error(code) }
+            guard position < bytes.count else { throw error(.unexpectedEnd) }
+            if bytes[position] == UInt8(ascii: "\"") {
+                position += 1
+                return try text(whole.span, at: start)
             }
-            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            let end = Self.endOfPlainText(bytes, position)
+            Self.append(bytes.extracting(position..<end), to: &whole)
+            position = end
         }
-        guard let scalar = Unicode.Scalar(code) else {
-            throw JSONSyntaxError(code: .loneSurrogate, offset: start)
-        }
-        return scalar
     }
 
-    private mutating func fourDigits(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> UInt32 {
+    private static func append(_ piece: Span<UInt8>, to whole: inout [UInt8]) {
+        unsafe piece.withUnsafeBufferPointer { unsafe whole.append(contentsOf: $0) }
+    }
+}
+
+/// A piece of a string that has escapes. A message may have millions of them: so there is no throw in here and no
+/// state in memory, and a run of characters without any is left to whoever is faster with it.
+private struct EscapedText {
+    private(set) var position: Int
+    /// Bytes that it wrote.
+    private(set) var count = 0
+    private(set) var error: JSONSyntaxError.Code?
+
+    /// Plain characters in a row that it still takes.
+    private static let runLimit = 8
+
+    init(position: Int) { self.position = position }
+
+    /// Until the piece is full, the string ends, or plain text begins.
+    mutating func decode(
+        _ bytes: UnsafeBufferPointer<UInt8>, into piece: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        var (index, count, run) = (position, 0, 0)
+        defer { (position, self.count) = (index, count) }
+        while index < bytes.count, count <= piece.count - 4, run < Self.runLimit {
+            let byte = unsafe bytes[index]
+            if byte != UInt8(ascii: "\\") {
+                if byte == UInt8(ascii: "\"") { return }
+                guard byte >= 0x20 else { return error = .controlCharacter }
+                unsafe piece[count] = byte
+                (count, index, run) = (count + 1, index + 1, run + 1)
+                continue
+            }
+            run = 0
+            guard index + 1 < bytes.count else {
+                index = bytes.count
+                return error = .unexpectedEnd
+            }
+            let letter = unsafe bytes[index + 1]
+            if letter != UInt8(ascii: "u") {
+                guard let meant = Self.meaning(of: letter) else {
+                    index += 1
+                    return error = .malformedEscape
+                }
+                unsafe piece[count] = meant
+                (count, index) = (count + 1, index + 2)
+                continue
+            }
+            index += 2
+            guard var code = unsafe fourDigits(bytes, &index) else { return }
+            if code & 0xF800 == 0xD800 {
+                let start = index - 4
+                guard code < 0xDC00, index + 1 < bytes.count,
+                    unsafe bytes[index] == UInt8(ascii: "\\"),
+                    unsafe bytes[index + 1] == UInt8(ascii: "u")
+                else {
+                    index = start
+                    return error = .loneSurrogate
+                }
+                index += 2
+                guard let low = unsafe fourDigits(bytes, &index) else { return }
+                guard low & 0xFC00 == 0xDC00 else {
+                    index = start
+                    return error = .loneSurrogate
+                }
+                code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
+            }
+            unsafe Self.encode(code, piece, &count)
+        }
+    }
+
+    @inline(__always)
+    private static func meaning(of letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        case _: nil
+        }
+    }
+
+    /// Nil, with the error, if there are none.
+    @inline(__always)
+    private mutating func fourDigits(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int
+    ) -> UInt32? {
         var code: UInt32 = 0
-        for _ in 0..<4 {
-            let digit: UInt8
-            switch try peek(bytes) {
-            case let byte where byte &- UInt8(ascii: "0") < 10: digit = byte - UInt8(ascii: "0")
-            case let byte where (byte | 0x20) &- UInt8(ascii: "a") < 6:
-                digit = (byte | 0x20) - UInt8(ascii: "a") + 10
-            case _: throw error(.malformedEscape)
+        let end = index + 4
+        while index < end {
+            guard index < bytes.count else {
+                error = .unexpectedEnd
+                return nil
             }
-            code = code << 4 | UInt32(digit)
-            position += 1
+            let byte = unsafe bytes[index]
+            let digit = byte &- UInt8(ascii: "0")
+            let letter = (byte | 0x20) &- UInt8(ascii: "a")
+            guard digit < 10 || letter < 6 else {
+                error = .malformedEscape
+                return nil
+            }
+            code = code << 4 | UInt32(digit < 10 ? digit : letter + 10)
+            index += 1
         }
         return code
+    }
+
+    /// In UTF-8, which it has room for.
+    @inline(__always)
+    private static func encode(
+        _ code: UInt32, _ piece: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int
+    ) {
+        func put(_ lead: UInt32, _ shift: UInt32) {
+            unsafe piece[count] = UInt8(truncatingIfNeeded: lead | code >> shift)
+            count += 1
+        }
+        func tail(_ shift: UInt32) {
+            unsafe piece[count] = UInt8(truncatingIfNeeded: 0x80 | code >> shift & 0x3F)
+            count += 1
+        }
+        switch code {
+        case ..<0x80: put(0, 0)
+        case ..<0x800:
+            put(0xC0, 6)
+            tail(0)
+        case ..<0x10000:
+            put(0xE0, 12)
+            tail(6)
+            tail(0)
+        default:
+            put(0xF0, 18)
+            tail(12)
+            tail(6)
+            tail(0)
+        }
     }
 }

@@ -1,4 +1,4 @@
-/// Why a text is not the JSON that this codec reads.
+/// Why a text is not JSON that this codec reads.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong.
     public enum Code: String, Sendable {
@@ -15,46 +15,49 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
         case invalidUTF8 = "the string is not UTF-8"
         case numberTooLong = "the number has too many digits"
         case tooManyValues = "there are too many values"
-        case tooManyNames = "the object has too many names"
+        case tooManyNames = "there are too many names"
     }
     public let code: Code
-    /// In bytes from the start of the text.
+    /// The position in bytes from the start of the text.
     public let offset: Int
 
     public var description: String { "byte \(offset): \(code.rawValue)" }
 }
 
 extension JSONValue {
-    /// Reads one JSON text and nothing else (RFC 8259, with every choice it leaves made strictly:
+    /// Reads one JSON text and nothing after it (RFC 8259, strictly wherever it leaves a choice:
     /// no byte order mark, no duplicate names, no lone surrogates).
-    /// - Parameter limits: those of one message.
+    /// - Parameter limits: the limits of one message.
     public init(parsing bytes: Span<UInt8>, limits: Limits = .standard) throws(JSONSyntaxError) {
         var parser = JSONParser(limits)
         self = try parser.text(bytes)
     }
 
-    /// Reads one JSON text and nothing else.
+    /// Reads one JSON text and nothing after it.
     public init(parsing text: String, limits: Limits = .standard) throws(JSONSyntaxError) {
         try self.init(parsing: Array(text.utf8).span, limits: limits)
     }
 }
 
-/// A recursive-descent parser. It holds no bytes, only where it stands in those it is given.
+/// A recursive-descent parser. It holds no bytes, only its position in the bytes that it is given.
 struct JSONParser {
-    /// Characters of one number: the longest that a double can need has 767 digits.
-    static let numberByteLimit = 1024
+    /// How many characters a number may have. A double needs at most 25 to be distinguished from all
+    /// others, and the cost of reading them grows with the square of their number (strtod(3)).
+    static let numberByteLimit = 128
+    /// Reading a number that is not an integer costs as much as this many other values: up to 3 µs.
+    static let otherNumberCost = 64
 
     let depthLimit: Int
-    let nameLimit: Int
     var position = 0
     var depth = 0
-    /// Values that may still come.
+    /// How many more values the text may have, and how many more names.
     private var valuesLeft: Int
+    private var namesLeft: Int
 
     init(_ limits: Limits) {
         depthLimit = limits.depth
-        nameLimit = limits.objectNameCount
         valuesLeft = limits.messageValueCount
+        namesLeft = limits.messageNameCount
     }
 
     mutating func text(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
@@ -79,7 +82,7 @@ struct JSONParser {
         }
     }
 
-    /// The byte here, or an error at the end.
+    /// The byte at the current position. Throws at the end of the text.
     @inline(__always)
     func peek(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> UInt8 {
         guard position < bytes.count else { throw error(.unexpectedEnd) }
@@ -87,8 +90,7 @@ struct JSONParser {
     }
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> JSONValue {
-        valuesLeft -= 1
-        guard valuesLeft >= 0 else { throw error(.tooManyValues) }
+        try count(1)
         switch try peek(bytes) {
         case UInt8(ascii: "\""): return .string(try string(bytes))
         case UInt8(ascii: "{"): return .object(try object(bytes))
@@ -105,6 +107,12 @@ struct JSONParser {
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number(bytes)
         case _: throw error(.unexpectedCharacter)
         }
+    }
+
+    /// Values that come, or what costs as much.
+    mutating func count(_ values: Int) throws(JSONSyntaxError) {
+        valuesLeft -= values
+        guard valuesLeft >= 0 else { throw error(.tooManyValues) }
     }
 
     private mutating func word(_ word: String, _ bytes: Span<UInt8>) throws(JSONSyntaxError) {
@@ -151,7 +159,8 @@ struct JSONParser {
                     throw error(.unexpectedCharacter)
                 }
                 let start = position
-                guard members.list.count < nameLimit else { throw error(.tooManyNames) }
+                namesLeft -= 1
+                guard namesLeft >= 0 else { throw error(.tooManyNames) }
                 let name = try string(bytes)
                 guard members.claim(name) else {
                     throw JSONSyntaxError(code: .duplicateName, offset: start)
@@ -176,8 +185,8 @@ struct JSONParser {
     }
 }
 
-/// Members under construction. Few are compared one by one; many through a set, so that a
-/// stranger's object with a million names costs linear time.
+/// The members of an object that is being read. A few names are compared one by one, many with a
+/// set, so that a stranger's object with a million names takes linear time.
 private struct UniqueMembers {
     static let linearLimit = 16
 
@@ -190,11 +199,13 @@ private struct UniqueMembers {
             JSONObject.isSame(left.text, right.text)
         }
         func hash(into hasher: inout Hasher) {
-            for byte in text.utf8 { hasher.combine(byte) }
+            unsafe text.utf8Span.span.bytes.withUnsafeBytes {
+                unsafe hasher.combine(bytes: $0)
+            }
         }
     }
 
-    /// False if the name is taken.
+    /// Returns false if the name is already there.
     mutating func claim(_ name: String) -> Bool {
         if list.count < Self.linearLimit {
             for member in list where JSONObject.isSame(member.name, name) { return false }

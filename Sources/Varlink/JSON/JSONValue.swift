@@ -1,9 +1,9 @@
-/// A JSON value (RFC 8259). Integers that fit are kept exact; nothing else is an integer, so that
-/// an `int` parameter can never be a rounded one.
+/// A JSON value (RFC 8259). Integers that fit are exact, and nothing else is an integer, so an
+/// `int` parameter is never a rounded number.
 public enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number without fraction or exponent that fits 64 bits.
+    /// A number without fraction or exponent that fits into 64 bits.
     case integer(Int64)
     /// Any other number; always finite.
     case double(Double)
@@ -11,7 +11,7 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The member of that name, if this is an object that has it.
+    /// The value of that name, if this is an object that has it.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
         return object[name]
@@ -19,9 +19,9 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 /// The members of a JSON object in the order of the text, each name once. Names are compared
-/// byte by byte: Swift's `==` would take canonically equivalent ones for equal.
+/// byte by byte, because Swift's `==` treats canonically equivalent names as equal.
 public struct JSONObject: Sendable {
-    /// A name and its value, in the order of the text.
+    /// A name and its value.
     public struct Member: Sendable {
         public var name: String
         public var value: JSONValue
@@ -33,7 +33,7 @@ public struct JSONObject: Sendable {
 
     public internal(set) var members: [Member]
 
-    /// No members.
+    /// Creates an object without members.
     public init() { members = [] }
 
     init(unique members: [Member]) { self.members = members }
@@ -57,7 +57,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Byte by byte. Most pairs differ in length or at once in `==`, which are far faster.
+    /// Compares byte by byte. Most pairs already differ in length or in `==`, which are far faster.
     @inline(__always)
     static func isSame(_ left: String, _ right: String) -> Bool {
         left.utf8.count == right.utf8.count && left == right && left.utf8.elementsEqual(right.utf8)
@@ -90,7 +90,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Traps if a name comes twice: that is a mistake of the program.
+    /// Traps if a name occurs twice, which is a mistake of the program.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 
     init(_ elements: [(String, JSONValue)]) {

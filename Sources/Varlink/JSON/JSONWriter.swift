@@ -1,25 +1,25 @@
-/// Writes one JSON text after another into a buffer, without building a tree first.
+/// Writes JSON texts into a buffer, one after the other, without building a tree first.
 ///
-/// The caller keeps the grammar: every `beginObject` has its `endObject`, and in an object each
-/// value follows a `name`.
+/// The caller keeps to the grammar: it ends every object and array that it begins, and in an object
+/// it writes a `name` before each value.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8]
-    /// True where no comma is due: after an opening bracket or a name.
+    /// Whether no comma is due, because an opening bracket or a name was written last.
     private var isFirst = true
 
     public init() { bytes = [] }
 
-    /// Writes behind what is there already.
+    /// Appends to what is in the buffer already.
     public init(appendingTo bytes: consuming [UInt8]) { self.bytes = bytes }
 
-    /// Gives the buffer away, so that it is not copied at the next append.
+    /// Hands out the buffer and forgets it, so that the next append does not copy it.
     mutating func takeBytes() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &bytes)
         return taken
     }
 
-    /// What was written.
+    /// What was written so far.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     @inline(__always)
@@ -27,33 +27,30 @@ public struct JSONWriter: Sendable {
         if isFirst { isFirst = false } else { bytes.append(UInt8(ascii: ",")) }
     }
 
-    /// Begins an object; names and values follow in turn.
+    /// Begins an object. Its names and values follow in turn.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
         isFirst = true
     }
 
-    /// Ends the innermost object.
     public mutating func endObject() {
         bytes.append(UInt8(ascii: "}"))
         isFirst = false
     }
 
-    /// Begins an array; its elements follow as values.
     public mutating func beginArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
         isFirst = true
     }
 
-    /// Ends the innermost array.
     public mutating func endArray() {
         bytes.append(UInt8(ascii: "]"))
         isFirst = false
     }
 
-    /// The name of the member whose value comes next.
+    /// Writes the name of the member whose value comes next.
     public mutating func name(_ name: String) {
         separate()
         quote(name)
@@ -61,25 +58,21 @@ public struct JSONWriter: Sendable {
         isFirst = true
     }
 
-    /// Writes a value.
     public mutating func value(_ value: String) {
         separate()
         quote(value)
     }
 
-    /// Writes a value.
     public mutating func value(_ value: Bool) {
         separate()
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    /// Writes null.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
     }
 
-    /// Writes a value.
     public mutating func value(_ value: Int64) {
         separate()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -93,14 +86,13 @@ public struct JSONWriter: Sendable {
         bytes[start...].reverse()
     }
 
-    /// JSON has no infinities: what is not finite is written as `null`.
+    /// Writes `null` for a number that is not finite, because JSON has none.
     public mutating func value(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
         bytes.append(contentsOf: value.description.utf8)
     }
 
-    /// Writes a value.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -116,14 +108,13 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a value.
     public mutating func value(_ object: JSONObject) {
         beginObject()
         members(of: object)
         endObject()
     }
 
-    /// The members alone, for an object that has been begun.
+    /// Writes the members alone. The caller begins and ends the object.
     public mutating func members(of object: JSONObject) {
         for member in object.members {
             name(member.name)
@@ -164,34 +155,29 @@ public struct JSONWriter: Sendable {
     }
 }
 
-// Members of the object that is being written. An absent value is left out, which Varlink takes
-// for null.
+// Each writes a member, with its name and value, of the object that is being written. An absent
+// value is left out, which Varlink treats as null.
 extension JSONWriter {
-    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: String) {
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: Int64) {
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a name and its value.
     public mutating func member(_ name: String, _ value: some BinaryInteger) {
         self.name(name)
         self.value(Int64(clamping: value))
     }
 
-    /// Writes a name and its value.
     public mutating func member(_ name: String, _ values: [String]) {
         self.name(name)
         beginArray()
@@ -199,24 +185,22 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
-    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent value: (some BinaryInteger)?) {
         if let value { member(name, value) }
     }
 
-    /// Writes a name and its value; nothing for nil.
     public mutating func member(_ name: String, ifPresent values: [String]?) {
         if let values { member(name, values) }
     }
 }
 
 extension String {
-    /// As `utf8.contains(where:)`, without its iterator: every string of every message is asked.
+    /// The same as `utf8.contains(where:)`, but without an iterator: every string of every message
+    /// is checked by this.
     @inline(__always)
     package func hasByte(where isWanted: (UInt8) -> Bool) -> Bool {
         let bytes = utf8Span.span

@@ -1,14 +1,14 @@
-/// What a method may fail with: a fully qualified name and parameters.
+/// An error of a method: a fully qualified name and parameters.
 public protocol CallError: Error, ParametersEncodable {
     var name: String { get }
 }
 
-/// The errors of `org.varlink.service`, which any method may fail with.
+/// The errors of `org.varlink.service`, which any method may return.
 public enum ServiceError: CallError, Hashable, Sendable {
     case interfaceNotFound(String)
     case methodNotFound(String)
     case methodNotImplemented(String)
-    /// The parameter of that name is unknown, missing, or not what it must be.
+    /// The parameter of that name is unknown, missing, or has a wrong value.
     case invalidParameter(String)
     case permissionDenied
     /// The method must be called with `more`.
@@ -37,7 +37,7 @@ public enum ServiceError: CallError, Hashable, Sendable {
         }
     }
 
-    /// A name that a client sent may be as long as its message.
+    /// Shortens a name, because a client may send one that is as long as its message.
     private static func cut(_ name: String) -> String {
         name.utf8.count > 256 ? String(name.unicodeScalars.prefix(100)) + "…" : name
     }

@@ -1,10 +1,10 @@
-/// What a service says about itself, and the answers to `org.varlink.service`.
+/// Describes a service, and answers calls to `org.varlink.service`.
 public struct Service: Sendable {
     public let vendor: String
     public let product: String
     public let version: String
     public let url: String
-    /// Sorted by name; `org.varlink.service` is among them.
+    /// The interfaces, sorted by name, including `org.varlink.service`.
     public let interfaces: [Interface]
 
     public init(
@@ -18,7 +18,8 @@ public struct Service: Sendable {
     }
 
     /// Answers a call to `org.varlink.service`, or to an interface that this service does not have.
-    /// - Returns: false, having done nothing, if the call is for an interface of the service's own.
+    /// - Returns: false if the call is for one of the service's own interfaces. Nothing was done
+    ///   then.
     public func answer(_ call: Call, on connection: inout ServerConnection) -> Bool {
         do throws(ServiceError) {
             switch call.method {
