@@ -2,7 +2,7 @@ public import GreenroomLinux
 public import GreenroomManifest
 internal import UnitFile
 
-/// Where an app's manifest is: the file that holds, what it hides, and what extends it.
+/// The files of an app's manifest: the file that counts, the files that it hides, and its drop-ins.
 public struct AppFile: Sendable {
     public struct Part: Sendable {
         public var path: String
@@ -10,22 +10,24 @@ public struct AppFile: Sendable {
     }
 
     public var name: ManifestName
-    /// The first of that name in the order of folders; for an instance, perhaps its template.
+    /// The first file of that name in the order of folders. For an instance, it may be the
+    /// template.
     public var main: Part
-    /// A link to /dev/null or an empty file: there is no such app.
+    /// Whether the app is masked, by a link to /dev/null or an empty file, and so does not exist.
     public var isMasked: Bool
-    /// Files of that name in later folders.
+    /// The files of that name in later folders.
     public var hidden: [String]
-    /// Sorted by name across all folders (systemd.unit(5)).
+    /// The drop-ins, sorted by name across all folders (systemd.unit(5)).
     public var dropIns: [Part]
 
-    /// Why it must not be read: somebody else than the daemon's user could change it, or a drop-in.
+    /// Why the manifest must not be read: another user than the daemon's could change it or a
+    /// drop-in.
     public internal(set) var objection: PathOwners.Objection?
 
-    /// It is a desktop entry that no manifest adds to.
+    /// Whether this is a desktop entry without a manifest.
     public var isEntry = false
 
-    /// Of an app that only a desktop entry makes.
+    /// Creates the value for an app that comes only from a desktop entry.
     public init(entry: DesktopFolders.Entry) {
         name = ManifestName(verbatim: entry.identifier)
         main = Part(path: entry.path, identity: entry.identity)
@@ -47,10 +49,10 @@ public struct AppFile: Sendable {
 
     public var paths: [String] { [main.path] + dropIns.map(\.path) }
 
-    /// Changes with any file that the manifest is read from.
+    /// Differs after a change of any file from which the manifest is read.
     public var digest: UInt64 { Self.digest(of: ([main] + dropIns).map { ($0.path, $0.identity) }) }
 
-    /// Another in each process.
+    /// A hash of the files. It is different in each process.
     static func digest(of files: [(path: String, identity: FileIdentity)]) -> UInt64 {
         var hasher = Hasher()
         for (path, identity) in files {
@@ -60,14 +62,14 @@ public struct AppFile: Sendable {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// The bytes of all files, in the order of their effect.
+    /// Reads all files, in the order in which they take effect.
     public func read() throws(SystemError) -> [ManifestSource] {
         var sources: [ManifestSource] = []
         for path in paths { sources.append(try Self.source(path)) }
         return sources
     }
 
-    /// One file. More bytes than any manifest has are `EFBIG`.
+    /// Reads one file. Throws `EFBIG` if it has more bytes than any real manifest.
     public static func source(_ path: String) throws(SystemError) -> ManifestSource {
         ManifestSource(
             try Folder.bytes(of: path, atMost: UnitFile.Limit.fileBytes), file: path)

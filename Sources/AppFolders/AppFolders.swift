@@ -2,27 +2,29 @@ internal import Glibc
 public import GreenroomLinux
 public import GreenroomManifest
 
-/// What lies in the folders of manifests, by systemd's rules for units: the first file of a name
-/// holds, drop-ins of all folders extend it, an empty file or a link to /dev/null masks.
+/// The contents of the folders of manifests, by systemd's rules for units: the first file of a name
+/// counts, drop-ins of all folders extend it, and an empty file or a link to /dev/null masks the
+/// app.
 public struct AppFolders: Sendable {
-    /// In order of precedence.
+    /// The folders in order of precedence.
     public let paths: [String]
-    /// Whose manifests may be read: a manifest says as whom a program runs.
+    /// Decides whose manifests may be read, because a manifest says as which user a program runs.
     private let owners: PathOwners
-    /// Folders that could not be read.
+    /// The folders that could not be read.
     public private(set) var unreadable: [(path: String, reason: String)] = []
-    /// Folders that somebody else could change.
+    /// The folders that another user could change.
     public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
 
-    /// The folders, by index in `paths`, that have a file of the name.
+    /// The folders that have a file of the name, as indexes into `paths`.
     private var places: [String: [Int]] = [:]
-    /// The same for folders of drop-ins, and for those of enabled apps.
+    /// The same for folders of drop-ins, and for folders of enabled apps.
     private var dropInPlaces: [String: [Int]] = [:]
     private var wantPlaces: [StartOccasion: [Int]] = [:]
 
-    /// Reads the names; the files themselves when they are asked for.
+    /// Reads the names. The files themselves are read when they are needed.
     ///
-    /// - Parameter user: whom the daemon runs as that reads them; nil is whom this process runs as.
+    /// - Parameter user: the user of the daemon that reads the manifests; nil means this process's
+    ///   user.
     public init(_ paths: [String], user: UInt32? = nil) {
         self.paths = paths
         owners = PathOwners(user: user)
@@ -59,15 +61,16 @@ public struct AppFolders: Sendable {
     static let dropInSuffix = AppManifest.fileSuffix + ".d"
     public static let partSuffix = ".conf"
 
-    /// Every app that a file makes, without templates; masked ones too. Sorted.
+    /// All apps that have a file, including masked ones and without templates, sorted.
     public var names: [ManifestName] {
         files.filter { !$0.isTemplate }
     }
 
-    /// Every file's name, templates included. Sorted.
+    /// The names of all files, including templates, sorted.
     public var files: [ManifestName] { places.keys.sorted().map { ManifestName(file: $0) } }
 
-    /// The manifest of an app, that of its template if it has none itself; nil if there is neither.
+    /// The manifest of an app, or that of its template if it has none itself; nil if there is
+    /// neither.
     public func file(of name: ManifestName) -> AppFile? {
         for candidate in [name.file, name.templateFile].compactMap(\.self) {
             guard let found = places[candidate], let first = found.first else { continue }
@@ -84,8 +87,8 @@ public struct AppFolders: Sendable {
         return nil
     }
 
-    /// Why the file, or a drop-in of it, must not be read; nil if it may be. A mask says nothing that
-    /// anybody could want to.
+    /// Why the file or one of its drop-ins must not be read; nil if they may be. A mask may always
+    /// be read, because it contains nothing that an attacker could use.
     private func objection(to file: AppFile, in folder: String) -> PathOwners.Objection? {
         if file.isMasked { return nil }
         if let own = owners.objection(toFile: Folder.split(file.main.path).name, in: folder) {
@@ -104,7 +107,8 @@ public struct AppFolders: Sendable {
         return nil
     }
 
-    /// Of one name in several folders the first holds, and an instance's before its template's.
+    /// The drop-ins of an app. If several folders have one of the same name, the first counts, and
+    /// an instance's takes precedence over its template's.
     public func dropIns(of name: ManifestName) -> [AppFile.Part] {
         var chosen: [String: AppFile.Part?] = [:]
         for folder in name.dropInFolders.reversed() {
@@ -122,7 +126,7 @@ public struct AppFolders: Sendable {
         return chosen.sorted { $0.key < $1.key }.compactMap(\.value)
     }
 
-    /// The apps that are enabled for an occasion: the links in its folders, sorted.
+    /// The apps that are enabled for an occasion, from the links in its folders, sorted.
     public func enabled(for occasion: StartOccasion) -> [ManifestName] {
         var isWanted: [String: Bool] = [:]
         for index in wantPlaces[occasion] ?? [] {

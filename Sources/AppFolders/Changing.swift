@@ -1,9 +1,9 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// Changes in folders of manifests, each whole or not at all.
+/// Atomic changes in folders of manifests.
 public enum AppFolderChange {
-    /// Makes a folder and those above it (mkdir(2)).
+    /// Creates a folder and those above it (mkdir(2)).
     public static func makeFolder(_ path: String) throws(SystemError) {
         if unsafe mkdir(path, 0o755) == 0 || errno == EEXIST { return }
         let code = errno
@@ -16,12 +16,12 @@ public enum AppFolderChange {
         }
     }
 
-    /// Makes a link, in place of one with another target (symlink(2)).
-    /// - Returns: false if it was there.
+    /// Creates a link, or replaces one with another target (symlink(2)).
+    /// - Returns: false if the link was already there.
     public static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
         let former = Self.target(of: path)
         if former == target { return false }
-        // In the place of another by rename: there is always one or the other.
+        // Replaces a link by rename, so that there always is the old link or the new one.
         let new = former == nil ? path : "\(path).new-\(getpid())"
         guard unsafe symlink(target, new) == 0 else {
             throw SystemError(code: errno, call: "symlink", subject: path)
@@ -30,7 +30,7 @@ public enum AppFolderChange {
         return true
     }
 
-    /// Where a link leads; nil if there is none (readlink(2)).
+    /// The target of a link; nil if there is no link (readlink(2)).
     public static func target(of path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe buffer.withUnsafeMutableBytes {
@@ -39,18 +39,19 @@ public enum AppFolderChange {
         return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
     }
 
-    /// unlink(2)
+    /// Removes a file (unlink(2)).
     public static func remove(_ path: String) throws(SystemError) {
         guard unsafe unlink(path) == 0 else {
             throw SystemError(code: errno, call: "unlink", subject: path)
         }
     }
 
-    /// rmdir(2) of a folder that may have become empty.
+    /// Removes a folder if it has become empty (rmdir(2)).
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a file; never through a link, which others may have put there.
-    /// - Parameter original: whose owner and mode it gets; without one it is open to everybody.
+    /// Writes a file, but never through a link, which another user may have put there.
+    /// - Parameter original: a file whose owner and mode the new file gets. Without it, everybody
+    ///   may read the new file.
     public static func write(
         _ bytes: [UInt8], to path: String, like original: String? = nil
     ) throws(SystemError) {
@@ -58,7 +59,7 @@ public enum AppFolderChange {
             path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
         var status = stat()
         let hasOriginal = original.map { unsafe stat($0, &status) == 0 } ?? false
-        // An ordinary user cannot give it away, and need not.
+        // An ordinary user cannot change the owner, and need not.
         if hasOriginal { _ = fchown(file.rawValue, status.st_uid, status.st_gid) }
         let mode = hasOriginal ? status.st_mode & 0o777 : 0o644
         guard fchmod(file.rawValue, mode) == 0 else {
@@ -77,7 +78,7 @@ public enum AppFolderChange {
         _ = fsync(file.rawValue)
     }
 
-    /// Puts a file in the place of another (rename(2)).
+    /// Replaces one file by another (rename(2)).
     public static func install(_ path: String, as destination: String) throws(SystemError) {
         guard unsafe rename(path, destination) == 0 else {
             throw SystemError(code: errno, call: "rename", subject: destination)

@@ -1,30 +1,32 @@
 public import DesktopEntry
 public import GreenroomLinux
 
-/// The desktop entries of the search path (Desktop Entry Specification, "Desktop File ID"): of one
-/// identifier the first folder's holds.
+/// The desktop entries of the search path (Desktop Entry Specification, "Desktop File ID"). If
+/// several folders have an identifier, the first one's entry counts.
 public struct DesktopFolders: Sendable {
     public struct Entry: Sendable {
         public var identifier: String
         public var path: String
         public var identity: FileIdentity
 
-        /// Changes with the file.
+        /// Differs after a change of the file.
         public var digest: UInt64 { AppFile.digest(of: [(path, identity)]) }
     }
 
     public private(set) var entries: [String: Entry] = [:]
-    /// Folders below folders: real ones are one or two deep, links may go in circles.
+    /// How deeply folders may be nested. Real ones have one or two levels, but links may form
+    /// circles.
     private static let depthLimit = 5
     private static let entryLimit = 20_000
 
-    /// Folders and entries that somebody else could change: an entry says what is executed.
+    /// The folders and entries that another user could change. They are refused, because an entry
+    /// says what is executed.
     public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
     private let owners: PathOwners
 
     /// - Parameters:
-    ///   - paths: folders named `applications`, in order of precedence.
-    ///   - user: whom the daemon runs as that reads them; nil is whom this process runs as.
+    ///   - paths: the folders named `applications`, in order of precedence.
+    ///   - user: the user of the daemon that reads the entries; nil means this process's user.
     public init(_ paths: [String], user: UInt32? = nil) {
         owners = PathOwners(user: user)
         for path in paths where mayRead(owners.objection(to: path), path) {
@@ -39,7 +41,7 @@ public struct DesktopFolders: Sendable {
         return false
     }
 
-    /// More of them say no more.
+    /// At most this many refusals are kept for messages.
     private static let refusedLimit = 20
 
     private mutating func look(into root: String, _ prefix: String, depth: Int) {
@@ -62,7 +64,7 @@ public struct DesktopFolders: Sendable {
         }
     }
 
-    /// What the file says; nil if it is no app.
+    /// Reads an entry; nil if it is not an app.
     public static func read(
         _ entry: Entry, locale: Locale
     ) throws(DesktopEntry.Mistake) -> DesktopEntry? {

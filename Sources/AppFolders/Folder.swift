@@ -1,13 +1,14 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The names in a folder.
+/// Reads folders and small files.
 enum Folder {
-    /// Far above any real machine; a folder with more is a mistake.
+    /// At most this many names in a folder. Real machines have far fewer.
     static let nameLimit = 20_000
 
-    /// Sorted, hidden ones left out; a folder that is not there has none (readdir(3)).
-    /// - Throws: any other error.
+    /// The names in a folder, sorted, without hidden ones (readdir(3)). A folder that does not
+    /// exist has none.
+    /// - Throws: any other error than that the folder does not exist.
     static func names(in path: String) throws(SystemError) -> [String] {
         do throws(SystemError) {
             return try FolderContents.names(in: path, atMost: nameLimit)
@@ -24,7 +25,7 @@ enum Folder {
         return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
     }
 
-    /// The bytes of a file that a person wrote.
+    /// The bytes of a file, which must not have more than `limit`.
     static func bytes(of path: String, atMost limit: Int) throws(SystemError) -> [UInt8] {
         let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         do throws(SystemError) { return try file.readBytes(atMost: limit) } catch {

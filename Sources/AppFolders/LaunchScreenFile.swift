@@ -2,14 +2,16 @@ internal import Glibc
 public import GreenroomLinux
 public import GreenroomManifest
 
-/// The file of a launch screen: there, not too large, and more than a bare image.
+/// Checks the file of a launch screen: it must exist, must not be too large, and should not be a
+/// bare image.
 public enum LaunchScreenFile {
-    /// In bytes: "the launch screen is limited to 25 MB" (UIKit, "Responding to the launch of your
-    /// app").
+    /// The largest file in bytes: "the launch screen is limited to 25 MB" (UIKit, "Responding to
+    /// the launch of your app").
     public static let byteLimit = 25_000_000
 
-    /// - Parameter owners: whose it may be. The daemon opens it, for apps of any user.
-    /// - Returns: what is wrong with it, as a fault where it cannot be shown.
+    /// - Parameter owners: decides who may own the file, because the daemon opens it for apps of
+    ///   any user.
+    /// - Returns: what is wrong with the file; a fault if it cannot be shown.
     public static func look(_ path: String, _ owners: PathOwners) -> LaunchScreenFinding? {
         if let objection = owners.objection(to: path), !objection.isAbsence {
             return .fault("the launch screen \(path): \(objection)")
@@ -32,7 +34,7 @@ public enum LaunchScreenFile {
                 + "description of the interface instead")
     }
 
-    /// By its first bytes: PNG, JPEG, GIF, BMP, WebP.
+    /// Whether the file's first bytes are those of PNG, JPEG, GIF, BMP or WebP.
     private static func isImage(_ path: String) -> Bool {
         guard
             let file = try? FileDescriptor.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

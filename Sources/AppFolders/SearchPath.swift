@@ -1,5 +1,6 @@
-/// Where manifests are looked for, as systemd does for units (systemd.unit(5), "Unit File Load
-/// Path"): the administrator's before what is made at run time, that before the vendor's.
+/// The directories of manifests, in systemd's order for units (systemd.unit(5), "Unit File Load
+/// Path"): the administrator's first, then those for files that are created at run time, then the
+/// vendor's.
 public enum SearchPath {
     private static let vendor = [
         "/usr/local/lib/greenroom/apps", "/usr/local/share/greenroom/apps",
@@ -20,12 +21,12 @@ public enum SearchPath {
             .filter { seen.insert($0).inserted }
     }
 
-    /// As root and as anybody else.
+    /// The directories for root or for any other user.
     public static func paths(_ environment: [String: String], isRoot: Bool) -> [String] {
         isRoot ? system : user(environment)
     }
 
-    /// What the user's own files lie below; nil without a home.
+    /// The directory of the user's configuration; nil if the user has no home directory.
     public static func configurationHome(_ environment: [String: String]) -> String? {
         home("XDG_CONFIG_HOME", "/.config", environment)
     }
@@ -34,7 +35,7 @@ public enum SearchPath {
         home("XDG_DATA_HOME", "/.local/share", environment)
     }
 
-    /// Of an environment as a process gets it; of one name given twice the first counts.
+    /// The variables of a process's environment. If a name occurs twice, the first counts.
     public static func variables(of environment: [String]) -> [String: String] {
         var variables: [String: String] = [:]
         for entry in environment {
@@ -50,7 +51,7 @@ public enum SearchPath {
     private static func home(
         _ variable: String, _ standard: String, _ environment: [String: String]
     ) -> String? {
-        // A relative path is to be ignored (XDG Base Directory Specification).
+        // A relative path must be ignored (XDG Base Directory Specification).
         if let path = environment[variable], path.hasPrefix("/") { return path }
         return environment["HOME"].map { $0 + standard }
     }

@@ -2,8 +2,9 @@ internal import Glibc
 public import GreenroomLinux
 public import GreenroomManifest
 
-/// What specifiers and bare program names stand for on this machine, as one daemon sees it: everybody who
-/// reads manifests reads them with this. Looks things up once; made for one reading and dropped after it.
+/// The values of specifiers and bare program names on this machine, as one daemon sees it. Every
+/// reader of manifests uses this. It looks each value up once, and is created for one reading and
+/// then dropped.
 public final class World {
     private let environment: [String: String]
     private let user: UInt32
@@ -16,9 +17,9 @@ public final class World {
     private var texts: [Specifier: String?] = [:]
 
     /// - Parameters:
-    ///   - environment: of the daemon, whose user's apps may use its XDG variables.
-    ///   - user: whom it runs as; nil is whom this process runs as.
-    ///   - desktopPaths: where it reads desktop entries, in order of precedence.
+    ///   - environment: the daemon's environment. Apps of its user may use its XDG variables.
+    ///   - user: the daemon's user; nil means this process's user.
+    ///   - desktopPaths: the folders of desktop entries, in order of precedence.
     public init(
         environment: [String: String], user: UInt32? = nil, desktopPaths: [String]
     ) {
@@ -29,7 +30,7 @@ public final class World {
         searchPath = environment["PATH"] ?? ExecutableInspection.defaultSearchPath
     }
 
-    /// The part of a daemon's environment that counts here.
+    /// The variables of a daemon's environment that matter to manifests.
     public static func environment(_ whole: [String]) -> [String] {
         let names = [
             "PATH", "HOME", "TMPDIR", "TEMP", "TMP", "XDG_STATE_HOME", "XDG_CACHE_HOME",
@@ -60,7 +61,7 @@ public final class World {
         return findExecutable("x-terminal-emulator").map { [$0, "-e"] }
     }
 
-    /// The account of `User=`, by name or number; nil is the daemon's own.
+    /// The account of `User=`, by name or number; nil means the daemon's own.
     public func account(_ user: String?) throws(SystemError) -> Account? {
         let wanted = user ?? String(self.user)
         if let known = accounts[wanted] { return known }
@@ -74,7 +75,8 @@ public final class World {
         return found
     }
 
-    /// As systemd.unit(5), "Specifiers", but for the app's user instead of the manager's.
+    /// The value of a specifier as in systemd.unit(5), "Specifiers", but for the app's user instead
+    /// of the manager's.
     public func text(for specifier: Specifier, user: String?) -> String? {
         switch specifier {
         case .user, .userNumber, .group, .groupNumber, .home, .shell:
@@ -105,7 +107,7 @@ public final class World {
         }
     }
 
-    /// getgrgid(3); a group without a name has its number.
+    /// The name of a group, or its number if it has no name (getgrgid(3)).
     private func groupName(_ group: UInt32) -> String {
         guard let entry = unsafe getgrgid(group) else { return String(group) }
         return unsafe String(cString: entry.pointee.gr_name)
@@ -156,7 +158,7 @@ public final class World {
         return String(line)
     }
 
-    /// 128 bits in hexadecimal without hyphens, as sd_id128_to_string(3) writes them.
+    /// Reads 128 bits, as hexadecimal digits without hyphens, like sd_id128_to_string(3).
     private static func identifier(_ path: String) -> String? {
         guard let line = line(path) else { return nil }
         let digits = line.filter { $0 != "-" }

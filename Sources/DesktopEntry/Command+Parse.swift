@@ -1,5 +1,5 @@
 extension DesktopEntry.Command {
-    /// What one command may have at most.
+    /// At most this many words in a command.
     static let wordLimit = 256
 
     /// Why a value of `Exec=` cannot be used.
@@ -7,8 +7,8 @@ extension DesktopEntry.Command {
 
     /// Splits a value whose escapes of the string type are resolved ("The Exec key").
     ///
-    /// The specification allows double quotes alone; single ones and a backslash outside of quotes
-    /// are understood as a shell does, because many entries have them.
+    /// The specification allows only double quotes. Single quotes, and a backslash outside of
+    /// quotes, are interpreted as in a shell, because many entries have them.
     init(parsing value: String) throws(Fault) {
         var splitter = Splitter(value)
         words = try splitter.split()
@@ -35,13 +35,13 @@ extension DesktopEntry.Command {
         }
     }
 
-    /// The program, as it is written.
+    /// The program as the entry writes it.
     public var program: String {
         if case .text(let program)? = words.first?.first { program } else { "" }
     }
 }
 
-/// Cuts a command into words, and those into texts and field codes.
+/// Divides a command into words, and words into texts and field codes.
 private struct Splitter {
     typealias Fault = DesktopEntry.Command.Fault
 
@@ -49,7 +49,7 @@ private struct Splitter {
     private var words: [[DesktopEntry.Command.Piece]] = []
     private var word: [DesktopEntry.Command.Piece] = []
     private var text = ""
-    /// There is a word, empty perhaps: `""` is one.
+    /// Whether a word has begun, which may be empty (`""`).
     private var isOpen = false
     private var quote: Character?
 
@@ -105,7 +105,7 @@ private struct Splitter {
             word.append(.code(code))
             isOpen = true
         } else if !"dDnNvm".contains(letter) {
-            // Those are deprecated and stand for nothing.
+            // These codes are deprecated and have no value.
             throw Fault(message: "%\(letter) is no field code")
         }
     }

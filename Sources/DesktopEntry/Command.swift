@@ -1,5 +1,5 @@
 extension DesktopEntry {
-    /// `Exec=`, split into words, with its field codes still in it.
+    /// `Exec=`, split into words that still have their field codes.
     public struct Command: Hashable, Sendable {
         public enum Piece: Hashable, Sendable {
             case text(String)
@@ -15,7 +15,7 @@ extension DesktopEntry {
             case name = "c"
             case entry = "k"
 
-            /// It stands for what the app is to open.
+            /// Whether the code stands for files or URLs to open.
             public var takesFiles: Bool {
                 switch self {
                 case .file, .files, .url, .urls: true
@@ -23,16 +23,16 @@ extension DesktopEntry {
                 }
             }
 
-            /// Several at once.
+            /// Whether the code stands for several of them.
             public var isList: Bool { self == .files || self == .urls }
-            /// Local files only.
+            /// Whether the code stands for local files only.
             public var takesPaths: Bool { self == .file || self == .files }
         }
 
-        /// Each word, as what it is put together from.
+        /// The words, each as the pieces of which it consists.
         public var words: [[Piece]]
 
-        /// The code that stands for what is to be opened, of which there is at most one.
+        /// The code that stands for files or URLs, of which there is at most one.
         public var fileCode: Code? {
             for case .code(let code) in words.joined() where code.takesFiles { return code }
             return nil
@@ -40,19 +40,19 @@ extension DesktopEntry {
 
         /// Why a launch cannot be made.
         public enum Refusal: Error, Hashable, Sendable {
-            /// It opens one at a time.
+            /// The command opens only one file at a time.
             case tooMany
-            /// It opens local files only.
+            /// The command opens only local files.
             case notLocal(String)
-            /// The name of what is to be opened would become part of a text, most probably of a
-            /// shell's command: any file could run one. The specification leaves it undefined.
+            /// The file's name would become part of a text, probably of a shell's command, so that
+            /// a file could run any command. The specification leaves this undefined.
             case insideText
         }
 
         /// The program and its arguments.
         ///
-        /// - Parameter files: paths or URLs to open. Where the command has no code for them they
-        ///   come behind its words.
+        /// - Parameter files: paths or URLs to open. If the command has no code for them, they
+        ///   follow its words.
         public func arguments(
             opening files: [String] = [], name: String, icon: String?, file entry: String
         ) throws(Refusal) -> [String] {
@@ -82,7 +82,7 @@ extension DesktopEntry {
             return code == nil ? result + given : result
         }
 
-        /// `"less %f"`, unlike `--open=%f`.
+        /// Whether a word is like `"less %f"`, unlike `--open=%f`.
         private static func isTextAroundFile(_ word: [Piece]) -> Bool {
             let hasBlank = word.contains { piece in
                 if case .text(let text) = piece { text.contains(" ") } else { false }
@@ -123,7 +123,7 @@ public enum FileURL {
         return nil
     }
 
-    /// Whether it is a URL and no path: letters, digits, `+ - .` and a colon (RFC 3986).
+    /// Whether a text is a URL and not a path: letters, digits, `+ - .` and a colon (RFC 3986).
     public static func hasScheme(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let scheme = text.utf8[..<colon]

@@ -1,5 +1,6 @@
 extension DesktopEntry {
-    /// Far above any entry; the largest known have a hundred translations of each key.
+    /// The largest entry in bytes. Real entries are far smaller, although some have a hundred
+    /// translations of each key.
     public static let byteLimit = 1 << 20
     static let actionLimit = 64
     static let listLimit = 1024
@@ -17,7 +18,7 @@ extension DesktopEntry {
         }
         let isHidden = try main.boolean("Hidden")
         let type = try main.string("Type")
-        // Whoever hides an entry of the vendor writes nothing else.
+        // An entry that hides a vendor's entry may contain only Hidden=.
         guard type == "Application" || (isHidden && type == nil) else {
             if type == nil { throw main.mistake("there is no Type=") }
             return nil
@@ -43,7 +44,7 @@ extension DesktopEntry {
             throw main.mistake("there is no Exec=")
         }
         for action in try main.list("Actions").prefix(actionLimit) {
-            // One without its group is ignored, as the specification says.
+            // An action without its group is ignored, as the specification says.
             guard let group = groups["Desktop Action \(action)"],
                 let name = try group.string("Name")
             else { continue }
@@ -56,7 +57,7 @@ extension DesktopEntry {
     }
 }
 
-/// The groups of a file, each key with its best value.
+/// The groups of a file. Each key has its best value for the locale.
 private struct Groups {
     private var groups: [String: Group] = [:]
 
@@ -129,7 +130,7 @@ private struct Groups {
 private struct Group {
     private struct Value {
         var text: String
-        /// Among the locale's candidates; lower is better.
+        /// The value's rank among the locale's candidates; lower is better.
         var rank: Int
         var line: Int
         var column: Int
@@ -155,7 +156,7 @@ private struct Group {
             line: value?.line ?? line, column: value?.column ?? 1, message: "\(key)=: \(message)")
     }
 
-    /// With `\s`, `\n`, `\t`, `\r` and `\\` resolved.
+    /// The value of a key, with `\s`, `\n`, `\t`, `\r` and `\\` resolved.
     func string(_ key: String) throws(DesktopEntry.Mistake) -> String? {
         guard let value = values[key] else { return nil }
         return try unescape(key, value.text, list: false)[0]
@@ -205,7 +206,7 @@ private struct Group {
             case "r": parts[parts.count - 1] += "\r"
             case "\\": parts[parts.count - 1] += "\\"
             case ";" where list: parts[parts.count - 1] += ";"
-            // GLib keeps what is no escape, and entries rely on it.
+            // GLib keeps a backslash that begins no escape, and entries rely on it.
             case let other?:
                 parts[parts.count - 1] += "\\"
                 parts[parts.count - 1].unicodeScalars.append(other)

@@ -1,23 +1,23 @@
 /// An app as its desktop entry describes it (Desktop Entry Specification 1.5), with values in one
-/// locale. Only what a launcher needs is kept.
+/// locale. It has only the keys that a launcher needs.
 public struct DesktopEntry: Hashable, Sendable {
-    /// The name of the file below `applications`, `/` as `-`, without `.desktop`.
+    /// The path of the file below `applications`, with `-` instead of `/`, and without `.desktop`.
     public var identifier: String
     public var file: String
     public var name: String
     public var comment: String?
     public var icon: String?
-    /// Nil if it is started over D-Bus alone.
+    /// Nil if the app is started only over D-Bus.
     public var command: Command?
-    /// `TryExec=`: if this program is not there, neither is the app.
+    /// `TryExec=`: the app exists only if this program does.
     public var tryExec: String?
     /// `Path=`: the working directory.
     public var path: String?
-    /// It runs in a terminal.
+    /// Whether the app runs in a terminal.
     public var isTerminal = false
-    /// Not for menus; it can be launched all the same.
+    /// Whether menus leave the app out. It can be launched nevertheless.
     public var isNotDisplayed = false
-    /// `Hidden=`: as if it were not there.
+    /// `Hidden=`: whether the entry counts as not existing.
     public var isHidden = false
     public var onlyShowIn: [String] = []
     public var notShowIn: [String] = []
@@ -26,7 +26,7 @@ public struct DesktopEntry: Hashable, Sendable {
     public var mimeTypes: [String] = []
     public var actions: [Action] = []
 
-    /// One of `Actions=`, with its group.
+    /// One of the actions in `Actions=`, with its group.
     public struct Action: Hashable, Sendable {
         public var identifier: String
         public var name: String
@@ -34,7 +34,7 @@ public struct DesktopEntry: Hashable, Sendable {
         public var command: Command?
     }
 
-    /// What is wrong with a file, and where. It is not used then.
+    /// An error in a file and its position. The file is then not used.
     public struct Mistake: Error, Hashable, Sendable {
         public var line: Int
         public var column: Int
@@ -47,10 +47,10 @@ public struct DesktopEntry: Hashable, Sendable {
         }
     }
 
-    /// Whether a desktop environment shows it, by the names of XDG_CURRENT_DESKTOP.
+    /// Whether a desktop environment, by the names in XDG_CURRENT_DESKTOP, shows the app in menus.
     public func isShown(in desktops: [String]) -> Bool {
         guard !isNotDisplayed, !isHidden else { return false }
-        // The first name that either list knows decides.
+        // The first name that is in one of the lists decides.
         for desktop in desktops {
             if onlyShowIn.contains(desktop) { return true }
             if notShowIn.contains(desktop) { return false }
@@ -58,7 +58,8 @@ public struct DesktopEntry: Hashable, Sendable {
         return onlyShowIn.isEmpty
     }
 
-    /// The identifier of a file, by its path below the folder `applications`; nil for another file.
+    /// The identifier of a file, from its path below `applications`; nil if it is not a desktop
+    /// entry.
     public static func identifier(ofFile path: String) -> String? {
         guard path.hasSuffix(fileSuffix) else { return nil }
         let name = path.dropLast(fileSuffix.count)

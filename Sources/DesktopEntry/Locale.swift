@@ -1,10 +1,11 @@
-/// A locale as POSIX writes it, `lang_COUNTRY.ENCODING@MODIFIER`, for choosing among localized
+/// A locale in POSIX form, `lang_COUNTRY.ENCODING@MODIFIER`, which chooses among localized
 /// values (Desktop Entry Specification 1.5, "Localized values for keys").
 public struct Locale: Hashable, Sendable {
-    /// What a key may carry in brackets, best first.
+    /// The texts that a key may have in brackets, best first.
     public let candidates: [String]
 
-    /// - Parameter name: of LC_MESSAGES; `C`, `POSIX` and nothing mean values without a locale.
+    /// - Parameter name: the value of LC_MESSAGES. `C`, `POSIX` and the empty string mean values
+    ///   without a locale.
     public init(_ name: String) {
         var rest = name[...]
         let modifier = Self.cut(&rest, at: "@")
@@ -21,7 +22,7 @@ public struct Locale: Hashable, Sendable {
         self.candidates = candidates + [String(rest)]
     }
 
-    /// The locale of messages that an environment asks for (locale(7)).
+    /// The locale of messages in an environment (locale(7)).
     public init(environment: [String: String]) {
         let name = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }
             .first { !$0.isEmpty }

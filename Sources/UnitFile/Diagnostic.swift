@@ -1,9 +1,9 @@
-/// A place in a text file, both counted from 1. Columns count characters (Unicode scalars), as an
-/// editor shows them, a tab being one.
+/// A position in a text file. Line and column count from 1. Columns count characters (Unicode
+/// scalars), as an editor shows them; a tab is one character.
 public struct Position: Hashable, Sendable, Comparable {
     public var line: Int
     public var column: Int
-    /// Which of the files that a unit was merged from; 0 is the first.
+    /// The index of the file among those from which a unit was merged; 0 is the first.
     public var source = 0
 
     public init(line: Int, column: Int) {
@@ -16,13 +16,13 @@ public struct Position: Hashable, Sendable, Comparable {
     }
 }
 
-/// What is wrong with a file, and where.
+/// An error or a warning about a file, and its position.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
-    /// Whether what was meant can be known all the same.
+    /// How serious it is.
     public enum Severity: Sendable {
         /// The file cannot be used.
         case error
-        /// What stands there is ignored; the rest holds.
+        /// The text at this position is ignored; the rest of the file counts.
         case warning
     }
     public var severity: Severity
@@ -37,7 +37,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// `file:line:column: message`; a warning says so before its message.
+    /// `file:line:column: message`. A warning has the word before its message.
     public var description: String {
         let place = "\(file):\(position.line):\(position.column): "
         switch severity {
@@ -47,7 +47,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A value that does not read as what it should be. The offset is in bytes of the value's text.
+/// A value that cannot be read. The offset is in bytes of the value's text.
 public struct ValueError: Error, Hashable, Sendable {
     public var offset: Int
     public var message: String

@@ -1,6 +1,6 @@
 /// A resource limit of a process (setrlimit(2)), as systemd.exec(5) spells it: `LimitNOFILE=`.
 public struct ResourceLimit: Hashable, Sendable {
-    /// RLIMIT_* of setrlimit(2), by the names of systemd.exec(5).
+    /// The resources (RLIMIT_* of setrlimit(2)), by the names of systemd.exec(5).
     public enum Resource: String, CaseIterable, Sendable {
         case cpu = "CPU"
         case fileSize = "FSIZE"
@@ -57,10 +57,11 @@ public struct ResourceLimit: Hashable, Sendable {
 }
 
 extension Value {
-    /// `limit` or `soft:hard`, each a number in the resource's unit or `infinity`.
+    /// Reads `limit` or `soft:hard`, each of which is a number in the resource's unit or
+    /// `infinity`.
     ///
     /// Sizes take K, M, G…; CPU takes a time span in seconds, RTTIME one in microseconds; NICE
-    /// takes a nice level with its sign (`+5`, `-10`) or the raw 1 to 40.
+    /// takes a nice level with its sign (`+5`, `-10`) or the kernel's number from 1 to 40.
     public func resourceLimit(
         _ resource: ResourceLimit.Resource
     ) throws(ValueError) -> ResourceLimit {
@@ -98,7 +99,7 @@ extension Value {
             return UInt64(try value.integer(0...Int.max))
         case .cpu:
             let (seconds, attoseconds) = try value.duration().components
-            // The kernel counts whole seconds: at least what was asked for.
+            // The kernel counts whole seconds, so the span is rounded up.
             return UInt64(seconds) + (attoseconds > 0 ? 1 : 0)
         case .realtimeTime:
             if isDigits(value.text.utf8) { return UInt64(try value.integer(0...Int.max)) }

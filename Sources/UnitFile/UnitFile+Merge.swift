@@ -1,5 +1,5 @@
 extension UnitFile {
-    /// Every file that this was read from: the file itself, then its drop-ins.
+    /// All files from which this was read: the file itself, then its drop-ins.
     public var files: [String] { [file] + dropIns }
 
     /// The file that a position is in.
@@ -7,8 +7,8 @@ extension UnitFile {
         position.source == 0 ? file : dropIns[position.source - 1]
     }
 
-    /// Adds what a drop-in says behind what stands here, as systemd.unit(5) merges them: a value is
-    /// replaced, a list goes on, an empty assignment takes back both.
+    /// Appends a drop-in, as systemd.unit(5) merges them: it replaces a value and continues a list,
+    /// and an empty assignment resets both.
     public mutating func append(dropIn: UnitFile) {
         dropIns.append(dropIn.file)
         for var section in dropIn.sections {

@@ -1,18 +1,19 @@
 extension UnitFile {
-    /// Limits on what a file may cost us; each is far beyond any file written by a person.
+    /// Limits on the cost of a file. Each is far beyond any file that somebody has written by hand.
     public enum Limit {
-        /// systemd's own limit for a configuration file is 32 MiB; ours are read on the loop.
+        /// systemd's own limit for a configuration file is 32 MiB, but these files are read on the
+        /// loop.
         public static let fileBytes = 1 << 20
-        /// Of a line with its continuations: twice what one argument of a program can be is absurd.
+        /// A line with its continuations.
         public static let lineBytes = 64 << 10
         public static let sections = 256
         public static let assignments = 4096
-        /// Nobody reads more, and the journal must not be flooded.
+        /// Nobody reads more, and they must not flood the journal.
         public static let diagnostics = 100
     }
 
-    /// Reads a file. What can be understood is in the result, whatever else is wrong, up to
-    /// `Limit.diagnostics` mistakes.
+    /// Reads a file. The result has everything that can be understood, up to `Limit.diagnostics`
+    /// errors.
     ///
     /// - Parameter file: the name for diagnostics.
     public static func parse(
@@ -44,7 +45,7 @@ private struct Parser {
 
     init(file: String) { unit = UnitFile(file: file) }
 
-    /// A line with its continuations, blanks at its start removed from each part.
+    /// A line with its continuations. Blanks at the start of each part are removed.
     private struct Line {
         var bytes: [UInt8] = []
         var pieces: [Value.Piece] = []
@@ -84,10 +85,10 @@ private struct Parser {
         let text = bytes.last == newline ? bytes.dropLast() : bytes[...]
         for raw in text.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
-            // Whoever made this many mistakes meant something else: the rest costs time only.
+            // After this many errors, the file is something else, and reading on only takes time.
             guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
             guard let first = raw.firstIndex(where: { !isBlank($0) }) else {
-                // An empty line ends a continuation too.
+                // An empty line also ends a continuation.
                 finish(&line)
                 continue
             }
@@ -117,7 +118,8 @@ private struct Parser {
         finish(&line)
     }
 
-    /// An odd number of backslashes at the end: an even number are escaped backslashes.
+    /// Whether the line ends with an odd number of backslashes. An even number are escaped
+    /// backslashes.
     private func isContinued(_ bytes: [UInt8]) -> Bool {
         var count = 0
         while count < bytes.count, bytes[bytes.count - 1 - count] == backslash { count += 1 }

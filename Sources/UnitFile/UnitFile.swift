@@ -1,24 +1,24 @@
 /// A file in the syntax of systemd.syntax(7): `[Section]`, `Key=value`, comments, continuations.
 ///
-/// Sections of one name are one section, and a key may repeat: it is up to the reader whether the
-/// last assignment counts (``last(_:_:)``) or all of them do (``all(_:_:)``), and an empty one takes
-/// back those before it.
+/// Sections with the same name are one section, and a key may be repeated. The reader decides
+/// whether the last assignment counts (``last(_:_:)``) or all of them do (``all(_:_:)``). An empty
+/// assignment cancels those before it.
 public struct UnitFile: Hashable, Sendable {
-    /// As it is to be shown in diagnostics.
+    /// The name for diagnostics.
     public var file: String
-    /// The drop-ins that were merged in, in the order of their effect.
+    /// The drop-ins that were merged, in the order in which they take effect.
     public internal(set) var dropIns: [String] = []
     public var sections: [Section]
 
-    /// One `[Section]`, as often as it stands in the file.
+    /// A `[Section]`. The file may have several with the same name.
     public struct Section: Hashable, Sendable {
         public var name: String
-        /// Of the name, inside the bracket.
+        /// The position of the name, inside the brackets.
         public var position: Position
         public var assignments: [Assignment]
     }
 
-    /// One `Key=value`.
+    /// A `Key=value`.
     public struct Assignment: Hashable, Sendable {
         public var key: String
         public var position: Position
@@ -30,9 +30,9 @@ public struct UnitFile: Hashable, Sendable {
         self.sections = sections
     }
 
-    /// Every assignment of a key in file order, empty ones included.
+    /// All assignments of a key in the order of the file, including empty ones.
     public func assignments(_ name: String, _ key: String) -> [Assignment] {
-        // Asked for every key there is, so what is of no concern is not even copied.
+        // This is called for every key, so other assignments are not even copied.
         var found: [Assignment] = []
         for section in sections where section.name == name {
             for assignment in section.assignments where assignment.key == key {
@@ -64,23 +64,23 @@ public struct UnitFile: Hashable, Sendable {
     }
 }
 
-/// The text of an assignment, and where each of its bytes stands in the file.
+/// The text of an assignment, and the position of each of its bytes in the file.
 public struct Value: Hashable, Sendable {
-    /// Without the blanks around it; each continuation is one blank.
+    /// The text without blanks around it. Each continuation is one blank.
     public var text: String
-    /// Of the first byte, or of the place where a value could stand.
+    /// The position of the first byte, or the position after the `=` if the text is empty.
     public var position: Position { pieces[0].position }
 
-    /// A continued value comes from several lines.
+    /// A part of the value from one line. A continued value has several.
     struct Piece: Hashable, Sendable {
-        /// In bytes of `text`.
+        /// The offset in bytes of `text`.
         var offset: Int
         var position: Position
     }
-    /// In order; never empty.
+    /// The pieces in order. There is at least one.
     var pieces: [Piece]
 
-    /// Where a byte of the text stands. An offset at or beyond the end is that of the end.
+    /// The position of a byte of the text. For an offset beyond the end, the position of the end.
     public func position(at offset: Int) -> Position {
         let offset = min(max(0, offset), text.utf8.count)
         let piece = pieces.last { $0.offset <= offset } ?? pieces[0]

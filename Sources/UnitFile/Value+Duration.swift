@@ -1,11 +1,12 @@
 extension Duration {
-    /// `infinity` in a file: a hundred years, so that adding to it or scaling it stays harmless.
-    /// No longer span is accepted.
+    /// The value of `infinity` in a file: a hundred years, so that it can be added and scaled
+    /// without overflow. A longer span is not accepted.
     public static let unlimited: Duration = .seconds(3_155_760_000)
 }
 
 extension Value {
-    /// A time span of systemd.time(7): `5min 20s`, `1.5h`, `infinity`; a bare number is seconds.
+    /// Reads a time span of systemd.time(7): `5min 20s`, `1.5h`, `infinity`. A bare number is in
+    /// seconds.
     public func duration() throws(ValueError) -> Duration {
         if text == "infinity" { return .unlimited }
         var total: UInt64 = 0
@@ -45,12 +46,12 @@ extension Value {
     }
 }
 
-/// Letters, and the bytes of μ.
+/// Whether a byte is a letter or part of μ.
 private func isUnitByte(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte >= 0x80
 }
 
-/// systemd.time(7); a month is 30.44 days and a year 365.25.
+/// The units of systemd.time(7). A month is 30.44 days and a year 365.25.
 private let nanosecondsPerUnit: [String: UInt64] = {
     let second: UInt64 = 1_000_000_000
     let names: [(UInt64, [String])] = [

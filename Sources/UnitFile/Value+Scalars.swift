@@ -1,5 +1,5 @@
 extension Value {
-    /// `1 yes y true t on` or `0 no n false f off`, in any case (parse_boolean of systemd).
+    /// Reads `1 yes y true t on` or `0 no n false f off`, in any case (systemd's parse_boolean).
     public func boolean() throws(ValueError) -> Bool {
         switch text.lowercased() {
         case "1", "yes", "y", "true", "t", "on": return true
@@ -8,7 +8,7 @@ extension Value {
         }
     }
 
-    /// A whole number in decimal, within bounds.
+    /// Reads a decimal integer within bounds.
     public func integer(_ range: ClosedRange<Int>) throws(ValueError) -> Int {
         guard isDigits(text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }),
             let number = Int(text), range.contains(number)
@@ -20,7 +20,7 @@ extension Value {
         return number
     }
 
-    /// A decimal number such as 4 or 2.5, in hundredths; what is smaller is cut off.
+    /// Reads a decimal number such as 4 or 2.5, in hundredths. Further digits are cut off.
     public func hundredths(_ range: ClosedRange<Int>) throws(ValueError) -> Int {
         let wrong = ValueError(
             message: "'\(shown)' is no number from \(range.lowerBound) to \(range.upperBound), "
@@ -32,7 +32,7 @@ extension Value {
         return Int(clamping: scaled)
     }
 
-    /// Permission bits in octal, at most 7777.
+    /// Reads permission bits in octal, at most 7777.
     public func octalMode() throws(ValueError) -> UInt32 {
         guard isDigits(text.utf8), let mode = UInt32(text, radix: 8), mode <= 0o7777 else {
             throw ValueError(message: "'\(shown)' is no octal mode such as 0022")
@@ -40,7 +40,7 @@ extension Value {
         return mode
     }
 
-    /// One of a set of words, in this spelling.
+    /// Reads one of a set of words, which must be spelled exactly.
     public func choice<Choice: RawRepresentable & CaseIterable>(
         _: Choice.Type = Choice.self
     ) throws(ValueError) -> Choice where Choice.RawValue == String {
@@ -53,9 +53,9 @@ extension Value {
         return choice
     }
 
-    /// Bytes: a number with B, K, M, G, T, P or E to the base 1024 (systemd.syntax(7)).
+    /// Reads a number of bytes with B, K, M, G, T, P or E to the base 1024 (systemd.syntax(7)).
     ///
-    /// `1.5G` is fine; nothing is rounded up.
+    /// Fractions such as `1.5G` are allowed. The result is rounded down.
     public func bytes() throws(ValueError) -> UInt64 {
         let wrong = ValueError(
             message: "'\(shown)' is no size such as 4096, 512K, 64M or 1.5G")
@@ -69,7 +69,7 @@ extension Value {
         return bytes
     }
 
-    /// What stands there, short enough for a message.
+    /// The text, shortened for a message.
     var shown: String { text.count <= 40 ? text : text.prefix(39) + "…" }
 }
 
@@ -77,10 +77,10 @@ extension Value {
 struct Decimal {
     var whole: UInt64
     var billionths: UInt64
-    /// In bytes of the text.
+    /// The length in bytes of the text.
     var length: Int
 
-    /// The product, fractions cut off; nil beyond 64 bits.
+    /// The product, rounded down; nil if it exceeds 64 bits.
     func scaled(by factor: UInt64) -> UInt64? {
         let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
         let (high, low) = billionths.multipliedFullWidth(by: factor)
@@ -100,7 +100,7 @@ func isDigits(_ bytes: some Sequence<UInt8>) -> Bool {
     return count > 0
 }
 
-/// A number at the start of some text.
+/// Reads a number at the start of a text.
 func decimal(
     _ text: Substring.UTF8View, _ wrong: ValueError
 ) throws(ValueError) -> Decimal {

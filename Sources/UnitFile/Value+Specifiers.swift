@@ -1,14 +1,15 @@
 extension Value {
-    /// With each `%` and the letter behind it replaced; positions still are those of the file.
+    /// The value with each `%` and the letter after it replaced. Positions remain those of the
+    /// file.
     ///
-    /// - Parameter resolve: what stands for a letter; it throws a message for one that there is not.
+    /// - Parameter resolve: returns the text for a letter, and throws a message for an unknown one.
     public func replacingSpecifiers(
         _ resolve: (Unicode.Scalar) throws(ValueError) -> String
     ) throws(ValueError) -> Value {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return self }
         var result = ""
         var pieces: [Piece] = []
-        /// In bytes of the old text.
+        /// The offset in bytes of the old text.
         var offset = 0
         var remaining = self.pieces[...]
         var scalars = text.unicodeScalars.makeIterator()
@@ -37,8 +38,8 @@ extension Value {
 }
 
 extension Word {
-    /// The same for one word, whose quotes and escapes are resolved already: what a specifier
-    /// stands for is never split or unquoted.
+    /// The same for one word, whose quotes and escapes are already resolved: the value of a
+    /// specifier is never split or unquoted.
     public func replacingSpecifiers(
         _ resolve: (Unicode.Scalar) throws(ValueError) -> String
     ) throws(ValueError) -> Word {
@@ -48,7 +49,7 @@ extension Word {
         do throws(ValueError) {
             return Word(text: try value.replacingSpecifiers(resolve).text, offset: offset)
         } catch {
-            // Exact unless quotes or escapes stand before it in the word.
+            // The offset is exact unless quotes or escapes precede it in the word.
             throw ValueError(offset: offset + error.offset, message: error.message)
         }
     }

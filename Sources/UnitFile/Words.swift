@@ -1,8 +1,8 @@
 /// One word of a list or a command line.
 public struct Word: Hashable, Sendable {
-    /// Without its quotes, escapes resolved.
+    /// The word without quotes and with escapes resolved.
     public var text: String
-    /// Where it begins, in bytes of the value's text.
+    /// The offset of its beginning, in bytes of the value's text.
     public var offset: Int
 
     public init(text: String, offset: Int) {
@@ -12,12 +12,12 @@ public struct Word: Hashable, Sendable {
 }
 
 extension Value {
-    /// Splits at blanks, with quotes and C-style escapes (systemd.syntax(7), "Quoting").
+    /// Splits the value at blanks, with quotes and C-style escapes (systemd.syntax(7), "Quoting").
     ///
-    /// `"` and `'` group and may stand anywhere in a word; in and out of them `\` begins an escape:
-    /// `\a \b \f \n \r \t \v \\ \" \' \s` (a blank), `\xHH`, `\NNN` octal, `\uHHHH`, `\UHHHHHHHH`.
-    /// There are no `%` specifiers and no variables. What is no escape is an error rather than
-    /// itself: a person who wrote `C:\new` should hear of it.
+    /// `"` and `'` group words and may be anywhere in a word. Both inside and outside of them, `\`
+    /// begins an escape: `\a \b \f \n \r \t \v \\ \" \' \s` (a blank), `\xHH`, `\NNN` octal,
+    /// `\uHHHH`, `\UHHHHHHHH`. There are no `%` specifiers and no variables. An unknown escape is
+    /// an error instead of standing for itself, so that somebody who wrote `C:\new` is told.
     public func words() throws(ValueError) -> [Word] {
         var splitter = Splitter(bytes: Array(text.utf8))
         return try splitter.split()
@@ -44,7 +44,7 @@ private struct Splitter {
     private mutating func word() throws(ValueError) -> Word {
         let start = index
         var result: [UInt8] = []
-        /// The quote that is open, and where.
+        /// The open quotation mark and its offset.
         var quote: (mark: UInt8, offset: Int)?
         while index < bytes.count {
             let byte = bytes[index]
@@ -74,7 +74,7 @@ private struct Splitter {
         return Word(text: text, offset: start)
     }
 
-    /// At a backslash.
+    /// Reads an escape, at its backslash.
     private mutating func escape(into result: inout [UInt8]) throws(ValueError) {
         let start = index
         index += 1
@@ -121,7 +121,8 @@ private struct Splitter {
         result += Array(String(Character(scalar)).utf8)
     }
 
-    /// Exactly `digits` digits. Never 0: no argument or variable can hold that byte.
+    /// Reads exactly `digits` digits. The number must not be 0, because no argument or variable can
+    /// contain that byte.
     private mutating func number(
         _ start: Int, digits: Int, radix: Int, limit: UInt32
     ) throws(ValueError) -> UInt32 {

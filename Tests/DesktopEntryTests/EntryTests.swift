@@ -58,7 +58,8 @@ import Testing
         #expect(try parse(text, locale)?.name == name)
     }
 
-    @Test func `one of another type is no app, and a hidden one needs nothing else`() throws {
+    @Test func `an entry of another type is no app, and a hidden entry needs no other key`() throws
+    {
         #expect(try parse("[Desktop Entry]\nType=Link\nName=x\nURL=http://x") == nil)
         #expect(try parse("[Desktop Entry]\nHidden=true")?.isHidden == true)
     }
@@ -88,7 +89,7 @@ import Testing
         ([], ["KDE"], ["KDE"], false), ([], ["KDE"], ["GNOME"], true), ([], [], [], true),
         (["GNOME"], ["ubuntu"], ["ubuntu", "GNOME"], false),
     ])
-    func `menus show what is for their desktop`(
+    func `a menu shows the entries for its desktop`(
         only: [String], not: [String], desktops: [String], isShown: Bool
     ) throws {
         var entry = try #require(try parse("[Desktop Entry]\nType=Application\nName=x\nExec=x"))
@@ -133,7 +134,7 @@ import Testing
             try arguments(#"sh -c 'echo "$1"' "" x\ y"#) == ["sh", "-c", "echo \"$1\"", "", "x y"])
     }
 
-    @Test func `field codes become what they stand for`() throws {
+    @Test func `field codes are replaced by what they mean`() throws {
         #expect(try arguments("a %f", "/b c") == ["a", "/b c"])
         #expect(try arguments("a %f") == ["a"])
         #expect(try arguments("a %F z", "/b", "/c") == ["a", "/b", "/c", "z"])
@@ -146,7 +147,7 @@ import Testing
         #expect(try arguments("a %f", "file:///b%20c") == ["a", "/b c"])
     }
 
-    @Test func `what an app cannot open is refused`() throws {
+    @Test func `files that an app cannot open are refused`() throws {
         #expect(throws: DesktopEntry.Command.Refusal.tooMany) {
             try arguments("a %f", "/b", "/c")
         }
@@ -173,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: ["", "%f", "a %f %U", "a %F=b", "a \\", "a %", "A=b c"])
-    func `a command that is none is refused`(exec: String) {
+    func `an invalid command is refused`(exec: String) {
         #expect(throws: (any Error).self) { try DesktopEntry.Command(parsing: exec) }
     }
 }

@@ -29,14 +29,14 @@ import UnitFile
         #expect(unit.last("App", "Exec")?.position == Position(line: 5, column: 6))
     }
 
-    @Test func `a backslash continues a line over comments, as one blank`() throws {
+    @Test func `a backslash continues a line past comments, and becomes one blank`() throws {
         let unit = try parse("[A]\nK=one \\\n# why\n   two\\\nthree\nL=\\\\\nM=4")
         let value = try #require(unit.last("A", "K"))
         #expect(value.text == "one  two three")
         #expect(value.position(at: 0) == Position(line: 2, column: 3))
         #expect(value.position(at: 5) == Position(line: 4, column: 4))
         #expect(value.position(at: 9) == Position(line: 5, column: 1))
-        // An even number of backslashes escapes itself.
+        // An even number of backslashes does not continue the line.
         #expect(unit.last("A", "L")?.text == "\\\\")
         #expect(unit.last("A", "M")?.text == "4")
     }
@@ -61,11 +61,11 @@ import UnitFile
         #expect(unit.last("A", "K")?.text == "a=b # c ; d")
         let value = try #require(unit.last("A", "L"))
         #expect(value.text == "größer ↑ x")
-        // Columns count characters: the x is the tenth of the value.
+        // Columns count characters: the x is the tenth character of the value.
         #expect(value.position(at: 13) == Position(line: 3, column: 12))
     }
 
-    @Test func `the end of a value is a place too`() throws {
+    @Test func `the end of a value has a place, too`() throws {
         let unit = try parse("[A]\nK=\nL=abc")
         #expect(unit.assignments("A", "K")[0].value.position == Position(line: 2, column: 3))
         #expect(unit.last("A", "L")?.position(at: 99) == Position(line: 3, column: 6))
@@ -88,12 +88,12 @@ import UnitFile
             "x.app:2:3: control character 127 is not allowed; inside quotes write it as \\x7f"
         ),
     ])
-    func `what is no syntax is reported where it stands`(text: String, expected: String) {
+    func `a syntax error is reported with its place`(text: String, expected: String) {
         let (_, diagnostics) = UnitFile.parse(text, file: "x.app")
         #expect(diagnostics.map(\.description) == [expected])
     }
 
-    @Test func `bytes that are not UTF-8 are reported where they stand`() {
+    @Test func `bytes that are not UTF-8 are reported with their place`() {
         let bytes = Array("[A]\nK=é\u{fffd}".utf8) + [0xff, 0x41] + Array("\nL=1\n".utf8)
         let (unit, diagnostics) = UnitFile.parse(bytes, file: "x.app")
         #expect(diagnostics.map(\.description) == ["x.app:2:5: the line is not UTF-8"])

@@ -26,7 +26,7 @@ private func message(_ read: () throws -> some Any) -> String {
         #expect(try value(text).words().map(\.text) == words)
     }
 
-    @Test func `words know where they begin`() throws {
+    @Test func `each word has the offset at which it begins`() throws {
         #expect(try value("a  'b c' d").words().map(\.offset) == [0, 3, 9])
     }
 
@@ -44,7 +44,7 @@ private func message(_ read: () throws -> some Any) -> String {
         (#"\UFFFFFFFF"#, "0: this escape is too large"),
         (#"a b\xff"#, "2: the escapes of this word do not make UTF-8"),
     ])
-    func `bad quoting is reported where it stands`(text: String, expected: String) {
+    func `bad quoting is reported with its place`(text: String, expected: String) {
         #expect(message { try value(text).words() } == expected)
     }
 }
@@ -87,7 +87,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("1.", "0: '1.' is no time span such as 20, 5min 20s or infinity"),
         ("", "0: a time span is missing"),
     ])
-    func `what is no time span is reported`(text: String, expected: String) {
+    func `an invalid time span is reported`(text: String, expected: String) {
         #expect(message { try value(text).duration() } == expected)
     }
 
@@ -96,7 +96,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("1T", 1 << 40), ("15E", 15 << 60), ("7B", 7), ("18446744073709551615", .max),
         ("2 M", 2 << 20),
     ])
-    func `sizes are to the base 1024`(text: String, bytes: UInt64) throws {
+    func `sizes have the base 1024`(text: String, bytes: UInt64) throws {
         #expect(try value(text).bytes() == bytes)
     }
 
@@ -107,7 +107,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("M", "0: 'M' is no size such as 4096, 512K, 64M or 1.5G"),
         ("1 2", "0: '1 2' is no size such as 4096, 512K, 64M or 1.5G"),
     ])
-    func `what is no size is reported`(text: String, expected: String) {
+    func `an invalid size is reported`(text: String, expected: String) {
         #expect(message { try value(text).bytes() } == expected)
     }
 
@@ -147,7 +147,7 @@ private func message(_ read: () throws -> some Any) -> String {
         #expect(message { try value("0").signal() } == "0: '0' is no whole number from 1 to 64")
     }
 
-    @Test func `choices suggest the nearest`() {
+    @Test func `an unknown choice is answered with the nearest one`() {
         enum Colour: String, CaseIterable { case red, green }
         #expect(
             message { try value("gren").choice(Colour.self) }
@@ -178,7 +178,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("1:many", "2: 'many' is no whole number from 0 to 9223372036854775807"),
         ("", "0: '' is no whole number from 0 to 9223372036854775807"),
     ])
-    func `what is no limit is reported`(text: String, expected: String) {
+    func `an invalid limit is reported`(text: String, expected: String) {
         #expect(message { try value(text).resourceLimit(.openFiles) } == expected)
     }
 
