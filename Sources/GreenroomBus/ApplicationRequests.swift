@@ -1,13 +1,14 @@
 internal import GreenroomControl
 
-/// The three calls as calls of greenroomd, each of which is answered when the app has what it was
+/// Translates the three calls to calls of greenroomd. Each returns when the app has got what it was
 /// launched for.
 struct ApplicationRequests {
     let app: String
     let daemon: Daemon
 
-    /// Whether it is an unmodified program: no SDK app has an action without a name, and that is what
-    /// it says first. An app that is not known is found out by the call itself.
+    /// Whether the app is an unmodified program. To find out, this asks for an action without a
+    /// name, which no SDK app has: the error says whether the app can have actions. An unknown app
+    /// is found out later, by the call itself.
     func isProgram() -> Bool {
         do throws(DaemonFailure) {
             _ = try daemon.call(
@@ -34,7 +35,7 @@ struct ApplicationRequests {
     func open(_ urls: [String], platform: [String: String]) throws(DaemonFailure) {
         guard !urls.isEmpty else { return try activate(platform: platform) }
         guard urls.count <= Control.OpenCall.urlLimit else {
-            // A program takes as many as arguments.
+            // A program gets all of them as arguments.
             if isProgram() {
                 return try launch(platform) { $0.arguments = urls.map(ByteString.text) }
             }
@@ -63,7 +64,7 @@ struct ApplicationRequests {
         }
     }
 
-    /// Of an SDK app; `otherwise` of a program.
+    /// Makes the call for an SDK app, or does `otherwise` for a program.
     private func perform(
         _ call: Control.ApplicationCall, otherwise: () throws(DaemonFailure) -> Void
     ) throws(DaemonFailure) {
@@ -75,7 +76,8 @@ struct ApplicationRequests {
         }
     }
 
-    /// What a desktop says of the click becomes what it sets when it executes a program itself.
+    /// The data about the user's click become the variables that a desktop sets when it executes a
+    /// program itself.
     private static let platformVariables = [
         "activation-token": "XDG_ACTIVATION_TOKEN", "desktop-startup-id": "DESKTOP_STARTUP_ID",
     ]

@@ -1,25 +1,25 @@
 public import Systemd
 internal import GreenroomControl
 
-/// `org.freedesktop.Application` of one app (Desktop Entry Specification, "D-Bus Activation"): the bus
-/// starts this program when somebody calls the app's name, the calls become calls of greenroomd, and
-/// it ends soon after the last. So a name costs nothing while nobody calls it, and whoever calls has
-/// the rights of the session's user and no others.
+/// `org.freedesktop.Application` of one app (Desktop Entry Specification, "D-Bus Activation"). The
+/// bus starts this program when somebody calls the app's name. The program passes the calls on to
+/// greenroomd, and ends soon after the last one. A name therefore costs nothing while nobody calls
+/// it, and callers have only the rights of the session's user.
 ///
-///                   made with the SDK      another program, DBusActivatable=true
+///                   made with an SDK       another program, DBusActivatable=true
 ///     Activate      Launch                 Launch
 ///     Open          Open, with the app     Launch with the files
 ///     ActivateAction  PerformAction        Launch with the action
 ///
-/// A program that has its own name on the bus takes it when it runs: the name is given up before the
-/// launch, and never taken while an instance runs, so that the two do not meet.
+/// A program that owns its bus name takes it when it runs. So this program gives the name up before
+/// the launch, and never takes it while an instance is running.
 public struct ApplicationService {
     private enum Name {
         static let application = "org.freedesktop.Application"
         static let introspectable = "org.freedesktop.DBus.Introspectable"
         static let error = "org.freedesktop.DBus.Error."
     }
-    /// Long enough for a launcher's second call.
+    /// How long to wait for the next call: long enough for a launcher's second one.
     private static let patience: Duration = .seconds(5)
 
     let bus: ServiceBus
@@ -32,12 +32,12 @@ public struct ApplicationService {
         requests = ApplicationRequests(app: options.app, daemon: Daemon(path: options.socket))
     }
 
-    /// Serves until nobody calls any more.
+    /// Serves calls until none has come for a while.
     public func run() throws(SystemdError) {
         let isProgram = requests.isProgram()
-        // It takes the name itself, and with it what waits.
+        // The program takes the name itself, and with it the waiting calls.
         if isProgram, requests.isRunning() { return }
-        // Nor where somebody serves the name already.
+        // Another process already serves the name.
         guard try bus.request(app) else { return }
         if !isProgram {
             while let call = try bus.next(within: Self.patience) { try answer(call) }
@@ -79,7 +79,7 @@ public struct ApplicationService {
         try report(failure, call)
     }
 
-    /// False for what is no method of the interface.
+    /// Returns false if the call is not a method of the interface.
     private func perform(_ call: BusCall) throws(DaemonFailure) -> Bool {
         switch (call.member, call.signature) {
         case ("Activate", "a{sv}"):
@@ -130,7 +130,8 @@ public struct ApplicationService {
     }
 }
 
-// Answers are typed apart: a failure of the daemon's is an answer, one of the bus ends the program.
+// The two kinds of error have different types: a failure of the daemon is an answer to the caller,
+// and a failure of the bus ends the program.
 extension ApplicationService {
     private func reportDone(_ call: BusCall) throws(DaemonFailure) {
         do throws(SystemdError) { try call.reply() } catch { throw .unreachable("\(error)") }

@@ -1,4 +1,4 @@
-/// The command line, as `greenroomctl dbus-service` writes it into service files.
+/// The command line, which `greenroomctl dbus-service` writes into service files.
 public struct BusOptions: Hashable, Sendable {
     /// The app, whose identifier is the name on the bus.
     public var app: String

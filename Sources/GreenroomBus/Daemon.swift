@@ -3,18 +3,20 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Varlink
 
-/// Why greenroomd did not do what was asked.
+/// Why a call of greenroomd failed.
 enum DaemonFailure: Error {
     case unreachable(String)
     case refused(ControlError)
 }
 
-/// The daemon, asked one thing after the other; blocks, as nothing else is to be done meanwhile.
+/// Calls the daemon, one call after the other. Blocks, because there is nothing else to do
+/// meanwhile.
 struct Daemon {
     let path: String
     private static let bufferByteCount = 16 << 10
 
-    /// On a connection of its own: the daemon may have been started anew since the last.
+    /// Makes a call on its own connection, because the daemon may have been restarted since the
+    /// last call.
     func call(_ call: ControlCall) throws(DaemonFailure) -> ControlReply {
         do {
             let socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension LoopActor {
-    /// CLOCK_MONOTONIC in nanoseconds (clock_gettime(2)), the clock of every timer here.
+    /// CLOCK_MONOTONIC in nanoseconds (clock_gettime(2)), the default clock of timers.
     public nonisolated static var nowNanoseconds: UInt64 {
         var now = timespec()
         _ = unsafe clock_gettime(CLOCK_MONOTONIC, &now)
@@ -15,7 +15,7 @@ extension LoopActor {
     }
 }
 
-/// A negative duration is none; one beyond 584 years is the longest there is.
+/// A duration in nanoseconds: 0 if it is negative, and the highest number if it exceeds 584 years.
 func nanoseconds(of duration: Duration) -> UInt64 {
     guard duration > .zero else { return 0 }
     let (seconds, attoseconds) = duration.components

@@ -2,14 +2,15 @@ internal import CSystemd
 import Glibc
 import Synchronization
 
-/// One thread, one `sd_event` (sd-event(3)): the serial executor of ``LoopActor``.
+/// An `sd_event` on one thread (sd-event(3)), which is the serial executor of ``LoopActor``.
 @safe public final class EventLoop: SerialExecutor {
-    /// The `sd_event *`. The pointer never changes; what it points to belongs to the loop thread.
+    /// The `sd_event *`. The pointer never changes; its target belongs to the loop's thread.
     nonisolated(unsafe) let event: OpaquePointer
-    /// pthread_self(3) of the loop thread.
+    /// The loop's thread (pthread_self(3)).
     private let owner: Atomic<UInt>
 
-    /// Without its loop a daemon cannot even report: failing to make one ends the process.
+    /// Creates the loop. A failure ends the process, because a daemon without a loop cannot even
+    /// report it.
     init() {
         var event: OpaquePointer?
         let result = unsafe sd_event_new(&event)
@@ -25,9 +26,9 @@ import Synchronization
 
     // MARK: Running
 
-    /// Takes over the calling thread until ``exit(_:)`` and returns its code (sd_event_loop(3)).
+    /// Runs on the calling thread until ``exit(_:)`` (sd_event_loop(3)).
     ///
-    /// - Returns: the code, or a negative errno if the loop itself failed.
+    /// - Returns: the code of ``exit(_:)``, or a negative errno if the loop itself failed.
     public func run() -> CInt {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         while unsafe sd_event_get_state(event) != CInt(SD_EVENT_FINISHED) {
@@ -39,14 +40,14 @@ import Synchronization
         return code
     }
 
-    /// Makes ``run()`` return `code` once the events in hand are dispatched. On the loop only.
+    /// Makes ``run()`` return `code` after the current events are dispatched. On the loop only.
     public func exit(_ code: CInt) {
         checkIsolated()
         _ = unsafe sd_event_exit(event, code)
     }
 
-    /// Lets the loop answer systemd's watchdog (sd_event_set_watchdog(3)): it sends `WATCHDOG=1` in
-    /// time as long as it goes round. On the loop only.
+    /// Makes the loop answer systemd's watchdog (sd_event_set_watchdog(3)) with `WATCHDOG=1` for as
+    /// long as it runs. On the loop only.
     ///
     /// - Returns: whether the service manager asked for a watchdog (`WatchdogSec=`).
     @discardableResult
@@ -58,7 +59,8 @@ import Synchronization
 
     // MARK: Executor
 
-    /// Traps: the loop's thread waits in sd_event_run(3), so a job would wait for the next event.
+    /// Traps. The loop's thread waits in sd_event_run(3), so a job would have to wait for the next
+    /// event.
     public func enqueue(_ job: consuming ExecutorJob) {
         fatalError("the event loop runs no tasks: use a source of LoopActor")
     }

@@ -1,18 +1,18 @@
 internal import CSystemd
 import Glibc
 
-/// One event source of the loop (sd_event_source(3)). Dropping the object removes the source.
+/// An event source of the loop (sd_event_source(3)). Dropping the object removes the source.
 ///
-/// Dropping it inside its own callback is allowed. A descriptor that is watched belongs to the
+/// It may be dropped inside its own callback. A watched descriptor belongs to the
 /// caller, who must drop the source *before* closing it.
 ///
-/// A source that failed to change (`ENOMEM`) throws; misuse, such as a deadline for something that
-/// is not a timer, traps.
+/// A change that fails (`ENOMEM`) throws. Misuse, such as a deadline for a source that is not a
+/// timer, traps.
 @LoopActor @safe public final class EventSource {
-    /// The pointer never changes; what it points to is touched on the loop only, also by `deinit`.
+    /// The pointer never changes. Its target is used only on the loop, also by `deinit`.
     nonisolated(unsafe) let raw: OpaquePointer
 
-    /// SD_EVENT_ONESHOT for what would fire again in every round, SD_EVENT_ON for the rest.
+    /// SD_EVENT_ONESHOT for sources that would fire in every round, SD_EVENT_ON for all others.
     private let enabledState: CInt
 
     init(adopting raw: OpaquePointer, isOneShot: Bool) {
@@ -20,16 +20,16 @@ import Glibc
         enabledState = CInt(isOneShot ? SD_EVENT_ONESHOT : SD_EVENT_ON)
     }
 
-    // Not an isolated deinit: the source must be gone when the last reference is, for the next
-    // statement may close its descriptor.
+    // This is not an isolated deinit, because the source must be removed together with the last
+    // reference: the next statement may close its descriptor.
     deinit {
         LoopActor.shared.loop.checkIsolated()
         _ = unsafe sd_event_source_disable_unref(raw)
     }
 
-    /// A disabled source stays where it is and reports nothing (sd_event_source_set_enabled(3)).
+    /// Whether the source reports events (sd_event_source_set_enabled(3)).
     ///
-    /// A timer and a deferred source disable themselves when they fire; a timer that is enabled
+    /// A timer and a deferred source disable themselves when they fire. A timer that is enabled
     /// again without a new deadline fires again at once.
     public var isEnabled: Bool {
         get {
@@ -40,13 +40,13 @@ import Glibc
         set {
             let result = unsafe sd_event_source_set_enabled(
                 raw, CInt(newValue ? enabledState : CInt(SD_EVENT_OFF)))
-            // ESTALE: the loop is over, and nothing matters to it any more.
+            // ESTALE: the loop has ended.
             precondition(
                 result >= 0 || result == -ESTALE, "sd_event_source_set_enabled: \(result)")
         }
     }
 
-    /// Among sources that are ready together, the lower value goes first (0 unless set;
+    /// The source with the lowest value is dispatched first if several are ready (0 unless set;
     /// sd_event_source_set_priority(3)).
     public var priority: Int64 {
         get {
@@ -61,17 +61,18 @@ import Glibc
         }
     }
 
-    /// Watches for other events (sd_event_source_set_io_events(3)); for a descriptor's source only.
+    /// Changes the events to watch for (sd_event_source_set_io_events(3)). For a descriptor's
+    /// source only.
     public func setEvents(_ events: IOEvents) throws(SystemdError) {
         try check(
             "sd_event_source_set_io_events",
             unsafe sd_event_source_set_io_events(raw, events.rawValue))
     }
 
-    /// Arms a timer for an instant of CLOCK_MONOTONIC, in nanoseconds; one in the past fires in the
-    /// next round. For a timer only.
+    /// Arms a timer for an instant of its clock, in nanoseconds. An instant in the past fires in
+    /// the next round. For a timer only.
     ///
-    /// sd-event counts microseconds: the deadline is rounded up, so it never fires early.
+    /// sd-event counts microseconds. The deadline is rounded up, so the timer never fires early.
     public func setDeadline(nanoseconds: UInt64) throws(SystemdError) {
         try check(
             "sd_event_source_set_time",
@@ -79,13 +80,14 @@ import Glibc
         isEnabled = true
     }
 
-    /// Arms a timer relative to now (a negative duration is none). For a timer only.
+    /// Arms a timer on CLOCK_MONOTONIC relative to now (a negative duration counts as 0).
     public func setDeadline(after duration: Duration) throws(SystemdError) {
         try setDeadline(nanoseconds: LoopActor.deadline(after: duration))
     }
 }
 
-/// sd-event reads `UINT64_MAX` as "never", which is what a deadline beyond all counting means.
+/// Converts a deadline. sd-event treats `UINT64_MAX` as "never", which is right for the highest
+/// deadline.
 func microseconds(roundingUp nanoseconds: UInt64) -> UInt64 {
     nanoseconds == .max ? .max : nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1)
 }

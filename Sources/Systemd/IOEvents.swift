@@ -1,11 +1,11 @@
-/// What a descriptor is watched for and what was seen (epoll_ctl(2)).
+/// The events for which a descriptor is watched, and the events that have happened (epoll_ctl(2)).
 public struct IOEvents: OptionSet, Hashable, Sendable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// EPOLLIN
     public static let readable = IOEvents(rawValue: 0x001)
-    /// EPOLLPRI: a pressure trigger, `cgroup.events`
+    /// EPOLLPRI: a pressure trigger or `cgroup.events`
     public static let priority = IOEvents(rawValue: 0x002)
     /// EPOLLOUT
     public static let writable = IOEvents(rawValue: 0x004)
@@ -13,8 +13,9 @@ public struct IOEvents: OptionSet, Hashable, Sendable {
     public static let error = IOEvents(rawValue: 0x008)
     /// EPOLLHUP: reported whether watched or not
     public static let hangUp = IOEvents(rawValue: 0x010)
-    /// EPOLLRDHUP: the other side writes no more
+    /// EPOLLRDHUP: the other side has shut down writing
     public static let readHangUp = IOEvents(rawValue: 0x2000)
-    /// EPOLLET: what is seen is reported once. Watching anew, also for the same, reports it again.
+    /// EPOLLET: an event is reported once. Watching again, even for the same events, reports it
+    /// again.
     public static let edgeTriggered = IOEvents(rawValue: 0x8000_0000)
 }

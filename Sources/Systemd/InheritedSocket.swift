@@ -3,13 +3,13 @@ import Glibc
 
 /// A descriptor that the service manager passed on (sd_listen_fds_with_names(3)).
 public struct InheritedSocket: Hashable, Sendable {
-    /// Close-on-exec, and from now on the caller's to close.
+    /// The descriptor, which is close-on-exec. The caller closes it.
     public var descriptor: CInt
-    /// `FileDescriptorName=`, "unknown" if the manager gave none.
+    /// `FileDescriptorName=`; "unknown" if the manager gave none.
     public var name: String
 
-    /// Takes over what the manager passed, and removes `LISTEN_*` from the environment so that no
-    /// child believes it was meant. Call it once: a second call finds nothing.
+    /// Takes over the descriptors that the manager has passed, and removes `LISTEN_*` from the
+    /// environment so that no child takes them for its own. A second call finds none.
     public static func takeAll() throws(SystemdError) -> [InheritedSocket] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = try check(

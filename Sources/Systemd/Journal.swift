@@ -2,13 +2,13 @@ internal import CSystemd
 import Glibc
 import Synchronization
 
-/// A daemon's log: the journal, with fields, where standard error leads there; readable lines on
-/// standard error otherwise.
+/// A daemon's log. If standard error goes to the journal, messages are sent to the journal with
+/// fields; otherwise they are lines on standard error.
 ///
-/// `LoopActor` is not required: any thread may log.
+/// Any thread may log, not only the `LoopActor`'s.
 public final class Journal: Sendable {
-    /// One `write` of at most this many bytes is whole or not at all, even to a full pipe
-    /// (PIPE_BUF, pipe(7)); longer lines are cut.
+    /// One `write` of at most this many bytes is atomic, even to a full pipe
+    /// (PIPE_BUF, pipe(7)). Longer lines are cut.
     static let lineByteLimit = 4096
 
     private let identifier: String
@@ -20,10 +20,10 @@ public final class Journal: Sendable {
 
     /// - Parameters:
     ///   - identifier: SYSLOG_IDENTIFIER, and the first word of a line.
-    ///   - fieldPrefix: what the journal's names of our fields begin with: `GREENROOM_` makes
-    ///     `GREENROOM_APP` of `app`.
+    ///   - fieldPrefix: the prefix of field names in the journal. `GREENROOM_` turns `app` into
+    ///     `GREENROOM_APP`.
     ///   - level: less urgent messages are dropped.
-    ///   - descriptor: where lines go, standard error unless a test says otherwise.
+    ///   - descriptor: where lines go; standard error, except in tests.
     public init(
         identifier: String, fieldPrefix: String, level: LogLevel = .info, descriptor: CInt = 2
     ) {
@@ -39,9 +39,9 @@ public final class Journal: Sendable {
         set { threshold.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// Logs one message with its fields, in the order given. Never blocks on standard error: a line
-    /// that a full pipe cannot take is counted, and the next one says how many were lost.
-    /// - Parameter identity: MESSAGE_ID=; tells machines what kind of message it is.
+    /// Logs a message with its fields, in the order given. Never blocks on standard error: a line
+    /// that a full pipe cannot take is counted, and the next line says how many were lost.
+    /// - Parameter identity: MESSAGE_ID=, the kind of message for programs.
     public func log(
         _ level: LogLevel, _ message: @autoclosure () -> String,
         _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
@@ -55,8 +55,8 @@ public final class Journal: Sendable {
         writeLine(record.line)
     }
 
-    /// Whether `JOURNAL_STREAM` ("device:inode", systemd.exec(5)) names this very descriptor: a
-    /// service whose output was redirected since still has the variable.
+    /// Whether `JOURNAL_STREAM` ("device:inode", systemd.exec(5)) names this descriptor. A service
+    /// whose output was redirected later still has the variable.
     static func leadsToJournal(_ descriptor: CInt) -> Bool {
         guard let value = unsafe getenv("JOURNAL_STREAM") else { return false }
         var status = stat()
@@ -64,7 +64,8 @@ public final class Journal: Sendable {
         return unsafe String(cString: value) == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// sd_journal_sendv(3). The bytes of all fields lie in one buffer while the call runs.
+    /// Sends fields to the journal (sd_journal_sendv(3)). During the call, all their bytes are in
+    /// one buffer.
     private func send(_ fields: [[UInt8]]) -> Bool {
         let joined = fields.flatMap { $0 }
         return unsafe joined.withUnsafeBytes { bytes in

@@ -1,4 +1,4 @@
-/// One message in both its forms. Pure, so that both can be tested without a journal.
+/// A message in both of its forms. A pure value, so that both can be tested without a journal.
 struct JournalRecord {
     var identifier: String
     var level: LogLevel
@@ -6,17 +6,19 @@ struct JournalRecord {
     var fields: [(key: String, value: String)]
     var identity: MessageIdentifier?
 
-    /// `NAME=value` for each field, as sd_journal_sendv(3) takes them: any byte may be in a value.
+    /// `NAME=value` for each field, as sd_journal_sendv(3) takes them. A value may contain any byte,
+    /// except that of the message: journalctl(1) shows it, and leaves some bytes to the terminal.
     func journalFields(prefix: String) -> [[UInt8]] {
         var all = [
-            "PRIORITY=\(level.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)", "MESSAGE=\(message)",
+            "PRIORITY=\(level.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)",
+            "MESSAGE=\(Self.printable(message, keepsLines: true))",
         ]
         if let identity { all.append("MESSAGE_ID=\(identity.hexadecimal)") }
         for (key, value) in fields { all.append(prefix + Self.fieldName(key) + "=" + value) }
         return all.map { Array($0.utf8) }
     }
 
-    /// `greenroomd: warning: message (app=org.x instance=4)`, on one line whatever the message holds.
+    /// `greenroomd: warning: message (app=org.x instance=4)`, always on one line.
     var line: String {
         var text = "\(identifier): \(level.name): \(Self.printable(message))"
         if !fields.isEmpty {
@@ -26,8 +28,8 @@ struct JournalRecord {
         return text + "\n"
     }
 
-    /// The journal drops fields whose names hold anything but A-Z, 0-9 and _.
-    /// `exitStatus` becomes `EXIT_STATUS`.
+    /// The journal's name for a field: `exitStatus` becomes `EXIT_STATUS`. The journal drops fields
+    /// whose names contain anything but A-Z, 0-9 and _.
     static func fieldName(_ key: String) -> String {
         var name = ""
         var wasLower = false
@@ -48,25 +50,33 @@ struct JournalRecord {
         return name
     }
 
-    /// A message may hold a client's words: nothing in it may begin a line or move a terminal.
-    private static func printable(_ text: String) -> String {
+    /// Escapes control characters. A message may contain a client's text, which must not begin a
+    /// line, control a terminal, or turn the direction of what follows. The journal keeps lines
+    /// apart by itself (`keepsLines`).
+    private static func printable(_ text: String, keepsLines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
             if !isControl(scalar) {
                 result.unicodeScalars.append(scalar)
+            } else if scalar == "\n", keepsLines {
+                result += "\n"
             } else if scalar == "\n" {
                 result += "\\n"
             } else {
                 let digits = String(scalar.value, radix: 16)
-                result += "\\x" + (digits.count == 1 ? "0" : "") + digits
+                let (sign, count) = scalar.value < 0x100 ? ("\\x", 2) : ("\\u", 4)
+                result += sign + String(repeating: "0", count: count - digits.count) + digits
             }
         }
         return result
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+        switch scalar.value {
+        case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        case _: false
+        }
     }
 
     private static func quotedIfNeeded(_ value: String) -> String {
@@ -74,13 +84,13 @@ struct JournalRecord {
             ? "\"\(value)\"" : value
     }
 
-    /// At most `limit` bytes of a line, its end marked and its newline kept.
+    /// Shortens a line to at most `limit` bytes, marks its end and keeps its newline.
     static func cut(_ line: String, to limit: Int) -> [UInt8] {
         let bytes = Array(line.utf8)
         guard bytes.count > limit else { return bytes }
         let mark = Array("…\n".utf8)
         var end = limit - mark.count
-        // Not inside a character: UTF-8's continuation bytes are 10xxxxxx.
+        // Does not cut inside a character: UTF-8's continuation bytes are 10xxxxxx.
         while end > 0 && bytes[end] & 0xc0 == 0x80 { end -= 1 }
         return bytes[..<end] + mark
     }

@@ -1,11 +1,11 @@
 internal import CSystemd
 
 extension Journal {
-    /// A stream into the journal for an app's output (sd_journal_stream_fd(3)): each line becomes a
-    /// message; lines may begin with `<level>`.
+    /// Opens a stream into the journal for an app's output (sd_journal_stream_fd(3)). Each line
+    /// becomes a message, and may begin with `<level>`.
     ///
-    /// - Returns: a close-on-exec descriptor, the caller's to close.
-    /// - Throws: `ENOENT` or `ECONNREFUSED` where no journal runs.
+    /// - Returns: a close-on-exec descriptor, which the caller closes.
+    /// - Throws: `ENOENT` or `ECONNREFUSED` if no journal is running.
     public static func stream(
         identifier: String, level: LogLevel = .info
     ) throws(SystemdError) -> CInt {

@@ -1,10 +1,10 @@
-/// syslog(3)'s levels; a lower value is more urgent.
+/// The levels of syslog(3). A lower value is more urgent.
 public enum LogLevel: Int32, Comparable, CaseIterable, Sendable {
     case emergency, alert, critical, error, warning, notice, info, debug
 
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 
-    /// As a person reads it in a line on standard error; systemd's own short names.
+    /// The name in a line on standard error; systemd's short names.
     public var name: String {
         switch self {
         case .emergency: "emergency"
@@ -18,7 +18,7 @@ public enum LogLevel: Int32, Comparable, CaseIterable, Sendable {
         }
     }
 
-    /// The level of that name, or of its number.
+    /// The level with that name or number.
     public init?(name: String) {
         guard
             let level = Self.allCases.first(where: {

@@ -1,16 +1,17 @@
 import Glibc
 
-/// What only systemd-logind's bus interface tells (org.freedesktop.login1(5)): locked sessions, and
-/// that the machine is about to sleep or to shut down.
+/// Events that only systemd-logind's bus interface reports (org.freedesktop.login1(5)): locked
+/// sessions, and that the machine is about to sleep or to shut down.
 ///
-/// Believed is logind alone: whoever may talk to the bus may send us signals that look the same.
+/// Only logind's own signals count, because every client of the bus can send signals that look the
+/// same.
 @LoopActor
 public final class Logind {
     public enum News: Hashable, Sendable {
         case lockChanged(user: UInt32, isLocked: Bool)
         case sleepChanged(isAsleep: Bool)
         case shutdownChanged(isShuttingDown: Bool)
-        /// Something could not be asked for: for people, once.
+        /// A request failed. The text is for humans; sent once.
         case failed(String)
         case disconnected
     }
@@ -27,22 +28,23 @@ public final class Logind {
 
     private let bus: SystemBus
     private let onNews: @LoopActor (News) -> Void
-    /// logind's unique name, as the bus itself has it.
+    /// logind's unique name, as the bus says.
     private var owner: String?
-    /// Locked sessions and whose they are. A user is locked while any of their sessions is.
+    /// The locked sessions and their users. A user is locked while any of the user's sessions is.
     private var locked: [String: UInt32] = [:]
-    /// More sessions than a machine has.
+    /// At most this many sessions. Real machines have fewer.
     private static let sessionLimit = 4096
-    /// As told last.
+    /// What was reported last.
     private var isAsleep = false
     private var isShuttingDown = false
-    /// While it is open, logind waits with a shutdown (InhibitDelayMaxSec=, logind.conf(5)).
+    /// While this descriptor is open, logind delays a shutdown (InhibitDelayMaxSec=,
+    /// logind.conf(5)).
     private var inhibitor: CInt = -1
-    /// A connection that may bring a descriptor, as long as it is asked for one.
+    /// A connection that can receive a descriptor. It exists only while one is requested.
     private var asking: SystemBus?
     private var askingEnds: EventSource?
 
-    /// - Throws: where there is no system bus.
+    /// - Throws: if there is no system bus.
     public init(onNews: @escaping @LoopActor (News) -> Void) throws(SystemdError) {
         bus = try SystemBus()
         self.onNews = onNews
@@ -50,7 +52,7 @@ public final class Logind {
         try bus.call(
             Name.bus, "/org/freedesktop/DBus", Name.bus, "GetNameOwner", [Name.service]
         ) { [unowned self] reply in
-            // None: its NameOwnerChanged will come.
+            // Without a logind now, its NameOwnerChanged will come later.
             if reply.failure == nil, let owner = reply.string() { found(owner) }
         }
     }
@@ -70,9 +72,9 @@ public final class Logind {
         try bus.match(
             "type='signal',interface='org.freedesktop.DBus.Local',member='Disconnected'"
         ) { [unowned self] message in
-            // The library's own, and never a peer's: that one has a sender.
+            // Comes from the library itself and never from a peer, whose messages have a sender.
             if message.sender == nil || message.sender == "org.freedesktop.DBus.Local" {
-                // Nobody would say that it is over.
+                // Nobody would report the end of the sleep.
                 noteSleep(false)
                 onNews(.disconnected)
             }
@@ -111,12 +113,13 @@ public final class Logind {
         }
     }
 
-    /// logind is there, or there again: asks for what it does not say by itself.
+    /// logind has appeared, perhaps again. Asks for the states that it does not report by itself.
     private func found(_ owner: String) {
         guard owner != self.owner else { return }
         self.owner = owner
         holdShutdown()
-        // Also that it is over, which a logind that died in between has not said.
+        // The answer may also be that a sleep is over, which a logind that died meanwhile has not
+        // reported.
         ask(Name.path, Name.manager, "PreparingForSleep") { [unowned self] in noteSleep($0) }
         ask(Name.path, Name.manager, "PreparingForShutdown") { [unowned self] in noteShutdown($0) }
         for session in Logins.sessions.prefix(Self.sessionLimit) {
@@ -129,7 +132,7 @@ public final class Logind {
         _ path: String, _ interface: String, _ property: String,
         _ answer: @escaping @LoopActor (Bool) -> Void
     ) {
-        // What cannot be asked is as if nothing had happened: the session may have gone.
+        // A request that fails is ignored, because the session may have ended.
         try? bus.call(Name.service, path, Name.properties, "Get", [interface, property]) { reply in
             if reply.failure == nil, let value = reply.booleanVariant() { answer(value) }
         }
@@ -165,7 +168,7 @@ public final class Logind {
 
     // MARK: Shutdown
 
-    /// Makes logind wait with the next shutdown until ``goAhead()``.
+    /// Makes logind delay the next shutdown until ``goAhead()``.
     public func holdShutdown() {
         guard inhibitor < 0 else { return }
         asking = try? SystemBus(takesDescriptors: true)
@@ -173,7 +176,7 @@ public final class Logind {
             Name.service, Name.path, Name.manager, "Inhibit",
             ["shutdown", "Greenroom", "Apps save their state", "delay"]
         ) { [unowned self] reply in
-            // Not in a callback of its own.
+            // The connection must not be dropped in its own callback.
             askingEnds = try? LoopActor.deferred { [unowned self] in asking = nil }
             if let failure = reply.failure {
                 return onNews(.failed("asking logind to wait with a shutdown: \(failure)"))
@@ -183,7 +186,7 @@ public final class Logind {
         }
     }
 
-    /// Nothing is left to save.
+    /// Lets the shutdown go on.
     public func goAhead() {
         if inhibitor >= 0 { close(inhibitor) }
         inhibitor = -1

@@ -1,17 +1,18 @@
 internal import CSystemd
 import Glibc
 
-/// Who is logged in, as systemd-logind writes it down below /run/systemd (sd-login(3)): no bus, one
-/// inotify descriptor, and a wake-up only when a user comes, goes or changes.
+/// The users who are logged in, from systemd-logind's files in /run/systemd (sd-login(3)). This
+/// does not use the bus, needs one inotify descriptor, and wakes up only when a user logs in, logs
+/// out or changes.
 @LoopActor
 @safe public final class Logins {
-    /// More than a machine has sessions of its users; what is beyond is not seen.
+    /// At most this many users. Further ones are ignored.
     private static let userLimit = 4096
 
     private let monitor: OpaquePointer
     private var source: EventSource?
 
-    /// - Throws: `ENOENT` where no logind runs.
+    /// - Throws: `ENOENT` if no logind is running.
     public init(onChange: @escaping @LoopActor () -> Void) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_login_monitor_new", unsafe sd_login_monitor_new("uid", &raw))
@@ -28,8 +29,8 @@ import Glibc
         _ = unsafe sd_login_monitor_unref(monitor)
     }
 
-    /// Users with a session that has begun: their runtime directory and user manager are there. A
-    /// user who lingers has none (sd_uid_get_state(3)).
+    /// The users with a session that has begun, so that their runtime directory and user manager
+    /// exist. A user who only lingers has no session (sd_uid_get_state(3)).
     public static var users: Set<UInt32> {
         var list: UnsafeMutablePointer<uid_t>?
         let count = unsafe sd_get_uids(&list)
@@ -51,7 +52,7 @@ import Glibc
         return ["active", "online"].contains(unsafe String(cString: state))
     }
 
-    /// Every session by its identifier (sd_get_sessions(3)).
+    /// The identifiers of all sessions (sd_get_sessions(3)).
     public static var sessions: [String] {
         var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = unsafe sd_get_sessions(&list)
@@ -64,7 +65,7 @@ import Glibc
         }
     }
 
-    /// Whose session it is (sd_session_get_uid(3)).
+    /// The user of a session (sd_session_get_uid(3)).
     public static func user(ofSession session: String) -> UInt32? {
         var user: uid_t = 0
         return unsafe sd_session_get_uid(session, &user) >= 0 ? user : nil

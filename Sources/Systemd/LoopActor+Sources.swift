@@ -1,8 +1,8 @@
 internal import CSystemd
 import Glibc
 
-/// What sd-event's userdata points to: the source holds one reference, which its destroy callback
-/// drops, so a handler lives as long as the source and at least until its last call is over.
+/// The target of sd-event's userdata. The source holds one reference, which its destroy callback
+/// drops, so a handler lives as long as the source and at least until its last call has returned.
 @LoopActor private final class Handler<Event> {
     let fire: @LoopActor (Event) -> Void
     init(_ fire: @escaping @LoopActor (Event) -> Void) { self.fire = fire }
@@ -11,7 +11,7 @@ import Glibc
 @LoopActor private func handle<Event>(_ userdata: UnsafeMutableRawPointer?, _ event: Event) -> CInt
 {
     guard let userdata = unsafe userdata else { return -EFAULT }
-    // Retained for the call: the handler may drop its own source.
+    // The handler is retained for the call, because it may drop its own source.
     let handler = unsafe Unmanaged<Handler<Event>>.fromOpaque(userdata).takeUnretainedValue()
     handler.fire(event)
     return 0
@@ -37,14 +37,14 @@ import Glibc
     return unsafe EventSource(adopting: raw, isOneShot: isOneShot)
 }
 
-// C callbacks written inside a @LoopActor function are themselves isolated to it, with a run-time
-// check: no assumeIsolated is needed.
+// C callbacks inside a @LoopActor function are isolated to it, with a run-time check, so they need
+// no assumeIsolated.
 extension LoopActor {
     @LoopActor private static var event: OpaquePointer { unsafe shared.loop.event }
 
-    /// Watches a descriptor, level-triggered unless asked otherwise (sd_event_add_io(3)).
+    /// Watches a descriptor, level-triggered unless the events say otherwise (sd_event_add_io(3)).
     ///
-    /// The descriptor stays the caller's: drop the source, then close it.
+    /// The descriptor belongs to the caller, who drops the source before closing it.
     @LoopActor public static func io(
         _ descriptor: CInt, _ events: IOEvents, priority: Int64 = 0,
         _ fire: @escaping @LoopActor (IOEvents) -> Void
@@ -60,10 +60,11 @@ extension LoopActor {
         return source
     }
 
-    /// A timer on CLOCK_MONOTONIC unless said (sd_event_add_time(3)), not armed until its `setDeadline`.
+    /// A timer, on CLOCK_MONOTONIC by default (sd_event_add_time(3)). It is not armed until
+    /// `setDeadline`.
     ///
-    /// It fires once per deadline, and at most `accuracy` late by choice: the kernel and sd-event
-    /// use that freedom to wake up for several timers at once.
+    /// It fires once for each deadline. The kernel and sd-event may delay it by at most `accuracy`,
+    /// to wake up for several timers at once.
     @LoopActor public static func timer(
         on clock: TimerClock = .monotonic, accuracy: Duration = .milliseconds(1),
         priority: Int64 = 0,
@@ -84,7 +85,7 @@ extension LoopActor {
         return source
     }
 
-    /// A timer armed for an instant of CLOCK_MONOTONIC, in nanoseconds.
+    /// A timer that is armed for an instant of CLOCK_MONOTONIC, in nanoseconds.
     @LoopActor public static func timer(
         deadlineNanoseconds: UInt64, accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
         _ fire: @escaping @LoopActor () -> Void
@@ -94,7 +95,7 @@ extension LoopActor {
         return source
     }
 
-    /// A timer armed relative to now.
+    /// A timer that is armed relative to now.
     @LoopActor public static func timer(
         after duration: Duration, accuracy: Duration = .milliseconds(1), priority: Int64 = 0,
         _ fire: @escaping @LoopActor () -> Void
@@ -104,8 +105,8 @@ extension LoopActor {
             fire)
     }
 
-    /// Receives a signal (sd_event_add_signal(3)) and blocks its ordinary delivery, for good: a
-    /// child must be given an empty mask.
+    /// Receives a signal (sd_event_add_signal(3)) and blocks its ordinary delivery for good, so a
+    /// child process must be given an empty mask.
     @LoopActor public static func signal(
         _ number: CInt, priority: Int64 = 0, _ fire: @escaping @LoopActor (CInt) -> Void
     ) throws(SystemdError) -> EventSource {
@@ -124,7 +125,7 @@ extension LoopActor {
         return source
     }
 
-    /// Runs once in the next round, after the events in hand (sd_event_add_defer(3)); enable it
+    /// Runs once in the next round, after the current events (sd_event_add_defer(3)). Enable it
     /// again to run it again.
     @LoopActor public static func deferred(
         priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void

@@ -1,7 +1,7 @@
-/// The actor whose executor is the event loop: all state of the daemon is isolated to it.
+/// The actor whose executor is the event loop. All state of the daemon is isolated to it.
 ///
-/// The daemon runs by callbacks. Nothing of it is `async`: a bare `Task` would start Dispatch's threads for
-/// good, and with them a wake-up per second, so the loop takes no jobs.
+/// The daemon runs by callbacks and has no `async` code: a single `Task` would start Dispatch's
+/// threads for good, and with them one wake-up per second. The loop therefore takes no jobs.
 ///
 /// ```swift
 /// @main struct Program {
@@ -22,7 +22,7 @@
         unsafe loop.asUnownedSerialExecutor()
     }
 
-    /// `MainActor.assumeIsolated` for this actor: runs `body` at once, and traps off the loop.
+    /// Runs `body` at once, like `MainActor.assumeIsolated`. Traps if it is not called on the loop.
     public nonisolated static func assumeIsolated<T: Sendable, Failure: Error>(
         _ body: @LoopActor () throws(Failure) -> T, file: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> T {
@@ -31,8 +31,8 @@
         shared.preconditionIsolated(file: file, line: line)
         return try withoutActuallyEscaping(body) {
             (escaping: @escaping Isolated) throws(Failure) -> T in
-            // Isolation is part of the type, not of the representation; the line above has shown
-            // that this thread is the actor's. The standard library does the same.
+            // Isolation is part of the type, not of the representation, and the line above has
+            // checked that this thread is the actor's. The standard library does the same.
             try unsafe unsafeBitCast(escaping, to: Plain.self)()
         }
     }

@@ -1,14 +1,15 @@
 internal import CSystemd
 import Glibc
 
-/// A connection to the message bus that waits (sd-bus(3)): for a program that serves a name and does
-/// nothing else.
+/// A connection to the message bus whose calls block (sd-bus(3)), for a program that does nothing
+/// but serve a name.
 @safe public final class ServiceBus {
     private let bus: OpaquePointer
 
-    /// Connects to the bus that started this process (`DBUS_STARTER_ADDRESS`), else to the session's.
+    /// Connects to the bus that started this process (`DBUS_STARTER_ADDRESS`), otherwise to the
+    /// session's.
     ///
-    /// - Throws: `ENOENT`, `ECONNREFUSED` or `ENOMEDIUM` where there is none.
+    /// - Throws: `ENOENT`, `ECONNREFUSED` or `ENOMEDIUM` if there is no bus.
     public init() throws(SystemdError) {
         var raw: OpaquePointer?
         if unsafe getenv("DBUS_STARTER_ADDRESS") != nil {
@@ -21,7 +22,7 @@ import Glibc
 
     deinit { _ = unsafe sd_bus_flush_close_unref(bus) }
 
-    /// Owns a name. False if somebody else does (sd_bus_request_name(3)).
+    /// Takes a name (sd_bus_request_name(3)). Returns false if another process owns it.
     public func request(_ name: String) throws(SystemdError) -> Bool {
         let result = unsafe sd_bus_request_name(bus, name, 0)
         if result == -EEXIST { return false }
@@ -29,12 +30,13 @@ import Glibc
         return true
     }
 
-    /// What was sent to it before still comes; later calls start another process.
+    /// Gives a name up. Calls that were sent to it before still arrive; later calls start another
+    /// process.
     public func release(_ name: String) throws(SystemdError) {
         try check("sd_bus_release_name", unsafe sd_bus_release_name(bus, name))
     }
 
-    /// The next call of a method, or nil when none comes for so long.
+    /// The next call of a method, or nil if none arrives within `limit`.
     public func next(within limit: Duration) throws(SystemdError) -> BusCall? {
         var patience = UInt64(max(0, limit / .microseconds(1)))
         while true {
@@ -64,7 +66,7 @@ private enum SystemdClock {
     }
 }
 
-/// A method call, to be read in the order of its parts and answered once.
+/// A method call. Read its parts in order, and answer it once.
 @safe public final class BusCall {
     private let message: OpaquePointer
 
@@ -75,7 +77,7 @@ private enum SystemdClock {
     public var interface: String { unsafe Self.text(sd_bus_message_get_interface(message)) }
     public var member: String { unsafe Self.text(sd_bus_message_get_member(message)) }
 
-    /// Of the whole body, as in the D-Bus specification: `asa{sv}`.
+    /// The signature of the whole body, as in the D-Bus specification: `asa{sv}`.
     public var signature: String { unsafe Self.text(sd_bus_message_get_signature(message, 1)) }
 
     private static func text(_ value: UnsafePointer<CChar>?) -> String {
@@ -90,7 +92,7 @@ private enum SystemdClock {
         return unsafe value.map { unsafe String(cString: $0) }
     }
 
-    /// `as`
+    /// Reads `as`.
     public func strings() -> [String]? {
         guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "s") > 0 else {
             return nil
@@ -101,7 +103,7 @@ private enum SystemdClock {
         return all
     }
 
-    /// `av`: whether there is anything in it; it is passed over.
+    /// Skips `av`, and returns whether it has any elements.
     public func hasVariants() -> Bool? {
         guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "v") > 0 else {
             return nil
@@ -114,7 +116,7 @@ private enum SystemdClock {
         return !isEmpty
     }
 
-    /// `a{sv}`: those values that are strings.
+    /// Reads `a{sv}` and returns the values that are strings.
     public func stringValues() -> [String: String] {
         guard unsafe sd_bus_message_enter_container(message, Self.code("a"), "{sv}") > 0 else {
             return [:]
@@ -137,7 +139,7 @@ private enum SystemdClock {
 
     // MARK: Answering
 
-    /// - Parameter text: the one value of the answer; nil for none.
+    /// - Parameter text: the only value of the reply; nil for none.
     public func reply(_ text: String? = nil) throws(SystemdError) {
         var reply: OpaquePointer?
         try check(
@@ -154,7 +156,7 @@ private enum SystemdClock {
         try check("sd_bus_send", unsafe sd_bus_send(nil, reply, nil))
     }
 
-    /// - Parameter name: of the error, such as `org.freedesktop.DBus.Error.Failed`.
+    /// - Parameter name: the error's name, such as `org.freedesktop.DBus.Error.Failed`.
     public func fail(_ name: String, _ text: String) throws(SystemdError) {
         var error = unsafe sd_bus_error()
         defer { unsafe sd_bus_error_free(&error) }

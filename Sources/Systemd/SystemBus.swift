@@ -1,13 +1,13 @@
 internal import CSystemd
 import Glibc
 
-/// The system bus (sd-bus(3)), as much of it as listening to one service takes. Nothing here waits:
-/// connecting, calls and matches go on in the loop.
+/// The system bus (sd-bus(3)), as far as it is needed to listen to one service. Nothing here
+/// blocks: connecting, calls and matches proceed in the loop.
 @LoopActor
 @safe public final class SystemBus {
     fileprivate typealias Handler = @LoopActor (BusMessage) -> Void
 
-    /// What sd-bus's userdata points to. The slot lives as long as the bus.
+    /// The target of sd-bus's userdata. The slot lives as long as the bus.
     private final class Slot {
         let fire: Handler
         init(_ fire: @escaping Handler) { self.fire = fire }
@@ -16,23 +16,24 @@ import Glibc
     private let bus: OpaquePointer
     private var slots: [Slot] = []
 
-    /// Connects. What is sent before the bus has answered waits in the connection.
+    /// Connects. Messages that are sent before the bus has answered wait in the connection.
     ///
-    /// - Parameter takesDescriptors: replies may bring some. Anybody on the bus could send us others, and closing
-    ///   them takes as long as their sender likes: not for a connection that lasts.
-    /// - Throws: `ENOENT` or `ECONNREFUSED` where no bus runs.
+    /// - Parameter takesDescriptors: whether messages may contain descriptors. Every client of the
+    ///   bus could then send descriptors, and closing one can take as long as its sender likes, so
+    ///   do not use this for a connection that lasts.
+    /// - Throws: `ENOENT` or `ECONNREFUSED` if no bus is running.
     public init(takesDescriptors: Bool = false) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
         unsafe bus = raw!
-        // It ends with us, also where this throws.
+        // The connection is closed by `deinit`, also if this throws.
         try unsafe Self.open(raw!, takesDescriptors)
         try check(
             "sd_bus_attach_event",
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
     }
 
-    /// As sd_bus_open_system(3) does, which always takes descriptors.
+    /// Does what sd_bus_open_system(3) does, which however always accepts descriptors.
     private static func open(
         _ bus: OpaquePointer, _ takesDescriptors: Bool
     ) throws(SystemdError) {
@@ -54,8 +55,8 @@ import Glibc
     /// Calls `fire` for every message that the rule matches
     /// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-routing-match-rules).
     ///
-    /// Anybody on the bus can send a signal straight to us, whatever a rule says of a sender: look
-    /// at ``BusMessage/sender``.
+    /// Every client of the bus can send a signal directly to this connection, whatever sender a
+    /// rule names: check ``BusMessage/sender``.
     public func match(
         _ rule: String, _ fire: @escaping @LoopActor (BusMessage) -> Void
     ) throws(SystemdError) {
@@ -72,7 +73,8 @@ import Glibc
                 }, nil, Unmanaged.passUnretained(slot).toOpaque()))
     }
 
-    /// Calls a method whose arguments are strings, and hands the reply (or the error) over once.
+    /// Calls a method whose arguments are strings, and calls `reply` once with the reply or the
+    /// error.
     public func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String,
         _ arguments: [String], _ reply: @escaping @LoopActor (BusMessage) -> Void
@@ -112,7 +114,7 @@ import Glibc
         return unsafe String(cString: name)
     }
 
-    /// The other way round (sd_bus_path_encode(3)).
+    /// The path of a child of `parent` (sd_bus_path_encode(3)).
     public static func path(of child: String, in parent: String) -> String? {
         var path: UnsafeMutablePointer<CChar>?
         guard unsafe sd_bus_path_encode(parent, child, &path) >= 0, let path = unsafe path else {
@@ -123,14 +125,14 @@ import Glibc
     }
 }
 
-/// A message that came, to be read in the order of its parts while its handler runs.
+/// A received message. Read its parts in order, while its handler runs.
 @LoopActor
 @safe public struct BusMessage {
     private let raw: OpaquePointer
 
     fileprivate init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
-    /// The unique name of who sent it: the bus sets it, so it cannot be forged.
+    /// The unique name of the sender. The bus sets it, so it cannot be forged.
     public var sender: String? {
         unsafe sd_bus_message_get_sender(raw).map { unsafe String(cString: $0) }
     }
@@ -138,7 +140,7 @@ import Glibc
         unsafe sd_bus_message_get_path(raw).map { unsafe String(cString: $0) }
     }
 
-    /// Why a call failed, for people; nil for every other message.
+    /// Why a call failed, for humans; nil for every other message.
     public var failure: String? {
         guard unsafe sd_bus_message_is_method_error(raw, nil) > 0,
             let error = unsafe sd_bus_message_get_error(raw)
@@ -155,12 +157,12 @@ import Glibc
     }
 
     public func boolean() -> Bool? {
-        // sd-bus writes an int.
+        // sd-bus reads a Boolean into an int.
         var value: CInt = 0
         return unsafe read("b", &value) ? value != 0 : nil
     }
 
-    /// A descriptor of the message, as a copy of the caller's own.
+    /// A copy of a descriptor of the message, which the caller closes.
     public func takeDescriptor() -> CInt? {
         var value: CInt = -1
         guard unsafe read("h", &value) else { return nil }
@@ -168,7 +170,7 @@ import Glibc
         return copy >= 0 ? copy : nil
     }
 
-    /// Of a reply to org.freedesktop.DBus.Properties.Get.
+    /// The Boolean in a reply to org.freedesktop.DBus.Properties.Get.
     public func booleanVariant() -> Bool? {
         guard unsafe sd_bus_message_enter_container(raw, Self.code("v"), "b") > 0 else {
             return nil
@@ -177,7 +179,7 @@ import Glibc
         return boolean()
     }
 
-    /// Of the dictionary that comes next (`a{sv}`): one value, if it is there and true or false.
+    /// One value of the next dictionary (`a{sv}`), if it is there and a Boolean.
     public func boolean(named wanted: String) -> Bool? {
         guard unsafe sd_bus_message_enter_container(raw, Self.code("a"), "{sv}") > 0 else {
             return nil

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A call into libsystemd that failed.
+/// A failed call of libsystemd.
 ///
 /// libsystemd returns a negative errno; `errno` here is positive, as in errno(3).
 public struct SystemdError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The C function, as its man page is called.
+    /// The C function, by the name of its man page.
     public var call: String
     public var errno: CInt
 
@@ -16,18 +16,18 @@ public struct SystemdError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(call): \(Self.text(of: errno))" }
 
     static func text(of errno: CInt) -> String {
-        // strerrordesc_np(3) is thread-safe and untranslated, but glibc only: strerror(3) has been
-        // both since glibc 2.32.
+        // strerrordesc_np(3) is thread-safe and not translated, but exists only in glibc.
+        // strerror(3) is thread-safe since glibc 2.32.
         guard let text = unsafe strerror(errno) else { return "errno \(errno)" }
         return unsafe String(cString: text)
     }
 }
 
-/// The one funnel for calls that return a negative errno.
+/// The only funnel for calls that return a negative errno.
 @discardableResult
 func check(_ call: StaticString, _ result: CInt) throws(SystemdError) -> CInt {
     guard result < 0 else { return result }
-    // Our bug, not the world's: a descriptor that is not open or a pointer to nowhere.
+    // A bug of this program: a descriptor that is not open, or an invalid pointer.
     precondition(result != -EBADF && result != -EFAULT, "\(call): \(result)")
     throw SystemdError(call: "\(call)", errno: -result)
 }

@@ -1,25 +1,25 @@
 internal import CSystemd
 import Glibc
 
-/// The clocks that a timer can go by (clock_gettime(2)).
+/// The clocks of timers (clock_gettime(2)).
 public enum TimerClock: Hashable, Sendable {
-    /// Stands while the machine sleeps.
+    /// Stops while the machine sleeps.
     case monotonic
-    /// Since the machine was started, sleep included: what came due in sleep comes after it.
+    /// The time since boot, including sleep. A timer that elapses during sleep fires after it.
     case boot
-    /// Since 1970 UTC; a timer follows when it is set.
+    /// The time since 1970 UTC. When the clock is set, timers follow.
     case realtime
 
     var identifier: clockid_t {
         switch self {
         case .monotonic: CLOCK_MONOTONIC
-        // <bits/time.h>, whose number the C library's module hides.
+        // CLOCK_BOOTTIME in <bits/time.h>, which the C library's module hides.
         case .boot: 7
         case .realtime: CLOCK_REALTIME
         }
     }
 
-    /// Nanoseconds on it.
+    /// The clock's time in nanoseconds.
     public var nowNanoseconds: UInt64 {
         var now = timespec()
         _ = unsafe clock_gettime(identifier, &now)
