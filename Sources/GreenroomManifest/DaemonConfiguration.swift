@@ -1,23 +1,23 @@
 public import UnitFile
 
-/// The daemon's own settings, from `greenroom.conf`. What is not set has the default given here.
+/// The daemon's settings, from `greenroom.conf`, with their defaults.
 public struct DaemonConfiguration: Hashable, Sendable {
     /// `PrewarmBudget=`: paused instances together never exceed this many bytes.
     public var prewarmByteBudget: UInt64 = 1 << 30
     /// `PrewarmTimeToLiveSec=`: how long a paused instance is kept (OpenWhisk).
     public var prewarmTimeToLive: Duration = .seconds(600)
-    /// `LaunchDeadlineSec=`: from the launch to its ready condition (Apple, observed).
+    /// `LaunchDeadlineSec=`: the time from the launch to its ready condition (Apple, observed).
     public var launchDeadline: Duration = .seconds(20)
-    /// `PauseDeadlineSec=`: from spawn to the pause point.
+    /// `PauseDeadlineSec=`: the time from spawn to the pause point.
     public var pauseDeadline: Duration = .seconds(20)
-    /// `StartDeadlineSec=`: from the order to go on to the program's start.
+    /// `StartDeadlineSec=`: the time from the order to go on to the program's start.
     public var startDeadline: Duration = .seconds(2)
-    /// `BackgroundGraceSec=`: from entering the background to being frozen (Android 14).
+    /// `BackgroundGraceSec=`: the time from entering the background to being frozen (Android 14).
     public var backgroundGrace: Duration = .seconds(10)
-    /// `TerminateGraceSec=`: from SIGTERM to SIGKILL (Apple, OpenHarmony).
+    /// `TerminateGraceSec=`: the time from SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
-    /// `BackOffFirstSec=`, `BackOffCapSec=`: the wait after a failed prewarm or launch doubles from
-    /// the one to the other.
+    /// `BackOffFirstSec=`, `BackOffCapSec=`: the first wait after a failed prewarm or launch, and
+    /// the longest; each wait is twice as long as the one before.
     public var backOffFirst: Duration = .seconds(1)
     public var backOffCap: Duration = .seconds(300)
     /// `CrashLoopCount=`, `CrashLoopWindowSec=`: this many crashes within the window are a crash
@@ -26,59 +26,69 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var crashLoopWindow: Duration = .seconds(120)
     /// `ConcurrentPrewarms=`: at most this many run towards their pause at once.
     public var concurrentPrewarms: Int = 2
-    /// `InstanceLimit=`: instances alive at once; never more than the spawner keeps.
+    /// `InstanceLimit=`: how many instances may exist at once, at most as many as the spawner
+    /// keeps.
     public var instanceLimit: Int = 2048
-    /// `InstancesPerUser=`: of those, what one user other than the daemon's own may have; less where
-    /// others have some.
+    /// `InstancesPerUser=`: how many of them one user other than the daemon's own may have; fewer
+    /// if other users have some.
     public var instancesPerUser: Int = 1024
-    /// `ConnectionsPerUser=`, `ConnectionsMax=`: clients of the control socket (sd-varlink).
+    /// `ConnectionsPerUser=`, `ConnectionsMax=`: how many clients the control socket may have
+    /// (sd-varlink).
     public var connectionsPerUser: Int = 1024
     public var connectionsMax: Int = 4096
-    /// `ControlGroups=`: whose members may launch and end apps of others as far as their manifests
-    /// allow; `ObserveGroups=`: may look; `AdministerGroups=`: may do everything. Names or numbers.
+    /// Names or numbers of groups. Members of `ControlGroups=` may launch and end apps of others as
+    /// far as their manifests allow; members of `ObserveGroups=` may see them; members of
+    /// `AdministerGroups=` may do everything.
     public var controlGroups: [String] = []
     public var observeGroups: [String] = []
     public var administerGroups: [String] = []
 
-    /// `PrewarmStartDelaySec=`: from the machine's boot to the first prewarm that nobody asked for.
+    /// `PrewarmStartDelaySec=`: the time from the machine's boot to the first prewarm that no
+    /// client has asked for.
     public var prewarmStartDelay: Duration = .seconds(10)
-    /// What holds prewarming back. `PrewarmMinMemory=`: available memory below this, in bytes.
+    /// `PrewarmMinMemory=`: nothing is prewarmed while less memory is available, in bytes.
     public var prewarmMinimalMemory: UInt64 = 256 << 20
-    /// `PrewarmMaxLoad=`: load per processor above this, in hundredths; 0 minds none. A busy build comes
-    /// to one or two; where four want each processor, what people wait for takes four times as long, and
-    /// a prewarm that nobody asked for would be one more.
+    /// `PrewarmMaxLoad=`: nothing is prewarmed while the load per processor is above this, in
+    /// hundredths; 0 means no limit. A build that uses every processor has a load of one or two. At
+    /// a load of four, users already wait four times as long, and a prewarm that nobody has asked
+    /// for would add to it.
     public var prewarmMaximalLoadPercent = 400
-    /// `PrewarmMinBattery=`: a battery that feeds the machine below this, in percent.
+    /// `PrewarmMinBattery=`: nothing is prewarmed while the machine runs on a battery below this
+    /// percentage.
     public var prewarmMinimalBattery = 20
-    /// `PrewarmWhenHot=no`: a thermal zone at a trip point that throttles.
+    /// `PrewarmWhenHot=no`: whether nothing is prewarmed while a thermal zone is at a trip point
+    /// that throttles.
     public var prewarmMindsHeat = true
-    /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: of each second, how long some tasks, or
-    /// all, stall for want of memory (lmkd). `PressureQuietSec=`: how long a level lasts after it.
+    /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: for how long of a second some
+    /// tasks, or all tasks, stall for lack of memory at that level (lmkd). `PressureQuietSec=`: how
+    /// long a level lasts after its last report.
     public var pressureWarningStall: Duration = .milliseconds(70)
     public var pressureCriticalStall: Duration = .milliseconds(700)
     public var pressureQuietTime: Duration = .seconds(10)
-    /// `CheckFileLocks=`, `LockedFileGraceSec=`: who holds a file lock is not suspended, and ended
-    /// after the grace.
+    /// `CheckFileLocks=`, `LockedFileGraceSec=`: an app that holds a file lock is not suspended,
+    /// and is ended after the grace.
     public var checksFileLocks = true
     public var lockedFileGrace: Duration = .seconds(5)
-    /// `MetricsIntervalSec=`: from one payload of metrics to an app to the next (MetricKit).
+    /// `MetricsIntervalSec=`: the time from one payload of metrics for an app to the next
+    /// (MetricKit).
     public var metricsInterval: Duration = .seconds(86_400)
-    /// `PageOutSuspended=`: whether what suspended apps hold is taken out of memory.
+    /// `PageOutSuspended=`: whether the memory of suspended apps is paged out.
     public var pageOutSuspended = PageOut.auto
     public enum PageOut: String, CaseIterable, Sendable {
         case no
         case yes
-        /// Where there is swap.
+        /// Only if there is swap.
         case auto
     }
-    /// `BackgroundMemoryHigh=`: what one app in the background may hold before the kernel takes some
-    /// back, in bytes; nil: as much as its manifest says.
+    /// `BackgroundMemoryHigh=`: how many bytes an app in the background may hold before the kernel
+    /// takes memory back; nil means as many as its manifest allows.
     public var backgroundMemoryHigh: UInt64?
     /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple, observed).
     public var backgroundTaskLimit: Duration = .seconds(30)
-    /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`, `ProcessingTaskSec=`: how
-    /// long a run of it may take (Apple). `TaskIdleSec=`: how long nobody must have used an app before
-    /// processing; `TaskMaxLoad=`: load per processor above which it waits, in hundredths.
+    /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`,
+    /// `ProcessingTaskSec=`: how long a run may take (Apple). `TaskIdleSec=`: processing is run
+    /// only if nobody has used an app for this long. `TaskMaxLoad=`: processing waits while the
+    /// load per processor is above this, in hundredths.
     public var offersScheduledWork = true
     public var refreshTaskLimit: Duration = .seconds(30)
     public var processingTaskLimit: Duration = .seconds(300)
@@ -89,8 +99,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
 }
 
 extension DaemonConfiguration {
-    /// Reads a configuration. There is none if anything is an error, so that a slip of the pen
-    /// never means "the defaults"; warnings do not prevent one. An empty file is valid.
+    /// Reads a configuration. Returns none if there is any error, so that a typing error never
+    /// means "the defaults". Warnings do not matter, and an empty file is valid.
     public static func parse(
         _ bytes: [UInt8], file: String
     ) -> (configuration: DaemonConfiguration?, diagnostics: [Diagnostic]) {
@@ -206,7 +216,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// Of two keys that contradict each other, the one that is set last.
+    /// The position of the later of two keys that contradict each other.
     private func place(of first: String, _ second: String, _ reader: SectionReader) -> Position {
         let keys = [first, second].flatMap { reader.unit.assignments(Self.section, $0) }
         return keys.map(\.value.position).max() ?? reader.position(of: Self.section)

@@ -106,7 +106,7 @@ import UnitFile
         #expect(manifest.prewarm.depth == .applicationMain)
     }
 
-    @Test func `a bare program name is looked up`() {
+    @Test func `a bare program name is looked up in PATH`() {
         let text = "[App]\nExec=view -x"
         let found = AppManifest.parse(text, file: Self.file) { "/usr/bin/" + $0 }
         #expect(found.manifest?.command == ["/usr/bin/view", "-x"])
@@ -120,7 +120,7 @@ import UnitFile
         #expect(AppManifest.parse(text, file: Self.file).manifest?.command == ["view", "-x"])
     }
 
-    @Test func `an app that is known holds before a manifest with its identifier`() throws {
+    @Test func `a known app is kept, and a new manifest with its identifier is refused`() throws {
         let manifest = try #require(
             AppManifest.parse("[App]\nExec=/a", file: "a/org.x.y.app").manifest)
         let (kept, diagnostics) = AppManifest.withoutDuplicates(
@@ -133,7 +133,7 @@ import UnitFile
             ])
     }
 
-    @Test func `of two manifests with one identifier the first holds`() throws {
+    @Test func `the first of two manifests with one identifier is kept`() throws {
         let first = try #require(
             AppManifest.parse("[App]\nExec=/a", file: "a/org.x.y.app").manifest)
         let second = try #require(

@@ -59,25 +59,25 @@ import UnitFile
         #expect((first + 999_999) / 1_000_000 == Self.newYear + seconds)
     }
 
-    @Test func `what never comes again ends`() throws {
+    @Test func `an expression that never matches again gives no time`() throws {
         #expect(try Self.times("*-02-30", 1) == [])
         #expect(try Self.times("2025-*-*", 1) == [])
         #expect(try Self.times("2026-01-02,03", 5).count == 2)
         #expect(try Self.times("Mon *-02-29", 9).count > 5)
     }
 
-    @Test func `a time that is left out in spring does not come that day`() throws {
+    @Test func `a time that the clock skips in spring does not come that day`() throws {
         let spring: Int64 = 1_774_659_600  // 2026-03-28 01:00 UTC
         let times = try Self.times("02:30", 2, from: spring, zone: Self.berlin)
-        // The 28th, and the 30th.
+        // These are the 28th and the 30th.
         #expect(times == [spring + 1800, spring + 1800 + 2 * 86_400 - 3600].map { $0 * 1_000_000 })
     }
 
-    @Test func `a time that comes twice in autumn comes the first time`() throws {
+    @Test func `a time that comes twice in autumn is used the first time`() throws {
         let autumn: Int64 = 1_792_876_200  // 2026-10-24 21:10 UTC, 23:10 in Berlin
         let times = try Self.times("02:30", 2, from: autumn, zone: Self.berlin)
         #expect(times[1] - times[0] == 25 * 3600 * 1_000_000)
-        // Asked in between, when clocks show less than it again.
+        // This asks between the two times, when clocks show an earlier time again.
         let between = times[0] + 1_800_000_000
         #expect(
             try CalendarExpression("02:30").next(after: between, in: Self.berlin)
@@ -91,8 +91,8 @@ import UnitFile
         "*:99999999999999999999", "@", "@-1", "@1x", "@12 10:00", "@7258118400",
         "@99999999999999999999", "*:0:0.1234567", "*-*-~01", "Monday10:00",
     ])
-    func `what is no expression is an error that says where`(text: String) {
-        // A year and a month alone are a month and a day.
+    func `an invalid expression is an error with its place`(text: String) {
+        // This text is read as a month and a day.
         if text == "2026-01" { return }
         #expect(throws: ValueError.self) { try CalendarExpression(text) }
     }
@@ -103,13 +103,13 @@ import UnitFile
                 try Self.times(text, 2, zone: Self.berlin) == [1_774_659_601_000_000], "\(text)")
         }
         #expect(try Self.times("@1774659601", 1, from: 1_774_659_601) == [])
-        // It was a Saturday.
+        // That day was a Saturday.
         #expect(try Self.times("Sat @1774659601", 2) == [1_774_659_601_000_000])
         #expect(try Self.times("Sun @1774659601", 1) == [])
         #expect(try Self.times("@7258118399", 1) == [7_258_118_399_000_000])
     }
 
-    @Test func `a time zone may follow, whose rules are asked for`() throws {
+    @Test func `a time zone may follow, and is kept by its name`() throws {
         for (text, zone) in [
             ("10:00 Europe/Berlin", "Europe/Berlin"), ("daily America/Port-au-Prince", nil),
             ("Mon *-*-* 10:00 Etc/GMT+5", "Etc/GMT+5"), ("hourly CET", "CET"),
@@ -124,7 +124,7 @@ import UnitFile
 
     // MARK: systemd
 
-    /// Expressions by chance, of all that the syntax has.
+    /// Random expressions of everything that the syntax has.
     private static func expressions(_ count: Int, seed: UInt64) -> [String] {
         var random = SeededGenerator(seed: seed)
         func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -198,7 +198,7 @@ import UnitFile
                 expression = String(value)
                 result[expression] = []
                 hasOriginal = true
-            // Alone where it is what was asked.
+            // systemd-analyze prints only this line if the text is in normal form already.
             case "Normalized form":
                 if !hasOriginal {
                     expression = String(value)
@@ -229,7 +229,7 @@ import UnitFile
             ("UTC", "2026-01-01 00:00:00", 0), ("Europe/Berlin", "2026-01-01 00:00:00", -3600),
             ("Europe/Berlin", "2026-03-28 22:17:03", 86 * 86_400 + 76_623),
         ] as [(String, String, Int64)])
-    func `come when systemd says, hundreds of them`(
+    func `the times are those that systemd gives, for hundreds of expressions`(
         zone: String, from: String, offset: Int64
     ) throws {
         try requireOrSkip(

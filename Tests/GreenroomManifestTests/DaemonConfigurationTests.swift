@@ -3,7 +3,7 @@ import Testing
 import UnitFile
 
 @Suite struct DaemonConfigurationTests {
-    @Test func `an empty file is the defaults`() {
+    @Test func `an empty file gives the defaults`() {
         let (configuration, diagnostics) = DaemonConfiguration.parse("", file: "greenroom.conf")
         #expect(configuration == DaemonConfiguration())
         #expect(diagnostics == [])
@@ -69,7 +69,7 @@ import UnitFile
         ("ConnectionsMax=10", "2:16: ConnectionsPerUser= is more than ConnectionsMax="),
         ("ControlGroups=a -", "2:17: ControlGroups=: '-' is no name or number of an account"),
     ])
-    func `an error means no configuration`(line: String, expected: String) {
+    func `a file with an error gives no configuration`(line: String, expected: String) {
         let (configuration, diagnostics) = DaemonConfiguration.parse(
             "[Greenroom]\n" + line, file: "g.conf")
         #expect(configuration == nil)

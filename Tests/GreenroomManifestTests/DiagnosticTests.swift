@@ -2,9 +2,9 @@ import GreenroomManifest
 import Testing
 import UnitFile
 
-/// Every complaint about a manifest, word for word: this is what a person reads.
+/// Every message about a manifest, word for word, because people read it.
 @Suite struct DiagnosticTests {
-    /// Lines that follow `[App]` and a valid `Exec=`, and what is said of them.
+    /// Lines that follow `[App]` and a valid `Exec=`, with the message about them.
     @Test(arguments: [
         (
             "Identifier=viewer",
@@ -99,8 +99,7 @@ import UnitFile
         ),
         ("nonsense", "3:1: expected [Section] or Key=value, found 'nonsense'"),
     ])
-    func `an error says what is allowed, and there is no manifest`(lines: String, expected: String)
-    {
+    func `an error says what is allowed, and gives no manifest`(lines: String, expected: String) {
         let (manifest, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
         #expect(manifest == nil)
@@ -113,7 +112,7 @@ import UnitFile
         ("User=bob\nSupplementaryGroups=disk\n[Sandbox]\nAmbientCapabilities=CAP_KILL", false),
         ("User=root\nSupplementaryGroups=disk", false), ("SupplementaryGroups=disk", false),
     ])
-    func `groups that the app's user gets, too, are warned of`(lines: String, isWarned: Bool) {
+    func `a group that the app's user gets as well is a warning`(lines: String, isWarned: Bool) {
         let (manifest, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
         #expect(manifest != nil)
@@ -135,14 +134,14 @@ import UnitFile
         ),
         ("Name=a\nName=b", "4:1: warning: Name= is set again; the value in line 3 is ignored"),
     ])
-    func `what is unknown is a warning with a suggestion`(lines: String, expected: String) {
+    func `an unknown key is a warning with a suggestion`(lines: String, expected: String) {
         let (manifest, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/x\n" + lines, file: "org.x.y.app")
         #expect(manifest != nil)
         #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
     }
 
-    @Test func `an unknown section that resembles none is told of those there are`() {
+    @Test func `a warning of an unknown section names the known ones if none is similar`() {
         let (_, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/x\n[Unit]", file: "org.x.y.app")
         let text = diagnostics.map(\.description).joined()
@@ -162,13 +161,13 @@ import UnitFile
         ("[App]\nExec='' a", "2:6: Exec=: the program is missing"),
         ("[App]\nExec=/x C:\\Dir", "2:11: Exec=: '\\D' is no escape; a backslash is \\\\"),
     ])
-    func `a file that is no app says why`(text: String, expected: String) {
+    func `a file that describes no app is refused with the reason`(text: String, expected: String) {
         let (manifest, diagnostics) = AppManifest.parse(text, file: "org.x.y.app")
         #expect(manifest == nil)
         #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
     }
 
-    @Test func `a file name that is no identifier needs one inside`() {
+    @Test func `a file whose name is no identifier needs Identifier=`() {
         #expect(
             AppManifest.parse("[App]\nExec=/x", file: "a/viewer.app").diagnostics.map(\.description)
                 == [

@@ -18,7 +18,7 @@ import UnitFile
         return (manifest, diagnostics.map(\.description))
     }
 
-    @Test func `a later value holds, without a warning`() throws {
+    @Test func `a later value replaces an earlier one, without a warning`() throws {
         let (manifest, diagnostics) = parse(
             (Self.main, "[App]\nExec=/bin/a\nName=One\nUMask=0077"),
             (Self.dropIn, "[App]\nName=Two\nUMask="))
@@ -38,7 +38,7 @@ import UnitFile
         #expect(try #require(reset.manifest).environment.map(\.description) == ["C=3"])
     }
 
-    @Test func `a mistake is found in the file it stands in`() {
+    @Test func `a mistake is reported with the file that contains it`() {
         let (manifest, diagnostics) = parse(
             (Self.main, "[App]\nExec=/bin/a\nFrob=1"),
             (Self.dropIn, "[App]\n\nUMask=9\nExce=x"))
@@ -52,7 +52,7 @@ import UnitFile
             ])
     }
 
-    @Test func `an app can be wanted by boot and login`() throws {
+    @Test func `an app can be started at boot and at login`() throws {
         let (manifest, _) = parse(
             (Self.main, "[App]\nExec=/bin/a\n[Install]\nWantedBy=login boot\nWantedBy=boot"))
         #expect(try #require(manifest).wantedBy == [.boot, .login])
@@ -65,7 +65,7 @@ import UnitFile
             ])
     }
 
-    @Test func `what has a desktop entry needs no Exec and no dot in its name`() throws {
+    @Test func `an app with a desktop entry needs no Exec= and no dot in its name`() throws {
         let (manifest, diagnostics) = parse(
             ("/a/galculator.app", "[App]\nUMask=0077\n[Prewarm]\nCount=2"), name: "galculator")
         #expect(diagnostics == [])
@@ -73,7 +73,7 @@ import UnitFile
     }
 }
 
-/// `%` and a letter.
+/// Specifiers are `%` and a letter.
 @Suite struct SpecifierTests {
     private func parse(
         _ text: String, name: String = "org.x.y@a-b\\x2dc"
@@ -92,7 +92,7 @@ import UnitFile
         return (manifest, diagnostics.map(\.description))
     }
 
-    @Test func `names resolve as systemd's do`() throws {
+    @Test func `specifiers resolve as systemd's do`() throws {
         let (manifest, diagnostics) = parse("[App]\nExec=/bin/x %n %N %p %i %I %j a%%b")
         #expect(diagnostics == [])
         #expect(
@@ -103,7 +103,7 @@ import UnitFile
         #expect(manifest?.identifier == "org.x.y@a-b\\x2dc")
     }
 
-    @Test func `what the world says is of the app's user and stays one word`() throws {
+    @Test func `a specifier's value is the app's user's and stays one word`() throws {
         let (manifest, diagnostics) = parse(
             "[App]\nUser=alice\nExec=/bin/x %h/y \"%u %H\"\nEnvironment=HERE=%h\n"
                 + "WorkingDirectory=%h\nName=%u%%")
@@ -127,13 +127,13 @@ import UnitFile
             "4:7: UMask=: 'host' is no octal mode such as 0022"
         ),
     ])
-    func `one that cannot be resolved is an error at its place`(line: String, expected: String) {
+    func `an unresolved specifier is an error with its place`(line: String, expected: String) {
         let (manifest, diagnostics) = parse("[App]\nExec=/bin/x\n" + line)
         #expect(manifest == nil)
         #expect(diagnostics == ["f.app:" + expected])
     }
 
-    @Test func `the form can be checked without the world`() {
+    @Test func `a manifest can be checked without values for its specifiers`() {
         let (manifest, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/x %h %U\nWorkingDirectory=%h/x", file: "org.x.y.app")
         #expect(diagnostics == [] && manifest != nil)
@@ -143,11 +143,11 @@ import UnitFile
         ("a-b", "a/b"), ("\\x2d", "-"), ("\\x2", "\\x2"), ("dev-sda1", "dev/sda1"), ("", ""),
         ("\\x00", "\\x00"), ("\\xc3\\xa4", "ä"),
     ])
-    func `names are unescaped as by systemd-escape`(escaped: String, text: String) {
+    func `names are unescaped as systemd-escape does it`(escaped: String, text: String) {
         #expect(ManifestName.unescaped(escaped) == text)
     }
 
-    @Test func `a template is told from its instances`() {
+    @Test func `a template is distinguished from its instances`() {
         #expect(ManifestName(file: "/a/b.c@.app").isTemplate)
         #expect(!ManifestName(file: "b.c.app").isTemplate && !ManifestName("b.c").isInstance)
         #expect(ManifestName("org.x.app").file == "org.x.app.app")

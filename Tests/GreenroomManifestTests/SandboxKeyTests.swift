@@ -21,7 +21,7 @@ import UnitFile
         #expect(manifest.sandbox == Sandbox() && manifest.resources == Resources())
     }
 
-    @Test func `a boolean and a word of a key mean what they mean to systemd`() throws {
+    @Test func `a key's booleans and words mean what they mean to systemd`() throws {
         #expect(try sandbox("ProtectSystem=true").protectsSystem == .yes)
         #expect(try sandbox("ProtectSystem=strict").protectsSystem == .strict)
         #expect(try sandbox("ProtectHome=read-only").protectsHome == .readOnly)
@@ -44,7 +44,7 @@ import UnitFile
         #expect(try sandbox(keys).capabilityBoundingSet == expected)
     }
 
-    @Test func `a list of calls is one of allowed or of forbidden ones, as it begins`() throws {
+    @Test func `a call filter's first line decides whether it allows or forbids`() throws {
         let allowed = try #require(
             try sandbox("SystemCallFilter=@io-event read:EPERM", "SystemCallFilter=~poll").calls
                 .filter)
@@ -101,7 +101,7 @@ import UnitFile
         #expect(manifest.resources.tasksMax == 8 && manifest.resources.cpuWeight == 50)
     }
 
-    @Test func `the key that came first stays where it was`() throws {
+    @Test func `NoNewPrivileges= stays in [App]`() throws {
         #expect(read("NoNewPrivileges=yes").manifest?.sandbox.noNewPrivileges == true)
     }
 
@@ -122,7 +122,7 @@ import UnitFile
         ("[Resources]\nMemoryMax=10%", "4:11: MemoryMax=: a share of the memory is not supported"),
         ("[Resources]\nCPUWeight=0", "4:11: CPUWeight=: '0' is no whole number"),
     ])
-    func `what is not understood of a sandbox is an error`(lines: String, message: String) {
+    func `a sandbox key that is not understood is an error`(lines: String, message: String) {
         let (manifest, errors) = read(lines)
         #expect(manifest == nil)
         #expect(errors.first?.hasPrefix("org.x.y.app:" + message) == true, "\(errors)")

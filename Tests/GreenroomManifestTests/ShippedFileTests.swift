@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import UnitFile
 
-/// What config/ ships.
+/// The files that config/ ships.
 @Suite struct ShippedFileTests {
     static let configuration = packageRoot + "/config"
 
@@ -29,7 +29,7 @@ import UnitFile
         return Array(bytes.prefix(count))
     }
 
-    @Test func `there are manifests of real programs`() {
+    @Test func `the shipped manifests are those of the list`() {
         #expect(
             Self.names(in: Self.configuration + "/apps") == [
                 "com.git-scm.git.app", "io.greenroom.Echo.app", "io.greenroom.Fetch.app",
@@ -40,14 +40,14 @@ import UnitFile
     }
 
     @Test(arguments: names(in: configuration + "/apps"))
-    func `a shipped manifest parses without a word`(name: String) throws {
+    func `a shipped manifest parses without a diagnostic`(name: String) throws {
         let path = Self.configuration + "/apps/" + name
         let (manifest, diagnostics) = AppManifest.parse(Self.bytes(of: path), file: path)
         #expect(diagnostics.map(\.description) == [])
         #expect(try #require(manifest).identifier + ".app" == name)
     }
 
-    @Test func `the shipped configuration parses and changes nothing`() {
+    @Test func `the shipped configuration parses and changes no default`() {
         let path = Self.configuration + "/greenroom.conf"
         let (configuration, diagnostics) = DaemonConfiguration.parse(
             Self.bytes(of: path), file: path)
@@ -55,7 +55,7 @@ import UnitFile
         #expect(configuration == DaemonConfiguration())
     }
 
-    @Test func `what the shipped configuration shows in comments are the defaults`() {
+    @Test func `the values in the shipped configuration's comments are the defaults`() {
         let path = Self.configuration + "/greenroom.conf"
         let text = String(decoding: Self.bytes(of: path), as: UTF8.self)
         // A setting that is commented out has no blank after its #.

@@ -10,7 +10,7 @@ import UnitFile
         AppManifest.parse("[App]\nExec=/bin/true\n" + text, file: "/\(identifier).app")
     }
 
-    @Test func `all keys are read, and none gives none`() throws {
+    @Test func `all keys are read, and a manifest without any has no settings`() throws {
         #expect(parse("").manifest?.supervision == nil)
         let settings = try #require(
             parse(
@@ -39,7 +39,7 @@ import UnitFile
         ("StartLimitBurst=17", "4:17: StartLimitBurst=: '17' is no whole number from 0 to 16"),
         ("SuccessExitStatus=0 256", "4:21: SuccessExitStatus=: '256' is no exit status, 0 to 255"),
     ])
-    func `what is wrong is said with its place`(line: String, complaint: String) {
+    func `a mistake is reported with its place`(line: String, complaint: String) {
         let diagnostics = parse("[Supervision]\n" + line).diagnostics
         #expect(diagnostics.count == 1)
         #expect(diagnostics[0].description.hasPrefix("/a.b.app:" + complaint))
@@ -51,7 +51,7 @@ import UnitFile
         }
     }
 
-    @Test func `a circle refuses its members and names it; the others stay`() {
+    @Test func `the apps of a circle are refused with the circle named; the others stay`() {
         let (kept, diagnostics) = AppManifest.withoutCircles(
             apps([
                 "a.a": "After=a.b", "a.b": "Requires=a.c", "a.c": "Requires=a.a",
@@ -110,7 +110,7 @@ import UnitFile
         ("ListenSequentialPacket=80", "4:24: ListenSequentialPacket=: '80' must be a path"),
         ("FileDescriptorName=a:b", "4:20: FileDescriptorName=: 'a:b' is no name of a descriptor"),
     ])
-    func `a socket that cannot be had is refused`(line: String, complaint: String) {
+    func `an unsupported socket is refused`(line: String, complaint: String) {
         let diagnostics = parse("[Socket]\n" + line).diagnostics
         #expect(diagnostics.count == 1)
         #expect(diagnostics[0].description.hasPrefix("/a.b.app:" + complaint))

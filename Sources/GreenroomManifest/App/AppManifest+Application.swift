@@ -1,15 +1,17 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Application]`: what an SDK app shows, and what it may be launched for. A feature that is not
-    /// declared here is not asked of it (UIApplication.LaunchOptionsKey).
+    /// `[Application]`: what an SDK app shows, and what it may be launched for. The app is never
+    /// asked for a feature that is not declared here (UIApplication.LaunchOptionsKey).
     public struct Application: Hashable, Sendable {
-        /// `Scenes=`: it has a scene delegate. `MultipleScenes=`: several at once.
+        /// `Scenes=`: whether the app has a scene delegate.
         public var hasScenes = false
+        /// `MultipleScenes=`: whether it may have several scenes at once.
         public var hasMultipleScenes = false
-        /// `SceneConfiguration=`: the name that `configurationForConnecting` is given.
+        /// `SceneConfiguration=`: the configuration's name, which `configurationForConnecting`
+        /// gets.
         public var sceneConfiguration: String?
-        /// `Interface=`: handed over before willFinishLaunching to an app without scenes.
+        /// `Interface=`: the default interface, for apps without scenes.
         public var interface: String?
         /// `URLSchemes=`: a scheme such as `notes`, or the beginning of URLs such as
         /// `https://example.org/notes/`.
@@ -18,15 +20,15 @@ extension AppManifest {
         public var documentTypes: [String] = []
         public var quickActions: [String] = []
         public var userActivityTypes: [String] = []
-        /// `ScheduledTasks=`: identifiers of work that it may schedule.
+        /// `ScheduledTasks=`: the identifiers of work that the app may schedule.
         public var scheduledTasks: [String] = []
-        /// One key a feature: `RemoteNotifications=` and so on.
+        /// The features that are declared; each has its own key, such as `RemoteNotifications=`.
         public var features: Set<Feature> = []
 
         public init() {}
     }
 
-    /// The features that a manifest declares with yes.
+    /// The features that a manifest can declare with `yes`.
     public enum Feature: String, CaseIterable, Sendable {
         case remoteNotifications = "RemoteNotifications"
         case localNotifications = "LocalNotifications"
@@ -38,7 +40,7 @@ extension AppManifest {
         case eventAttribution = "EventAttribution"
     }
 
-    /// Schemes, types, actions and activities of one app: beyond it a manifest hides a mistake.
+    /// At most this many schemes, types, actions or activities. A manifest with more has a mistake.
     static let applicationListLimit = 64
 
     static func readApplication(_ reader: inout SectionReader, _ kind: Kind) -> Application {
@@ -86,7 +88,8 @@ extension AppManifest {
         }
     }
 
-    /// RFC 3986: a letter, then letters, digits, `+`, `-`, `.`; a URL's beginning may follow.
+    /// Reads a scheme (RFC 3986: a letter, then letters, digits, `+`, `-`, `.`) or the beginning of
+    /// a URL.
     static func readScheme(_ text: String) throws(ValueError) -> String {
         let scheme = text.prefix { $0 != ":" }
         let isScheme =

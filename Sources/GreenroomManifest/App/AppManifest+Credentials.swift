@@ -1,17 +1,17 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// A secret that an app is handed at its launch (systemd.exec(5), LoadCredential=, SetCredential=).
+    /// A secret that an app gets at its launch (systemd.exec(5), LoadCredential=, SetCredential=).
     public struct Credential: Hashable, Sendable {
-        /// The name of its file.
+        /// The credential's name, which is also the name of its file for the app.
         public var name: String
-        /// `LoadCredential=ID:PATH`: read at each launch.
+        /// `LoadCredential=ID:PATH`: the file that the daemon reads at each launch.
         public var path: String?
-        /// `SetCredential=ID:VALUE`: what it is where no file is named, or there is none.
+        /// `SetCredential=ID:VALUE`: the value if no file is named or the file does not exist.
         public var value: [UInt8]?
     }
 
-    /// Credentials of one app.
+    /// At most this many credentials for one app.
     static let credentialLimit = 32
 
     static func readCredentials(_ reader: inout SectionReader) -> [Credential] {
@@ -53,7 +53,7 @@ extension AppManifest {
         return (name, String(halves[1]))
     }
 
-    /// The escapes of C that systemd.exec(5) knows: \n, \t, \r, \s, \\, \", \xNN.
+    /// Resolves the escapes of C that systemd.exec(5) has: \n, \t, \r, \s, \\, \", \xNN.
     private static func unescaped(_ text: String) throws(ValueError) -> [UInt8] {
         var result: [UInt8] = []
         var bytes = Array(text.utf8)[...]

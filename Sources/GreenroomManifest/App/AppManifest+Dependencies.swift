@@ -1,8 +1,8 @@
 public import UnitFile
 
 extension AppManifest {
-    /// Apps that wait for each other in a circle could never start: each of them is refused, with the
-    /// circle by name. An app that nobody knows is a warning.
+    /// Refuses apps that wait for each other in a circle, because they could never start. The error
+    /// names the whole circle. An unknown app only causes a warning.
     public static func withoutCircles(
         _ manifests: [AppManifest], beside others: [(identifier: String, next: [String])] = []
     ) -> (manifests: [AppManifest], diagnostics: [Diagnostic]) {
@@ -37,14 +37,15 @@ extension AppManifest.DependencySettings {
     fileprivate var all: [String] { Array(Set(after + requires + conflicts)).sorted() }
 }
 
-/// A walk in depth through After= and Requires=: who is met again on the way to itself is in a circle.
+/// A depth-first search through After= and Requires=. An app that is found again on the path from
+/// itself is in a circle.
 private struct CircleSearch {
     private enum Mark { case onTheWay, done }
     private let next: [String: [String]]
     private let known: Set<String>
     private var marks: [String: Mark] = [:]
     private var way: [String] = []
-    /// By member, beginning with it.
+    /// The circles by each of their members. Each begins with that member.
     private(set) var circles: [String: [String]] = [:]
 
     init(_ manifests: [AppManifest], _ others: [(identifier: String, next: [String])]) {

@@ -1,10 +1,10 @@
 public import UnitFile
 
 extension AppManifest {
-    /// Of manifests with one identifier only the first holds; each other one is an error that names
-    /// the first.
+    /// Keeps the first of several manifests with the same identifier. Each other one is an error
+    /// that names the first.
     ///
-    /// - Parameter taken: identifiers of apps that are known already, and their files.
+    /// - Parameter taken: the identifiers of apps that are already known, and their files.
     public static func withoutDuplicates(
         _ manifests: [AppManifest], beside taken: [String: String] = [:]
     ) -> (manifests: [AppManifest], diagnostics: [Diagnostic]) {

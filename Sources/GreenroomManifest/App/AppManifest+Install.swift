@@ -1,10 +1,10 @@
 internal import UnitFile
 
-/// When an enabled app starts by itself (`[Install]`, `WantedBy=`).
+/// When the daemon starts an enabled app (`[Install]`, `WantedBy=`).
 public enum StartOccasion: String, CaseIterable, Sendable {
     case boot, login
 
-    /// The folder, in those of manifests, whose links say which apps are enabled.
+    /// The folder, in each directory of manifests, whose links name the enabled apps.
     public var folder: String { rawValue + ".wants" }
 }
 

@@ -1,6 +1,6 @@
 internal import UnitFile
 
-/// Keys whose reading takes more than one expression.
+/// Reads the keys that need more than one expression.
 extension AppManifest {
     static func readIdentifier(
         _ reader: inout SectionReader, _ name: ManifestName, _ context: ManifestContext
@@ -14,7 +14,7 @@ extension AppManifest {
         }
         if let value { return (read, value.position) }
         let start = Position(line: 1, column: 1)
-        // An entry's name need not be reverse-DNS.
+        // The name of a desktop entry need not be reverse-DNS.
         if context.hasDesktopEntry?(name.identifier) == true { return (name.identifier, start) }
         do throws(ValueError) {
             return (try ManifestName.identifier(name.identifier), start)
@@ -121,7 +121,7 @@ extension AppManifest {
     }
 }
 
-// MARK: - Readers with a shape that several keys share
+// MARK: - Readers that several keys share
 
 func boolean(_ value: Value) throws(ValueError) -> Bool { try value.boolean() }
 

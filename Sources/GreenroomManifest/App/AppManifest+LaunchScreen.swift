@@ -1,13 +1,13 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[LaunchScreen]`: what a shell shows from the request for a launch until the app has drawn. The
-    /// files are the shell's to understand; here they are only found and counted
+    /// `[LaunchScreen]`: what a shell shows from the request for a launch until the app has drawn.
+    /// Only the shell reads the files; this code only looks whether they exist
     /// (UILaunchStoryboardName, UILaunchScreens).
     public struct LaunchScreens: Hashable, Sendable {
-        /// `Default=`: where no other is meant.
+        /// `Default=`: the file if no other matches.
         public var standard: String?
-        /// `Orientation=`, `SizeClass=`, `URLScheme=`: a word each, `landscape:/path`.
+        /// `Orientation=`, `SizeClass=`, `URLScheme=`: words such as `landscape:/path`.
         public var orientations: [Choice] = []
         public var sizeClasses: [Choice] = []
         public var urlSchemes: [Choice] = []
@@ -19,23 +19,24 @@ extension AppManifest {
             public var path: String
         }
 
-        /// What takes it away, at the latest: the app that is not in front any more has none.
+        /// When the screen is dropped. An app that leaves the foreground loses its screen in any
+        /// case.
         public enum End: String, CaseIterable, Sendable {
-            /// The app is active, or has said before that it drew.
+            /// When the app is active or has reported its first draw, whichever comes first.
             case active
-            /// The app says that it drew (`didDrawFirstFrame`).
+            /// When the app reports its first draw (`didDrawFirstFrame`).
             case firstDraw = "first-draw"
         }
     }
 
-    /// How a client shows the app, as far as it says so.
+    /// What a client says about how it shows the app.
     public struct LaunchScreenHints: Hashable, Sendable {
         public var orientation: Orientation?
         public var sizeClass: SizeClass?
         public init() {}
     }
 
-    /// UIInterfaceOrientation. In a manifest `landscape` is either of the last two.
+    /// UIInterfaceOrientation. In a manifest, `landscape` stands for both of the last two.
     public enum Orientation: String, CaseIterable, Sendable {
         case portrait
         case portraitUpsideDown = "portrait-upside-down"
@@ -43,13 +44,13 @@ extension AppManifest {
         case landscapeRight = "landscape-right"
     }
 
-    /// UIUserInterfaceSizeClass, of the width.
+    /// UIUserInterfaceSizeClass, for the width.
     public enum SizeClass: String, CaseIterable, Sendable {
         case compact
         case regular
     }
 
-    /// Of one kind: beyond it a manifest hides a mistake.
+    /// At most this many screens of one kind. A manifest with more has a mistake.
     static let launchScreenLimit = 16
 
     static func readLaunchScreens(
@@ -113,8 +114,8 @@ extension AppManifest.LaunchScreens {
         standard == nil && orientations.isEmpty && sizeClasses.isEmpty && urlSchemes.isEmpty
     }
 
-    /// The screen for a launch: that of its URL's scheme, else of the orientation, else of the size
-    /// class, else the default; nil if none is meant.
+    /// The screen for a launch: the one for its URL's scheme, else for the orientation, else for
+    /// the size class, else the default; nil if there is none.
     public func file(forURLs urls: [String], _ hints: AppManifest.LaunchScreenHints) -> String? {
         let schemes = urls.map { $0.prefix { $0 != ":" }.lowercased() }
         if let match = urlSchemes.first(where: { schemes.contains($0.name) }) { return match.path }
@@ -133,7 +134,7 @@ extension AppManifest.LaunchScreens {
         return standard
     }
 
-    /// Asks the context about each file, once; what cannot be used is left out.
+    /// Asks the context about each file once, and leaves out files that cannot be used.
     fileprivate mutating func check(_ reader: inout SectionReader, _ context: ManifestContext) {
         guard let look = context.checkLaunchScreen else { return }
         var unusable: Set<String> = []
@@ -158,18 +159,18 @@ extension AppManifest.LaunchScreens {
     }
 }
 
-/// What looking at a launch screen's file found.
+/// The result of checking a launch screen's file.
 public enum LaunchScreenFinding: Hashable, Sendable {
-    /// It can be shown, but something is not as it should be.
+    /// A warning: the file can be shown, but something is wrong with it.
     case doubt(String)
-    /// It cannot be shown; the app can be launched without.
+    /// The file cannot be shown. The app is installed without it.
     case unusable(String)
-    /// It cannot be shown, and whoever asks wants to mend it.
+    /// The file cannot be shown, which is an error because the caller wants to repair it.
     case fault(String)
 }
 
 extension SectionReader {
-    /// Of the assignment that names the file; that of the section, if a specifier hides it.
+    /// The position of the assignment that names the file; the section's, if a specifier hides it.
     fileprivate func position(ofLaunchScreen path: String) -> Position {
         let section = "LaunchScreen"
         for key in ["Default", "Orientation", "SizeClass", "URLScheme"] {

@@ -1,21 +1,22 @@
 extension AppManifest {
-    /// What a manifest may ask for at most.
+    /// Limits on what a manifest may contain.
     public enum Limit {
-        /// As D-Bus limits its names; it also becomes part of a cgroup's name (NAME_MAX 255).
+        /// D-Bus has a similar limit for names. The identifier also becomes part of a cgroup's name
+        /// (NAME_MAX 255).
         public static let identifierBytes = 200
-        /// Paused instances of one app: more would hide a configuration error, not a launch.
+        /// Paused instances of one app. A higher number would be a mistake in the manifest.
         public static let prewarmCount = 16
-        /// A program's own arguments come on top at launch.
+        /// Words of `Exec=`, to which a launch adds its arguments.
         public static let commandWords = 256
         public static let environmentVariables = 256
         public static let environmentKeys = 64
-        /// The kernel's NGROUPS_MAX is 65536; no person lists more than these.
+        /// The kernel's NGROUPS_MAX is 65536, but nobody lists more than this many by hand.
         public static let supplementaryGroups = 64
-        /// Starts that the runtime state remembers of an app.
+        /// As many starts of an app as the runtime state remembers.
         public static let startLimitBurst = 16
-        /// Apps of each kind that one app may depend on.
+        /// Apps for each key of `[Dependencies]`.
         public static let dependencies = 32
-        /// Sockets of one app: they go in one message, whose limit is 28 descriptors.
+        /// Sockets of one app. They are sent in one message, which has at most 28 descriptors.
         public static let sockets = 16
     }
 }

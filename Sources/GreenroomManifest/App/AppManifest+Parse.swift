@@ -1,15 +1,16 @@
 public import UnitFile
 
 extension AppManifest {
-    /// What the name of a manifest's file ends in.
+    /// The suffix of a manifest's file name.
     public static let fileSuffix = ".app"
 
-    /// Reads a manifest. There is none if anything is an error; warnings do not prevent one.
+    /// Reads a manifest. Returns none if there is any error; warnings do not matter.
     ///
     /// - Parameters:
-    ///   - file: the path for diagnostics; its last component gives the default identifier.
-    ///   - findExecutable: the absolute path of a program that `Exec=` names without a slash, nil if
-    ///     there is none. Without this function, bare names stay as they are.
+    ///   - file: the path for diagnostics. The default identifier is its last component without
+    ///     suffix.
+    ///   - findExecutable: returns the absolute path of a program that `Exec=` names without a
+    ///     slash, or nil if there is none. Without this function, bare names stay as they are.
     public static func parse(
         _ bytes: [UInt8], file: String, findExecutable: ((String) -> String?)? = nil
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
@@ -18,9 +19,9 @@ extension AppManifest {
         return parse([ManifestSource(bytes, file: file)], name: ManifestName(file: file), context)
     }
 
-    /// Reads a manifest with its drop-ins, as one text in the order given.
+    /// Reads a manifest with its drop-ins, in the order given, as if they were one text.
     ///
-    /// - Parameter name: of the app; that of an instance where the first file is its template.
+    /// - Parameter name: the app's name; an instance's name if the first file is its template.
     public static func parse(
         _ sources: [ManifestSource], name: ManifestName, _ context: ManifestContext
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
@@ -37,8 +38,9 @@ extension AppManifest {
         parse(Array(text.utf8), file: file, findExecutable: findExecutable)
     }
 
-    /// The kernel lets a user trace (ptrace(2)) whatever has that user's numbers, of user and group, and no
-    /// capability which the user lacks. Supplementary groups do not count.
+    /// Warns if the app's user could take over the app's groups. The kernel lets a user trace
+    /// (ptrace(2)) every process that has the user's own user and group and no capability that the
+    /// user lacks. Supplementary groups do not prevent it.
     private static func warnOfGroups(
         _ reader: inout SectionReader, _ user: String?, _ app: AppSection, _ sandbox: Sandbox
     ) {

@@ -1,15 +1,16 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Path]`: files whose coming or changing launches an SDK app in the background
+    /// `[Path]`: files that launch an SDK app in the background when they appear or change
     /// (systemd.path(5)).
     public struct PathTriggers: Hashable, Sendable {
         public enum Condition: String, CaseIterable, Sendable {
             case exists = "PathExists"
             case existsGlob = "PathExistsGlob"
-            /// Written and closed, renamed, made or removed; in a directory, any of its files too.
+            /// The file was written and closed, renamed, created or removed; in a directory, one of
+            /// its files.
             case changed = "PathChanged"
-            /// The same, and each single write.
+            /// The same, and also at each write.
             case modified = "PathModified"
             case directoryNotEmpty = "DirectoryNotEmpty"
         }
@@ -20,13 +21,13 @@ extension AppManifest {
         }
 
         public var triggers: [Trigger]
-        /// `TriggerLimitBurst=`, `TriggerLimitIntervalSec=`: more launches than that, and the paths are
-        /// left alone.
+        /// `TriggerLimitBurst=`, `TriggerLimitIntervalSec=`: after more launches than this, the
+        /// paths are no longer watched.
         public var limitBurst = 5
         public var limitInterval: Duration = .seconds(10)
     }
 
-    /// Paths of one app.
+    /// At most this many paths for each key.
     static let pathLimit = 32
 
     static func readPath(_ reader: inout SectionReader, _ kind: Kind) -> PathTriggers? {

@@ -1,20 +1,22 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// What an app's one-time setup and its saved state depend on.
+    /// Settings for an app's one-time setup and its saved state.
     public struct Setup: Hashable, Sendable {
-        /// `Version=` of `[App]`: any word; another one is another version. Empty unless set.
+        /// `Version=` in `[App]`: any word; a different word is a different version. Empty unless
+        /// set.
         public var version = ""
-        /// `StateVersion=` of `[Application]`: saved state of another one is not handed over. That of
-        /// the app unless set.
+        /// `StateVersion=` in `[Application]`: state that was saved under another one is not handed
+        /// over. Nil unless set; ``version`` is then used.
         public var stateVersion: String?
-        /// `Container=` of `[App]`: folders of its own that it may write to; yes for SDK apps unless set.
+        /// `Container=` in `[App]`: whether the app has its own folders, which it may write to.
+        /// True for SDK apps unless set.
         public var hasContainer = false
 
         public init() {}
     }
 
-    /// In bytes: it travels with every launch.
+    /// The longest version in bytes, because it is sent with every launch.
     private static let versionLimit = 255
 
     static func readSetup(_ reader: inout SectionReader, _ kind: Kind) -> Setup {

@@ -1,7 +1,7 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Socket]` (systemd.socket(5)): what the daemon listens on for the app.
+    /// `[Socket]` (systemd.socket(5)): the sockets on which the daemon listens for the app.
     public struct SocketSettings: Hashable, Sendable {
         public enum Kind: String, CaseIterable, Sendable {
             case stream = "ListenStream"
@@ -16,19 +16,19 @@ extension AppManifest {
 
         /// In the order of the file.
         public var listeners: [Listener]
-        /// `FileDescriptorName=`; the app's identifier unless set.
+        /// `FileDescriptorName=`; nil means the app's identifier.
         public var name: String?
-        /// `SocketMode=`, `SocketUser=`, `SocketGroup=`: of socket files.
+        /// `SocketMode=`, `SocketUser=`, `SocketGroup=`: the mode and owner of socket files.
         public var mode: UInt32 = 0o666
         public var user: String?
         public var group: String?
-        /// `Backlog=`; nil is as many as the kernel allows.
+        /// `Backlog=`; nil means as many as the kernel allows.
         public var backlog: Int?
-        /// `RemoveOnStop=`: socket files go with the app's manifest.
+        /// `RemoveOnStop=`: whether socket files are removed when the app's manifest is.
         public var removesOnStop = false
     }
 
-    /// Of systemd.socket(5), but not done here: refused rather than ignored.
+    /// Keys of systemd.socket(5) that are not supported here. They are refused rather than ignored.
     private static let refusedSocketKeys = [
         "ListenFIFO", "ListenSpecial", "ListenNetlink", "ListenMessageQueue", "ListenUSBFunction",
         "SocketProtocol", "BindIPv6Only", "BindToDevice", "DirectoryMode", "Writable",
@@ -85,7 +85,8 @@ extension AppManifest {
         return found.sorted { $0.0 < $1.0 }.prefix(Limit.sockets).map(\.1)
     }
 
-    /// What only the kernel can judge, a host's address, is judged when the socket is made.
+    /// Checks an address. A host's address is checked only when the socket is created, because only
+    /// the kernel can do that.
     private static func address(
         _ text: String, _ kind: SocketSettings.Kind
     ) throws(ValueError) -> String {
@@ -108,7 +109,7 @@ extension AppManifest {
         return text
     }
 
-    /// sd_listen_fds_with_names(3)
+    /// Checks a name (sd_listen_fds_with_names(3)).
     private static func descriptorName(_ text: String) throws(ValueError) -> String {
         let isName =
             text.utf8.count <= 255

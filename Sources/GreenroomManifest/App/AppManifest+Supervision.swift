@@ -14,9 +14,9 @@ extension AppManifest {
         public var restart: Restart = .no
         /// `RestartSec=`
         public var restartDelay: Duration = .milliseconds(100)
-        /// `RestartMaxDelaySec=`: the wait doubles up to it; nil leaves it as it is.
+        /// `RestartMaxDelaySec=`: the wait doubles up to this. Nil means that it does not grow.
         public var maximumDelay: Duration?
-        /// `StartLimitBurst=`, `StartLimitIntervalSec=`; 0 sets no limit.
+        /// `StartLimitBurst=`, `StartLimitIntervalSec=`; 0 means no limit.
         public var startLimitBurst = 5
         public var startLimitInterval: Duration = .seconds(10)
         /// `SuccessExitStatus=`, `RestartPreventExitStatus=`
@@ -30,12 +30,13 @@ extension AppManifest {
         public var signals: Set<UInt8> = []
     }
 
-    /// `[Dependencies]`: identifiers of other apps.
+    /// `[Dependencies]`: the identifiers of other apps.
     public struct DependencySettings: Hashable, Sendable {
         public var after: [String]
         public var requires: [String]
         public var conflicts: [String]
-        /// Where each of them stands, for what only all manifests together can tell.
+        /// The position of each identifier, for errors that are found only when all manifests were
+        /// read.
         public var positions: [String: Position]
     }
 
@@ -74,7 +75,7 @@ extension AppManifest {
         return result
     }
 
-    /// A number is an exit status, a name a signal's.
+    /// Reads a number as an exit status, and a name as a signal.
     private static func exitStatus(_ word: Word) throws(ValueError) -> (Bool, UInt8) {
         if let first = word.text.utf8.first, (48...57).contains(first) {
             guard let status = UInt8(word.text) else {

@@ -1,30 +1,31 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Timer]`: when an SDK app is launched in the background without being asked
+    /// `[Timer]`: the times at which the daemon launches an SDK app in the background
     /// (systemd.timer(5)).
     public struct Timer: Hashable, Sendable {
-        /// `OnActiveSec=`: once, so long after the daemon has first read the manifest since the
-        /// machine was started.
+        /// `OnActiveSec=`: once, this long after the daemon has first read the manifest since the
+        /// machine was booted.
         public var afterActivation: Duration?
-        /// `OnUnitActiveSec=`: again, so long after each launch by this timer.
+        /// `OnUnitActiveSec=`: again, this long after each launch by this timer.
         public var afterLaunch: Duration?
-        /// `OnCalendar=`: whenever one of them says so.
+        /// `OnCalendar=`: at each time of any of these expressions.
         public var calendar: [CalendarExpression] = []
-        /// `Persistent=`: a calendar time that came while no daemon ran is made up for, once.
+        /// `Persistent=`: whether a calendar time that passed while no daemon ran leads to one
+        /// launch.
         public var isPersistent = false
-        /// `AccuracySec=`: may come so much later, together with other wake-ups.
+        /// `AccuracySec=`: a launch may come up to this much later, together with other wake-ups.
         public var accuracy: Duration?
-        /// `RandomizedDelaySec=`: comes later by a random span up to this.
+        /// `RandomizedDelaySec=`: a launch comes later by a random span of up to this much.
         public var randomizedDelay: Duration?
 
-        /// A first time without any launch before it.
+        /// The span before the first launch.
         public var first: Duration? { afterActivation ?? afterLaunch }
     }
 
-    /// Below it a timer is a mistake: the app would never rest.
+    /// A shorter span is a mistake: the app would never rest.
     static let timerMinimum: Duration = .milliseconds(100)
-    /// Expressions of one app.
+    /// At most this many calendar expressions for one app.
     static let calendarLimit = 16
 
     static func readTimer(
@@ -36,7 +37,7 @@ extension AppManifest {
             afterLaunch: reader.last(section, "OnUnitActiveSec", timerSpan))
         timer.calendar = reader.fold(section, "OnCalendar", []) {
             (all: inout [CalendarExpression], value) throws(ValueError) in
-            // As in systemd, an empty value takes back what was said before.
+            // As in systemd, an empty value removes the earlier ones.
             if value.text.isEmpty { return all = [] }
             guard all.count < calendarLimit else {
                 throw ValueError(message: "more than \(calendarLimit) expressions")

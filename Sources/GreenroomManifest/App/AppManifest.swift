@@ -1,45 +1,47 @@
 public import UnitFile
 
-/// An installed app, as its file `ID.app` describes it. Every path, user and group is still a name:
-/// whoever loads manifests resolves them.
+/// An app, as its file `ID.app` describes it. Every path, user and group is still a name, which the
+/// loader of manifests resolves.
 public struct AppManifest: Hashable, Sendable {
-    /// Where the manifest was read, and where its identifier stands (line 1 if it is the file name).
+    /// The file of the manifest.
     public var file: String
+    /// The position of the identifier; line 1 if it comes from the file's name.
     public var identifierPosition: Position
 
     // MARK: [App]
 
-    /// `Identifier=`: reverse-DNS; the file's name without `.app` unless set.
+    /// `Identifier=`, in reverse-DNS form; the file's name without `.app` unless set.
     public var identifier: String
-    /// `Name=`: for people; the identifier unless set.
+    /// `Name=`: the name for humans; the identifier unless set.
     public var name: String
     /// `Type=`
     public var kind: Kind
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
-    /// name if nobody looked it up. Empty if the desktop entry of the same identifier has it.
+    /// name if it was not looked up. Empty if the desktop entry with the same identifier has the
+    /// command.
     public var command: [String]
-    /// `Environment=`, in order; of one name the last assignment alone.
+    /// `Environment=`, in order. Only the last assignment of each name is kept.
     public var environment: [EnvironmentVariable]
-    /// `WorkingDirectory=`: absolute, or `~` for the home directory; nil is that of the caller.
+    /// `WorkingDirectory=`: absolute, or `~` for the home directory; nil means the caller's.
     public var workingDirectory: String?
-    /// `UMask=`; nil is that of the caller.
+    /// `UMask=`; nil means the caller's.
     public var umask: UInt32?
-    /// `User=`, `Group=`: names or numbers; nil is the daemon's own.
+    /// `User=`, `Group=`: names or numbers; nil means the daemon's own.
     public var user: String?
     public var group: String?
-    /// `SupplementaryGroups=`, beside those of the user.
+    /// `SupplementaryGroups=`, in addition to those of the user.
     public var supplementaryGroups: [String]
-    /// `LimitNOFILE=` and so on, in order of their numbers.
+    /// `LimitNOFILE=` and so on, in the order of their numbers.
     public var limits: [ResourceLimit]
     /// `Instances=`
     public var isSingleInstance: Bool
     /// `ForegroundGroup=`
     public var foregroundGroup: ForegroundGroup
-    /// `SuspendInBackground=`: yes for SDK apps, no for programs unless set.
+    /// `SuspendInBackground=`; true for SDK apps and false for programs unless set.
     public var suspendsInBackground: Bool
     /// `ReadyOn=`
     public var readyCondition: ReadyCondition
-    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil is the daemon's.
+    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil means the daemon's.
     public var launchDeadline: Duration?
     public var backgroundGrace: Duration?
     public var terminateGrace: Duration?
@@ -47,14 +49,14 @@ public struct AppManifest: Hashable, Sendable {
     // MARK: [Prewarm]
 
     public var prewarm: Prewarm
-    /// [Supervision], [Dependencies], [Install]; nil where the manifest has none of their keys.
+    /// `[Supervision]`, `[Dependencies]`, `[Socket]`; nil if the manifest has none of their keys.
     public var supervision: SupervisionSettings?
     public var dependencies: DependencySettings?
     public var socket: SocketSettings?
 
     // MARK: [Install]
 
-    /// `WantedBy=`: when it starts by itself once it is enabled.
+    /// `WantedBy=`: when the daemon starts the app, once it is enabled.
     public var wantedBy: [StartOccasion]
 
     // MARK: [Sandbox], [Resources]
@@ -73,64 +75,65 @@ public struct AppManifest: Hashable, Sendable {
     public var credentials: [Credential] = []
     /// `Version=`, `StateVersion=`, `Container=`
     public var setup = Setup()
-    /// `KillMode=` of `[App]`; nil: `process` for what `run` started, else `control-group`.
+    /// `KillMode=` in `[App]`; nil means `process` for instances that `run` started, else
+    /// `control-group`.
     public var killMode: KillMode?
 
-    /// Which processes end with the main one (systemd.kill(5)).
+    /// Which processes are ended when the main process ends by itself (systemd.kill(5)).
     public enum KillMode: String, CaseIterable, Sendable {
-        /// All that it has started.
+        /// All processes that it has started.
         case controlGroup = "control-group"
-        /// None but itself, if it ends by itself.
+        /// No other process.
         case process
     }
     /// `[LaunchScreen]`
     public var launchScreens: LaunchScreens?
 
     public enum Kind: String, CaseIterable, Sendable {
-        /// Any executable, unaware of Greenroom.
+        /// Any executable that does not know about Greenroom.
         case program
-        /// Linked with the SDK: pauses by itself and hears of its states.
+        /// An app that uses an SDK: it pauses by itself and is told of its states.
         case applicationKit = "application-kit"
     }
 
-    /// What makes a launched instance ready.
+    /// When a launched instance is ready.
     public enum ReadyCondition: String, CaseIterable, Sendable {
         case exec
-        /// sd_notify(3) READY=1
+        /// When it has sent READY=1 (sd_notify(3)).
         case notify
-        /// Its first byte on standard output or standard error.
+        /// When it has written its first byte to standard output or standard error.
         case firstOutput = "first-output"
-        /// It listens on a socket.
+        /// When it listens on a socket.
         case listening
     }
 
-    /// Apps of one group displace each other in the foreground.
+    /// At most one app of a group is in the foreground.
     public enum ForegroundGroup: Hashable, Sendable {
-        /// The default: that of the user's session.
+        /// The group of the user's session, which is the default.
         case session
-        /// `none`: displaces nobody and is displaced by nobody.
+        /// `none`: the app neither displaces others nor is displaced.
         case none
         case named(String)
     }
 
     /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
-        /// `Depth=`: `main` for a program, `application-main` for an SDK app unless set.
+        /// `Depth=`; `main` for a program and `application-main` for an SDK app unless set.
         public var depth: Depth
         /// `Count=`: how many paused instances to keep.
         public var count: Int
         /// `When=`
         public var occasion: Occasion
-        /// `TimeToLiveSec=`; nil is the daemon's.
+        /// `TimeToLiveSec=`; nil means the daemon's.
         public var timeToLive: Duration?
-        /// `EnvironmentKeys=`: variables that the program reads before main, beside the usual ones:
-        /// a launch where one differs cannot use a paused instance.
+        /// `EnvironmentKeys=`: variables that the program reads before main, in addition to the
+        /// usual ones. A launch in which one differs cannot use a paused instance.
         public var environmentKeys: [String]
-        /// `SetCommandLine=`: whether /proc/PID/cmdline is set at launch, which costs some 40 µs.
+        /// `SetCommandLine=`: whether /proc/PID/cmdline is set at launch, which costs about 40 µs.
         public var setsCommandLine: Bool
     }
 
-    /// It gives the app what the app's user lacks: groups or capabilities.
+    /// Whether the manifest gives the app rights that its user lacks: groups or capabilities.
     public var grantsRights: Bool {
         group != nil || !supplementaryGroups.isEmpty || sandbox.ambientCapabilities != 0
     }
@@ -142,7 +145,7 @@ public struct AppManifest: Hashable, Sendable {
         case applicationMain = "application-main"
     }
 
-    /// When an app is prewarmed without being asked.
+    /// When the daemon prewarms an app.
     public enum Occasion: String, CaseIterable, Sendable {
         case boot, login, demand, never
     }

@@ -1,6 +1,6 @@
 internal import UnitFile
 
-/// The keys of `[App]` that stand for themselves.
+/// The keys of `[App]` that can be read one by one.
 struct AppSection {
     static let name = "App"
 

@@ -1,10 +1,10 @@
 extension CalendarExpression {
     /// The first time after an instant, both in microseconds since 1970 UTC; nil if there is none.
     ///
-    /// - Parameter zone: the rules of ``zone``, or of the machine where it names none.
+    /// - Parameter zone: the rules of the time zone ``zone``, or the machine's if that is nil.
     ///
-    /// A time that is left out when clocks are put forward does not come that day; one that comes
-    /// twice when they are put back comes the first time.
+    /// A time that does not exist on a day because clocks are put forward is left out on that day.
+    /// Of a time that comes twice because clocks are put back, the first counts.
     public func next(after instant: Int64, in zone: TimeZoneRules) -> Int64? {
         let zone = isUTC ? .utc : zone
         var wall = zone.wallTime(at: instant)
@@ -19,7 +19,7 @@ extension CalendarExpression {
         return nil
     }
 
-    /// On a clock that is never put.
+    /// The next time on a clock that is never put forward or back.
     private func nextWallTime(after wall: Int) -> Int? {
         let start = wall + 1
         let startDay = Int(floorDivide(Int64(start), Int64(Self.day)))
@@ -41,7 +41,7 @@ extension CalendarExpression {
     private func nextWallTime(year: Int, month: Int, notBefore start: Int) -> Int? {
         let count = CivilDate.dayCount(year: year, month: month)
         let components = countsFromEndOfMonth ? days.compactMap { $0.counted(from: count) } : days
-        // None of them is in this month: that is not "any".
+        // This month has none of the days. (An empty list would mean any day.)
         if components.isEmpty, !days.isEmpty { return nil }
         let first = CivilDate.days(year: year, month: month, day: 1)
         var day = max(1, Int(floorDivide(Int64(start), Int64(Self.day))) - first + 1)
@@ -57,7 +57,7 @@ extension CalendarExpression {
         return nil
     }
 
-    /// Of a day.
+    /// The first time of a day that is not before `start`.
     private func firstTime(notBefore start: Int) -> Int? {
         var hour = start / Self.hour
         while let foundHour = Self.first(hours, from: hour, to: 23) {
@@ -89,7 +89,7 @@ extension CalendarExpression.Component {
         return next <= min(stop ?? end, end) ? next : nil
     }
 
-    /// `~` counts from the last day, which is 1.
+    /// Converts days that `~` counts from the end of the month, where the last day is 1.
     fileprivate func counted(from dayCount: Int) -> Self? {
         var result = self
         result.start = dayCount + 1 - start

@@ -1,7 +1,7 @@
 public import UnitFile
 
 extension CalendarExpression {
-    /// - Throws: what is wrong, and where.
+    /// - Throws: the error and its position.
     public init(_ text: String) throws(ValueError) {
         var rest = text[...]
         let isUTC = rest.lowercased().hasSuffix(" utc")
@@ -10,12 +10,13 @@ extension CalendarExpression {
         if let long = Self.shorthands[rest.lowercased()] { rest = long[...] }
         var reader = CalendarReader(rest)
         self = try reader.expression()
-        // (Seconds since 1970 are.)
+        // (Seconds since 1970 are in UTC in any case.)
         self.isUTC = self.isUTC || isUTC
         self.zone = zone
     }
 
-    /// The last word, if it is one that begins with a letter: `Europe/Berlin`, `Etc/GMT+5`, `CET`.
+    /// Takes the time zone, which is the last word if it begins with a letter: `Europe/Berlin`,
+    /// `Etc/GMT+5`, `CET`.
     private static func takeZone(_ text: inout Substring) throws(ValueError) -> String? {
         guard let space = text.lastIndex(of: " ") else { return nil }
         let word = text[text.index(after: space)...]
@@ -34,7 +35,7 @@ extension CalendarExpression {
     }
 }
 
-/// Reads an expression from left to right: weekdays, date, time, each of which may be missing.
+/// Reads an expression from left to right: weekdays, date and time, any of which may be missing.
 private struct CalendarReader {
     private let whole: [UInt8]
     private var position = 0
@@ -89,7 +90,7 @@ private struct CalendarReader {
         skipSpaces()
     }
 
-    /// The whole name, or three letters of it.
+    /// Takes the name of a weekday, whole or its first three letters.
     private mutating func takeWeekday() -> Int? {
         let letters = whole[position...].prefix { 0x61...0x7a ~= $0 | 0x20 }
         let word = String(decoding: letters, as: UTF8.self).lowercased()
@@ -106,7 +107,7 @@ private struct CalendarReader {
         guard position < whole.count else { return }
         let start = position
         var parts = [try components()]
-        // A time begins with its hours.
+        // These were the hours of a time, not a date.
         if position == whole.count || peek(":") {
             position = start
             return
@@ -130,7 +131,7 @@ private struct CalendarReader {
         }
     }
 
-    /// 69 is 2069, 70 is 1970.
+    /// Adds the century to a year of two digits: 69 is 2069, 70 is 1970.
     private static func century(_ component: Component) -> Component {
         func whole(_ year: Int) -> Int { year < 70 ? year + 2000 : year < 100 ? year + 1900 : year }
         return Component(
@@ -139,7 +140,7 @@ private struct CalendarReader {
 
     // MARK: Time
 
-    /// Seconds since 1970: that one second, whatever the time zone.
+    /// Reads seconds since 1970, which name one second, whatever the time zone.
     private mutating func readTimestamp(_ result: inout CalendarExpression) throws(ValueError) {
         guard let time = Int(takeDigits()) else {
             throw fault("@ stands before seconds since 1970")
@@ -170,7 +171,8 @@ private struct CalendarReader {
 
     // MARK: Parts
 
-    /// `*` is empty: any. Of seconds, any whole one.
+    /// Reads the values of a part. `*` gives an empty list, which means any value; for seconds, it
+    /// means any whole second.
     private mutating func components(isSeconds: Bool = false) throws(ValueError) -> [Component] {
         let unit = isSeconds ? CalendarExpression.second : 1
         if take("*") { return isSeconds ? [Component(start: 0, step: unit)] : [] }
@@ -191,7 +193,7 @@ private struct CalendarReader {
             if let stop = component.stop, component.start <= stop,
                 component.start + component.step > stop
             {
-                // Its beginning is all that there is of it.
+                // A range that contains only its first value.
                 component = Component(start: component.start)
             }
             result.append(component)
@@ -201,7 +203,7 @@ private struct CalendarReader {
 
     private mutating func number(_ isSeconds: Bool) throws(ValueError) -> Int {
         let digits = takeDigits()
-        // Longer ones are beyond every part's end.
+        // A longer number is too large for every part.
         guard !digits.isEmpty, digits.count <= 6, let value = Int(digits) else {
             throw fault("a number is missing, or too large")
         }

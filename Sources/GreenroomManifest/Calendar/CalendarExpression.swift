@@ -1,20 +1,21 @@
 /// A calendar event expression, as systemd.time(7) describes it: `Mon..Fri *-*-* 10:00/15`.
 ///
-/// Absent parts are every date, and midnight. `~` counts days from the end of the month. A time zone may
-/// follow; without one it is that of the machine. `@SECONDS` is one moment, in seconds since 1970.
+/// Without a date, every date matches; without a time, midnight does. `~` counts days from the end
+/// of the month. A time zone may follow; the default is the machine's. `@SECONDS` is one point in
+/// time, in seconds since 1970.
 public struct CalendarExpression: Hashable, Sendable {
-    /// One of the values that a part of an expression lists: `5`, `2..7`, `0/15`, `1..9/2`.
+    /// One element of the list in a part of an expression: `5`, `2..7`, `0/15`, `1..9/2`.
     struct Component: Hashable, Sendable {
         var start: Int
-        /// Nil: to the end of the part.
+        /// Nil means the highest value of the part.
         var stop: Int?
-        /// 0: the start alone.
+        /// 0 means only the start.
         var step = 0
     }
 
-    /// Bit 0 is Monday; all of them where none is named.
+    /// A bit for each weekday; bit 0 is Monday. All are set if the expression names none.
     var weekdays: UInt8 = 0x7f
-    /// Empty is any.
+    /// An empty list means any value.
     var years: [Component] = []
     var months: [Component] = []
     var days: [Component] = []
@@ -24,18 +25,18 @@ public struct CalendarExpression: Hashable, Sendable {
     /// Seconds, in microseconds.
     var microseconds = [Component(start: 0)]
     public internal(set) var isUTC = false
-    /// Another time zone, by its name in the IANA database: whoever asks for times brings its rules.
+    /// A time zone's name in the IANA database. The caller of `next` provides its rules.
     public internal(set) var zone: String?
 
-    /// As systemd's: no expression is asked about later times.
+    /// The years that are searched, as in systemd.
     static let years = 1970...2199
     static let second = 1_000_000
     static let minute = 60 * second
     static let hour = 60 * minute
     static let day = 24 * hour
-    /// Of a time zone's name.
+    /// The longest name of a time zone in bytes.
     static let zoneLimit = 64
-    /// Values in one part: more hides a mistake.
+    /// At most this many values in one part. An expression with more has a mistake.
     static let componentLimit = 240
 
     /// Midnight.

@@ -1,4 +1,5 @@
-/// Days and dates of the proleptic Gregorian calendar, without a C library: pure, for any year.
+/// Days and dates of the proleptic Gregorian calendar, for any year. Pure functions that do not use
+/// the C library.
 enum CivilDate {
     /// Days since 1970-01-01. Years are counted from March, so that the leap day comes last.
     static func days(year: Int, month: Int, day: Int) -> Int {
@@ -35,7 +36,7 @@ enum CivilDate {
     static func weekday(ofDay days: Int) -> Int { ((days + 3) % 7 + 7) % 7 }
 }
 
-/// What clocks on the wall show where the machine is.
+/// The time that wall clocks show in a time zone.
 public struct TimeZoneRules: Sendable {
     /// Seconds east of Greenwich, at an instant in seconds since 1970 UTC.
     let offset: @Sendable (Int64) -> Int64
@@ -47,21 +48,21 @@ public struct TimeZoneRules: Sendable {
     static let second: Int64 = 1_000_000
     private static let day: Int64 = 86_400
 
-    /// What a wall clock shows then, both in microseconds.
+    /// The time that a wall clock shows at an instant, both in microseconds.
     func wallTime(at instant: Int64) -> Int64 {
         instant + offset(floorDivide(instant, Self.second)) * Self.second
     }
 
-    /// When a wall clock shows that.
+    /// The instants at which a wall clock shows a time.
     enum Occurrence: Equatable {
         case at([Int64])
-        /// Never: it is put forward then, to this time.
+        /// Never, because clocks are put forward over it, to this time.
         case skipped(until: Int64)
     }
 
     func occurrences(ofWallTime wall: Int64) -> Occurrence {
         let seconds = floorDivide(wall, Self.second)
-        // Clocks are put at most once in two days.
+        // Clocks are put forward or back at most once in two days.
         let before = offset(seconds - Self.day)
         let after = offset(seconds + Self.day)
         var found: [Int64] = []
@@ -79,7 +80,7 @@ public struct TimeZoneRules: Sendable {
     }
 }
 
-/// Rounds down, also below zero.
+/// Division that rounds down, also below zero.
 func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient - 1 : quotient

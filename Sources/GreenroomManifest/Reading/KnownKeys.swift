@@ -1,6 +1,6 @@
-/// What a file's reader asks for, so that the manual can be held against it.
+/// The keys for which a file's reader asks, so that the manual can be compared with them.
 ///
-/// A reader may ask for some keys only where others stand, so this depends on the text.
+/// They depend on the text, because a reader may ask for some keys only if others are set.
 enum KnownKeys {
     static func ofManifest(_ text: String) -> [String: Set<String>] {
         var reader = SectionReader(Array(text.utf8), file: "a.b.app")

@@ -1,4 +1,4 @@
-/// One file that a manifest is read from: itself, or a drop-in.
+/// One of the files from which a manifest is read: the manifest itself or a drop-in.
 public struct ManifestSource: Hashable, Sendable {
     public var bytes: [UInt8]
     public var file: String
@@ -9,17 +9,20 @@ public struct ManifestSource: Hashable, Sendable {
     }
 }
 
-/// What reading a manifest may ask of the world. Nobody who only checks its form need answer.
+/// What the reader of a manifest needs to know about the system. A caller that only checks the
+/// manifest's form can leave the functions out.
 public struct ManifestContext {
-    /// The absolute path of a program that `Exec=` names without a slash; nil if there is none.
+    /// Returns the absolute path of a program that `Exec=` names without a slash; nil if there is
+    /// none.
     public var findExecutable: ((String) -> String?)?
-    /// What a specifier stands for, for the user of `User=` (nil: the daemon's own).
+    /// Returns the value of a specifier for the user of `User=` (nil means the daemon's own).
     public var specifiers: ((Specifier, _ user: String?) -> String?)?
-    /// Whether there is a desktop entry of that identifier, which then has what `Exec=` lacks.
+    /// Whether there is a desktop entry with that identifier, whose command replaces a missing
+    /// `Exec=`.
     public var hasDesktopEntry: ((String) -> Bool)?
-    /// What is wrong with the file of a launch screen; nil if nothing is.
+    /// Returns what is wrong with the file of a launch screen; nil if nothing is.
     public var checkLaunchScreen: ((String) -> LaunchScreenFinding?)?
-    /// Whether the machine knows a time zone of that name.
+    /// Whether the machine has a time zone of that name.
     public var knowsTimeZone: ((String) -> Bool)?
 
     public init() {}

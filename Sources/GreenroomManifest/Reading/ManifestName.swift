@@ -1,14 +1,14 @@
 internal import UnitFile
 
-/// What the name of a manifest's file says (systemd.unit(5)): `name.app`, the template `name@.app`,
-/// or `name@instance`, of which there need not be a file.
+/// The name of a manifest's file (systemd.unit(5)): `name.app`, the template `name@.app`, or
+/// `name@instance`, which need not have a file.
 public struct ManifestName: Hashable, Sendable {
-    /// Before the `@`, or the whole name.
+    /// The part before the `@`, or the whole name.
     public var prefix: String
-    /// Behind the `@`, escaped as in the name; empty for a template, nil for an app of its own.
+    /// The part after the `@`, still escaped; empty for a template, nil for a name without `@`.
     public var instance: String?
 
-    /// - Parameter identifier: may itself end in `.app`.
+    /// - Parameter identifier: the name without suffix. It may itself end in `.app`.
     public init(_ identifier: String) {
         guard let at = identifier.utf8.firstIndex(of: UInt8(ascii: "@")) else {
             prefix = identifier
@@ -27,31 +27,31 @@ public struct ManifestName: Hashable, Sendable {
         self.init(String(name.utf8.dropLast(suffix)) ?? String(name))
     }
 
-    /// Of a desktop entry, where neither `@` nor the suffix means anything.
+    /// The name of a desktop entry, in which neither `@` nor the suffix has a meaning.
     public init(verbatim identifier: String) { prefix = identifier }
 
-    /// It makes apps and is none.
+    /// Whether this is a template, which defines apps and is not an app.
     public var isTemplate: Bool { instance == "" }
 
-    /// One of a template's.
+    /// Whether this is an app that a template defines.
     public var isInstance: Bool { instance != nil && instance != "" }
 
-    /// Without the suffix.
+    /// The name without the suffix.
     public var identifier: String { instance.map { "\(prefix)@\($0)" } ?? prefix }
 
     public var file: String { identifier + AppManifest.fileSuffix }
 
-    /// The file of the template that an instance is made from.
+    /// The file of the template that defines this instance.
     public var templateFile: String? {
         isInstance ? "\(prefix)@" + AppManifest.fileSuffix : nil
     }
 
-    /// Folders of drop-ins, those of the template first: what an instance's own say holds.
+    /// The folders of drop-ins, the template's first, so that an instance's own take precedence.
     public var dropInFolders: [String] {
         (templateFile.map { [$0 + ".d"] } ?? []) + [file + ".d"]
     }
 
-    /// As systemd-escape(1) --unescape: `-` is `/` and `\xHH` a byte.
+    /// Unescapes a name as `systemd-escape(1) --unescape` does: `-` is `/`, and `\xHH` is a byte.
     public static func unescaped(_ text: String) -> String {
         var result: [UInt8] = []
         let bytes = Array(text.utf8)
@@ -76,7 +76,8 @@ public struct ManifestName: Hashable, Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Checks a name: reverse-DNS, and for an instance what systemd allows behind the `@`.
+    /// Checks a name: reverse-DNS, and for an instance the characters that systemd allows after the
+    /// `@`.
     static func identifier(_ text: String) throws(ValueError) -> String {
         let name = ManifestName(text)
         guard let instance = name.instance else { return try Names.identifier(text) }
@@ -94,7 +95,7 @@ public struct ManifestName: Hashable, Sendable {
         return text
     }
 
-    /// Whether an app, a template or an instance can have the name.
+    /// Whether an app, a template or an instance may have this name.
     public static func isValid(_ text: String) -> Bool {
         (try? identifier(text)) != nil
     }

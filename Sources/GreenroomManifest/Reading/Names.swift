@@ -1,9 +1,9 @@
 internal import UnitFile
 
-/// Checks of names, each saying what is allowed. None does input or output.
+/// Checks names. Each error says what is allowed. No check performs input or output.
 enum Names {
-    /// Reverse-DNS as D-Bus has it: two or more parts of letters, digits, `_` and `-`, none empty and
-    /// none beginning with a digit.
+    /// Checks that a name is reverse-DNS as D-Bus defines it: two or more parts of letters, digits,
+    /// `_` and `-`, none of which is empty or begins with a digit.
     static func identifier(_ text: String) throws(ValueError) -> String {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let isValid =
@@ -21,7 +21,7 @@ enum Names {
         return text
     }
 
-    /// A user's or group's name or number (systemd.io/USER_NAMES, "relaxed").
+    /// Checks a user's or group's name or number (systemd.io/USER_NAMES, "relaxed").
     static func account(_ text: String) throws(ValueError) -> String {
         let isNumber = text.utf8.allSatisfy(isDigit)
         let isValid =
@@ -64,10 +64,12 @@ enum Names {
         return try bounded(text)
     }
 
-    /// PATH_MAX is 4096 bytes with the terminating NUL. No part leads up: whoever names a template's
-    /// instance writes a part of its paths (%i, %I) and must not leave the folder that was meant.
+    /// Checks that a path fits into PATH_MAX (4096 bytes with the final NUL) and has no `..`:
+    /// whoever launches a template's instance chooses a part of its paths (%i, %I), and must not be
+    /// able to leave the intended folder.
     static func bounded(_ text: String) throws(ValueError) -> String {
-        // By bytes, as the kernel does it: to Swift a slash before a combining mark is no slash.
+        // Splits by bytes, as the kernel does. For Swift, a slash with a combining mark is not a
+        // slash.
         let parts = text.utf8.split(separator: UInt8(ascii: "/"))
         guard !parts.contains(where: { $0.elementsEqual("..".utf8) }) else {
             throw ValueError(message: "'\(cut(text))' has a '..' in it")

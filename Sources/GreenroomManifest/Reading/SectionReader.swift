@@ -1,20 +1,20 @@
 internal import UnitFile
 
-/// Reads the keys of a file's sections, remembers which there are, and reports what it did not ask
-/// for: a schema that is written once, by reading.
+/// Reads the keys of a file's sections. It remembers the keys for which it was asked, and reports
+/// all others as unknown. The code that reads a file is thus its only schema.
 struct SectionReader {
     private(set) var unit: UnitFile
     private(set) var diagnostics: [Diagnostic]
-    /// What the specifiers stand for; nil where there are none and % is itself.
+    /// The values of specifiers; nil if the file has none and `%` stands for itself.
     var specifiers: Specifiers?
-    /// The keys asked for, by section.
+    /// The keys for which the reader was asked, by section.
     private(set) var known: [(section: String, keys: [String])] = []
 
     init(_ bytes: [UInt8], file: String) {
         (unit, diagnostics) = UnitFile.parse(bytes, file: file)
     }
 
-    /// A file with its drop-ins, in the order of their effect.
+    /// Reads a file with its drop-ins, in the order in which they take effect.
     init(_ sources: [ManifestSource]) {
         unit = UnitFile(file: sources.first?.file ?? "")
         diagnostics = []
@@ -27,16 +27,16 @@ struct SectionReader {
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
-    /// Where to complain that something is missing.
+    /// The position for an error about something that is missing.
     func position(of section: String) -> Position {
         unit.sections.first { $0.name == section }?.position ?? Position(line: 1, column: 1)
     }
 
     // MARK: Reading
 
-    /// The last assignment of a key, or `nil` if there is none, it is empty, or it is wrong.
+    /// The value of a key's last assignment, or nil if there is none, or if it is empty or wrong.
     ///
-    /// - Parameter isLiteral: `%` is itself.
+    /// - Parameter isLiteral: whether `%` stands for itself.
     mutating func last<T>(
         _ section: String, _ key: String, isLiteral: Bool = false,
         _ read: (Value) throws(ValueError) -> T
@@ -84,7 +84,7 @@ struct SectionReader {
         }
     }
 
-    /// All words of all assignments, each turned into something.
+    /// All words of all assignments of a key, each converted by `read`.
     mutating func list<T>(
         _ section: String, _ key: String, atMost limit: Int,
         _ read: (Word) throws(ValueError) -> T
@@ -109,7 +109,7 @@ struct SectionReader {
         return result
     }
 
-    /// Goes through every assignment of a key, empty ones included, in the order of the file.
+    /// Combines all assignments of a key, including empty ones, in the order of the file.
     mutating func fold<T>(
         _ section: String, _ key: String, _ initial: T,
         _ combine: (inout T, Value) throws(ValueError) -> Void
@@ -124,7 +124,7 @@ struct SectionReader {
         return result
     }
 
-    /// Reports a key that must not stand there, as an error.
+    /// Reports a key that is not allowed in its section, as an error.
     mutating func refuse(
         _ assignment: UnitFile.Assignment, in section: String, _ message: String
     ) {
@@ -161,7 +161,8 @@ struct SectionReader {
         self.error(value.position(at: error.offset), "\(key)=: \(error.message)")
     }
 
-    /// For a key that holds one value; an empty assignment in between is meant.
+    /// Warns if a key that takes one value is set twice, unless there is an empty assignment in
+    /// between.
     private mutating func warnOfRepetition(_ section: String, _ key: String) {
         let assignments = unit.assignments(section, key)
         for (earlier, later) in zip(assignments, assignments.dropFirst())
@@ -174,7 +175,7 @@ struct SectionReader {
         }
     }
 
-    /// Reports sections and keys that nobody asked for. `X-` begins what is meant for others
+    /// Reports unknown sections and keys. Names that begin with `X-` are for other programs
     /// (systemd.syntax(7)).
     mutating func reportUnknown() {
         for section in unit.sections where !section.name.hasPrefix("X-") {
@@ -197,7 +198,7 @@ struct SectionReader {
             }
             for assignment in section.assignments
             where !keys.contains(assignment.key) && !assignment.key.hasPrefix("X-") {
-                // Not only to be brief: each suggestion costs time on the loop.
+                // Not only for brevity: each suggestion takes time on the loop.
                 guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
                 if let fault = confinementFault(of: assignment, in: section.name, keys) {
                     error(assignment.position, fault)
@@ -211,10 +212,11 @@ struct SectionReader {
         }
     }
 
-    /// Sections whose keys are never passed over: the app would run less confined than was meant.
+    /// Sections in which no key may be ignored, because the app would run less confined than
+    /// intended.
     private static let confining = [Sandbox.section, Resources.section]
 
-    /// The confining section that a key is of, if it is of one.
+    /// The confining section to which a key belongs, if any.
     private func home(of key: String) -> String? {
         known.first { Self.confining.contains($0.section) && $0.keys.contains(key) }?.section
     }
@@ -237,9 +239,10 @@ struct SectionReader {
         return suggestion(for: key, among: keys)
     }
 
-    /// In the order of the file.
+    /// The diagnostics in the order of the files.
     func sortedDiagnostics() -> [Diagnostic] {
-        // By file as they take effect; those of the syntax know only the name of their file.
+        // Files are in the order in which they take effect. Syntax errors have only their file's
+        // name.
         func order(_ diagnostic: Diagnostic) -> (Int, Position) {
             let source = unit.files.firstIndex(of: diagnostic.file) ?? diagnostic.position.source
             var position = diagnostic.position

@@ -1,9 +1,9 @@
 internal import UnitFile
 
-/// What `%` and a letter stand for (systemd.unit(5), "Specifiers").
+/// `%` and a letter (systemd.unit(5), "Specifiers").
 ///
-/// Those about names come from the manifest's own. The others are the world's: whoever loads
-/// manifests knows them, for the user that the app runs as.
+/// Specifiers about names are resolved from the manifest's name. The loader of manifests provides
+/// the values of these others, for the user that the app runs as.
 public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
     case bootIdentifier = "b"
     case cacheDirectory = "C"
@@ -24,7 +24,7 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
     case kernelRelease = "v"
     case persistentTemporaryDirectory = "V"
 
-    /// Of the right form, for whoever does not know the world.
+    /// A value of the right form, for callers that only check a manifest.
     var sample: String {
         switch self {
         case .cacheDirectory, .configurationDirectory, .home, .logDirectory, .shell,
@@ -37,7 +37,7 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
         }
     }
 
-    /// What `User=` itself may not depend on.
+    /// Whether the value depends on the user, so that `User=` itself must not use it.
     var isOfUser: Bool {
         switch self {
         case .cacheDirectory, .configurationDirectory, .group, .groupNumber, .home, .logDirectory,
@@ -52,7 +52,7 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
 
 /// Resolves the specifiers of one manifest.
 struct Specifiers {
-    /// What the world says; nil if it does not know.
+    /// Returns the value of a specifier on this system; nil if it is not known.
     typealias World = (_ specifier: Specifier, _ user: String?) -> String?
 
     let name: ManifestName
@@ -76,7 +76,7 @@ struct Specifiers {
         }
     }
 
-    /// Behind the last `-` of the prefix.
+    /// The part after the last `-` of the prefix.
     private var lastPart: String {
         name.prefix.split(separator: "-", omittingEmptySubsequences: false).last.map(String.init)
             ?? ""
@@ -91,7 +91,7 @@ struct Specifiers {
         guard isUserKnown || !specifier.isOfUser else {
             throw ValueError(message: "%\(letter) depends on the user; User= cannot")
         }
-        // Whoever only checks a manifest need not know the world.
+        // A caller that only checks a manifest need not provide values.
         guard let world else { return specifier.sample }
         guard let text = world(specifier, user) else {
             throw ValueError(message: "%\(letter) is not known here")

@@ -31,7 +31,7 @@ extension Sandbox.CallRules {
         return rules
     }
 
-    /// The first line says which kind of list it is; later ones add to it or take away from it.
+    /// The first line decides which kind of list it is. Later lines add to it or remove from it.
     private static func merge(
         _ value: Value, into filter: inout Sandbox.CallFilter?
     ) throws(ValueError) {
@@ -55,7 +55,7 @@ extension Sandbox.CallRules {
         filter = list
     }
 
-    /// `name`, `@group`, either with `:EPERM` or `:kill`.
+    /// Reads `name` or `@group`, with or without `:EPERM` or `:kill`.
     private static func entry(
         _ word: Word
     ) throws(ValueError) -> (calls: Set<String>, action: Sandbox.CallFilter.Action) {

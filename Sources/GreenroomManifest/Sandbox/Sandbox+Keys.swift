@@ -1,16 +1,16 @@
 internal import UnitFile
 
-/// Reads `[Sandbox]` and `[Resources]`. A key of systemd.exec(5) that is not supported is an error:
-/// an app is never less confined than its manifest says.
+/// Reads `[Sandbox]` and `[Resources]`. A key of systemd.exec(5) that is not supported is an error,
+/// so that an app is never less confined than its manifest says.
 extension Sandbox {
     static let section = "Sandbox"
-    /// Of one list: nobody lists more paths than these by hand.
+    /// At most this many paths in one list. Nobody lists more by hand.
     static let pathLimit = 48
 
     static func read(_ reader: inout SectionReader) -> Sandbox {
         var sandbox = Sandbox()
         reader.refuseUnsupported()
-        // It stood in [App] before there was a [Sandbox], and may still.
+        // This key was in [App] before there was a [Sandbox], and may still be there.
         let inApp = reader.last("App", "NoNewPrivileges", boolean)
         sandbox.noNewPrivileges =
             reader.last(section, "NoNewPrivileges", boolean) ?? inApp ?? false
@@ -87,7 +87,7 @@ extension Sandbox {
             isReadOnly: isReadOnly)
     }
 
-    /// Absolute, with no part that leads up: what is compared is what is meant.
+    /// Checks that a path is absolute and has no `..`, so that paths can be compared as text.
     private static func normal(_ text: String) throws(ValueError) -> String {
         let path = try Names.path(text)
         if path.contains(":") {
@@ -99,7 +99,7 @@ extension Sandbox {
 
     private mutating func readCapabilities(_ reader: inout SectionReader) {
         let none: UInt64? = nil
-        // An empty assignment is the empty set here, not the default.
+        // Here, an empty assignment means the empty set, not the default.
         capabilityBoundingSet = reader.fold(Self.section, "CapabilityBoundingSet", none) {
             set, value throws(ValueError) in try Self.merge(value, into: &set)
         }
@@ -109,8 +109,8 @@ extension Sandbox {
         ambientCapabilities = ambient ?? 0
     }
 
-    /// As systemd merges lines: `A B` adds, `~A B` takes away, and the first line, an empty one and
-    /// `~` alone set anew.
+    /// Merges lines as systemd does: `A B` adds and `~A B` removes. The first line, an empty line
+    /// and `~` alone set the whole value.
     private static func merge(_ value: Value, into set: inout UInt64?) throws(ValueError) {
         let (isInverted, words) = try value.invertibleWords()
         let bits = try SandboxWords.capabilities(words)
@@ -139,7 +139,8 @@ extension Resources {
         return resources
     }
 
-    /// Without specifiers: who writes 10% as to systemd is told about shares, not about `%%`.
+    /// Reads an amount, without specifiers, so that the error about `10%` speaks of percentages and
+    /// not of `%%`.
     private static func amount(_ value: Value) throws(ValueError) -> UInt64 {
         if value.text == "infinity" { return .max }
         if value.text.hasSuffix("%") {
@@ -157,7 +158,7 @@ extension SectionReader {
 }
 
 extension Value {
-    /// A word of a set, `yes` and `no` being any spelling of a boolean.
+    /// Reads a word of a set, in which `yes` and `no` may be any spelling of a Boolean.
     fileprivate func choiceOrBoolean<Choice: RawRepresentable & CaseIterable>(
         _: Choice.Type, yes: Choice, no: Choice
     ) throws(ValueError) -> Choice where Choice.RawValue == String {
@@ -166,7 +167,7 @@ extension Value {
         return try choice(Choice.self)
     }
 
-    /// The words, and whether a `~` stands before them.
+    /// The words, and whether the first of them has the prefix `~`.
     func invertibleWords() throws(ValueError) -> (isInverted: Bool, words: [Word]) {
         var words = try self.words()
         guard text.hasPrefix("~") else { return (false, words) }

@@ -1,7 +1,7 @@
 internal import UnitFile
 
 /// Keys of systemd.exec(5), systemd.resource-control(5) and systemd.kill(5) that confine or limit a
-/// service there and that are not supported here.
+/// service under systemd and are not supported here.
 enum UnsupportedKeys {
     static func contains(_ key: String) -> Bool { names.contains(key[...]) }
 
@@ -30,7 +30,7 @@ enum UnsupportedKeys {
 }
 
 extension SectionReader {
-    /// In the sections where somebody who knows systemd would write them.
+    /// Refuses them in the sections in which somebody who knows systemd would write them.
     mutating func refuseUnsupported() {
         for section in unit.sections
         where [Sandbox.section, Resources.section, "App"].contains(section.name) {

@@ -1,27 +1,28 @@
-/// `[Sandbox]`: what an app is kept from. Keys are named and meant as in systemd.exec(5).
+/// `[Sandbox]`: the restrictions of an app. The keys have the names and meanings of
+/// systemd.exec(5).
 public struct Sandbox: Hashable, Sendable {
     /// `ProtectSystem=`
     public enum System: String, CaseIterable, Sendable {
         case no
         /// /usr and the boot loader's directories are read-only.
         case yes
-        /// And /etc.
+        /// /etc as well.
         case full
-        /// Everything is, but /dev, /proc and /sys.
+        /// Everything except /dev, /proc and /sys.
         case strict
     }
 
     /// `ProtectHome=`: /home, /root and /run/user.
     public enum Home: String, CaseIterable, Sendable {
         case no
-        /// Nobody gets at them.
+        /// They cannot be entered.
         case yes
         case readOnly = "read-only"
-        /// Empty ones are seen instead.
+        /// They are replaced by empty directories.
         case tmpfs
     }
 
-    /// A path of a list, absolute; `-` before it: passed over where it is missing.
+    /// An absolute path of a list. With the prefix `-`, it is ignored if it does not exist.
     public struct Path: Hashable, Sendable {
         public var path: String
         public var isOptional: Bool
@@ -41,7 +42,7 @@ public struct Sandbox: Hashable, Sendable {
             self.isReadOnly = isReadOnly
         }
 
-        /// What the app may write to, wherever it lies.
+        /// A folder that the app may write to, wherever it is.
         public init(ownFolder path: String) {
             self.init(source: path, destination: path, isOptional: true, isReadOnly: false)
         }
@@ -59,32 +60,34 @@ public struct Sandbox: Hashable, Sendable {
     public var protectsKernelLogs = false
     public var protectsClock = false
     public var protectsControlGroups = false
-    /// `ControlSocket=`: it may ask the daemon for what its user may ask for.
+    /// `ControlSocket=`: whether the app may use the control socket like its user.
     public var mayControl = false
-    /// Whoever is kept from anything would have it done by an app that is not.
+    /// Whether the app is kept from the control socket. Otherwise a confined app could launch an
+    /// app that is not confined.
     public var closesControl: Bool { !settings.isEmpty && !mayControl }
     public var readOnlyPaths: [Path] = []
     public var readWritePaths: [Path] = []
     public var inaccessiblePaths: [Path] = []
     public var temporaryFileSystems: [Path] = []
     public var binds: [Bind] = []
-    /// A bit for each capability that may be had; nil: all that the daemon has.
+    /// A bit for each capability that the app may have; nil means all that the daemon has.
     public var capabilityBoundingSet: UInt64?
     public var ambientCapabilities: UInt64 = 0
     public var calls = CallRules()
-    /// What was set, `Key=value` in the manifest's order, for people.
+    /// The keys that were set, as `Key=value` in the manifest's order, for humans.
     public var settings: [String] = []
 
-    /// What becomes a filter of system calls.
+    /// The keys that become a filter of system calls.
     public struct CallRules: Hashable, Sendable {
         public var filter: CallFilter?
-        /// `SystemCallErrorNumber=`: what a call that is not allowed gets; nil: the app is killed.
+        /// `SystemCallErrorNumber=`: the error of a call that is not allowed; nil means that the
+        /// app is killed.
         public var errorNumber: Int32?
-        /// `SystemCallArchitectures=`, beside the machine's own; nil: that alone.
+        /// `SystemCallArchitectures=`, in addition to the machine's own; nil means only that.
         public var architectures: [String]?
         /// `RestrictAddressFamilies=`
         public var addressFamilies: AddressFamilies?
-        /// `RestrictNamespaces=`: CLONE_NEW* that may be made or entered; nil: all.
+        /// `RestrictNamespaces=`: the CLONE_NEW* that may be created or entered; nil means all.
         public var allowedNamespaces: UInt64?
         public var restrictsRealtime = false
         public var restrictsSetuid = false
@@ -97,15 +100,16 @@ public struct Sandbox: Hashable, Sendable {
     /// `SystemCallFilter=`
     public struct CallFilter: Hashable, Sendable {
         public struct Action: Hashable, Sendable {
-            /// Stands in the manifest itself, not in a group: it must exist.
+            /// Whether the manifest names the call itself, not by a group, so that the call must
+            /// exist.
             public var isExplicit: Bool
-            /// `name:EPERM`, else `SystemCallErrorNumber=`.
+            /// `name:EPERM`; nil means `SystemCallErrorNumber=`.
             public var errorNumber: Int32?
             /// `name:kill`
             public var kills = false
         }
 
-        /// Only the listed calls are allowed; else only they are forbidden.
+        /// True if only the listed calls are allowed, false if only they are forbidden.
         public var isAllowList: Bool
         public var calls: [String: Action] = [:]
     }
@@ -119,17 +123,17 @@ public struct Sandbox: Hashable, Sendable {
     public init() {}
 }
 
-/// `[Resources]`: limits of an instance's cgroup, named and meant as in systemd.resource-control(5).
-/// nil is the kernel's default.
+/// `[Resources]`: limits of an instance's cgroup. The keys have the names and meanings of
+/// systemd.resource-control(5). Nil means the kernel's default.
 public struct Resources: Hashable, Sendable {
-    /// Bytes; `.max` is infinity.
+    /// In bytes; `.max` is infinity.
     public var memoryMax: UInt64?
     public var memoryHigh: UInt64?
-    /// Processes and threads; `.max` is infinity.
+    /// How many processes and threads; `.max` is infinity.
     public var tasksMax: UInt64?
     /// 1 to 10,000; 100 is the default.
     public var cpuWeight: Int?
-    /// What was set, `Key=value` in the manifest's order, for people.
+    /// The keys that were set, as `Key=value` in the manifest's order, for humans.
     public var settings: [String] = []
 
     public init() {}

@@ -1,9 +1,9 @@
 internal import UnitFile
 
-/// Names of the kernel's that stand in `[Sandbox]`, with their numbers (capabilities(7), socket(2),
-/// errno(3), clone(2)); those of x86-64 and aarch64 are the same.
+/// The kernel's names that `[Sandbox]` may use, with their numbers (capabilities(7), socket(2),
+/// errno(3), clone(2)), which are the same on x86-64 and aarch64.
 enum SandboxWords {
-    /// In order of their numbers.
+    /// In the order of their numbers.
     private static let capabilities = """
         CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP \
         LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER \
@@ -13,7 +13,7 @@ enum SandboxWords {
         CHECKPOINT_RESTORE
         """
 
-    /// Bits of `CAP_…` words.
+    /// The bits of `CAP_…` words.
     static func capabilities(_ words: [Word]) throws(ValueError) -> UInt64 {
         let names = capabilities.split(separator: " ")
         var bits: UInt64 = 0
@@ -73,7 +73,7 @@ enum SandboxWords {
         return bits
     }
 
-    /// In order of their numbers, from 1.
+    /// In the order of their numbers, from 1.
     private static let errors = """
         EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES \
         EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY \
@@ -91,7 +91,7 @@ enum SandboxWords {
         EOWNERDEAD ENOTRECOVERABLE ERFKILL -
         """
 
-    /// `EPERM`, or its number.
+    /// Reads an error's name, such as `EPERM`, or its number.
     static func errorNumber(_ text: Substring, at offset: Int = 0) throws(ValueError) -> Int32 {
         if let number = Int32(text), (1...4095).contains(number) { return number }
         let names = errors.split(separator: " ")

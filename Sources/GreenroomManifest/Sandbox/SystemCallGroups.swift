@@ -1,12 +1,12 @@
-/// The groups of system calls that `SystemCallFilter=` knows, as `systemd-analyze syscall-filter`
-/// prints them (systemd.exec(5)), and calls that are younger than that list beside their kin.
+/// The groups of system calls for `SystemCallFilter=`, as `systemd-analyze syscall-filter` prints
+/// them (systemd.exec(5)). Calls that are newer than that list are beside similar ones.
 enum SystemCallGroups {
-    /// The names in a group, groups among them; nil where there is no such group.
+    /// The names in a group, including names of groups; nil if there is no such group.
     static func members(of group: String) -> [Substring]? {
         text(of: group)?.split { $0 == " " || $0 == "\n" }
     }
 
-    /// Every call of a group and of the groups in it.
+    /// All calls of a group and of the groups in it.
     static func calls(in group: String) -> Set<String>? {
         guard let members = members(of: group) else { return nil }
         var calls: Set<String> = []
@@ -20,7 +20,7 @@ enum SystemCallGroups {
         return calls
     }
 
-    /// Text, not lists: it stays in the program's file until somebody asks.
+    /// Text instead of lists, so that it stays in the program's file until it is needed.
     private static func text(of group: String) -> String? {
         switch group {
         case "@default":
@@ -191,7 +191,7 @@ enum SystemCallGroups {
         }
     }
 
-    /// For suggestions.
+    /// The names of all groups, for suggestions.
     static let names = [
         "@default", "@aio", "@basic-io", "@chown", "@clock", "@cpu-emulation", "@debug",
         "@file-system", "@io-event", "@ipc", "@keyring", "@memlock", "@module", "@mount",
