@@ -2,15 +2,20 @@
 #include "CGreenroomLinux.h"
 
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <link.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -120,6 +125,20 @@ int gr_pass_credentials(int fd, bool on) {
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof value);
 }
 
+int gr_unread(int fd) {
+    int count = 0;
+    return ioctl(fd, SIOCOUTQ, &count) < 0 ? -1 : count;
+}
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+int gr_refuse_descriptors(int fd) {
+    int value = 0;
+    return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
+}
+
 int gr_pipe(int *pair) { return pipe2(pair, O_CLOEXEC); }
 
 int gr_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
@@ -137,11 +156,6 @@ bool gr_can_fetch(int pidfd) {
     if (copy < 0) return errno == EBADF;
     close((int)copy);
     return true;
-}
-
-ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count) {
-    struct iovec range = { (void *)start, count };
-    return syscall(SYS_process_madvise, pidfd, &range, 1, MADV_PAGEOUT, 0);
 }
 
 int gr_pidfd_send_signal(int pidfd, int signal) {
@@ -250,6 +264,29 @@ int gr_notify(const char *name, const char *text) {
     close(fd);
     errno = error;
     return sent < 0 ? -1 : 0;
+}
+
+static _Thread_local int names_left;
+
+static struct dirent *next_name(void *folder) { return names_left-- > 0 ? readdir(folder) : NULL; }
+static void *open_names(const char *path) { return names_left > 0 ? opendir(path) : NULL; }
+static void close_names(void *folder) { (void)closedir(folder); }
+static int status_of_link(const char *path, struct stat *status) { return lstat(path, status); }
+static int status_of(const char *path, struct stat *status) { return stat(path, status); }
+
+bool gr_matches(const char *pattern, int limit) {
+    glob_t found = {
+        .gl_closedir = close_names,
+        .gl_readdir = next_name,
+        .gl_opendir = open_names,
+        .gl_lstat = status_of_link,
+        .gl_stat = status_of,
+    };
+    names_left = limit;
+    int result = glob(pattern, GLOB_NOSORT | GLOB_BRACE | GLOB_ALTDIRFUNC, NULL, &found);
+    bool matches = result == 0 && found.gl_pathc > 0;
+    globfree(&found);
+    return matches;
 }
 
 // Segments that cannot be written hold nothing of ours: relocations are in writable ones (RELRO).

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #include "clone.h"
 #include "CGreenroomLinux.h"
-#include "keeper.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -26,17 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In here a sanitizer would use what belongs to our thread. */
-#define BARE __attribute__((disable_sanitizer_instrumentation, no_stack_protector))
-
-enum {
-    STACK = 16 * 1024,
-    SIGSET = 8,
-    /* Told to look: there is work, or the parent is gone. */
-    WAKE = SIGHUP,
-    /* A socket that lingers waits no longer than until the next signal; a file that is flushed does. */
-    LINGER_MICROSECONDS = 1000,
-};
+/* A socket that lingers waits no longer than until the next signal; a file that is flushed does. */
+enum { LINGER_MICROSECONDS = 1000 };
 
 struct gr_disposal_worker {
     _Atomic int numbers[GR_DISPOSAL_QUEUE]; /* -1: taken, by it or by us */
@@ -44,19 +35,14 @@ struct gr_disposal_worker {
     _Atomic bool reports;
     int report;
     pid_t pid, parent;
-    char stack[STACK] __attribute__((aligned(16)));
+    char stack[WORKER_STACK] __attribute__((aligned(16)));
 };
 
 /* What a number is, for the keeper. */
 static _Atomic unsigned char *kinds;
 static size_t kind_count;
 
-static struct { pid_t parent; char stack[STACK] __attribute__((aligned(16))); } keeper;
-
-BARE static void await_wake(void) {
-    uint64_t wake = UINT64_C(1) << (WAKE - 1);
-    (void)keeper_call(SYS_rt_sigtimedwait, (long)&wake, 0, 0, SIGSET);
-}
+static struct { pid_t parent; char stack[WORKER_STACK] __attribute__((aligned(16))); } keeper;
 
 BARE static void set_kind(int number, int kind) {
     if (number >= 0 && (size_t)number < kind_count)
@@ -92,8 +78,8 @@ BARE static void close_all(void) {
 BARE static int keep(void *argument) {
     (void)argument;
     (void)keeper_call(SYS_prctl, PR_SET_NAME, (long)"greenroom-keep", 0, 0);
-    (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, WAKE, 0, 0);
-    while (keeper_call(SYS_getppid, 0, 0, 0, 0) == keeper.parent) await_wake();
+    (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, WORKER_WAKE, 0, 0);
+    while (keeper_call(SYS_getppid, 0, 0, 0, 0) == keeper.parent) worker_await_wake();
     close_all();
     for (;;) (void)keeper_call(SYS_exit_group, 0, 0, 0, 0);
 }
@@ -121,12 +107,9 @@ BARE static void close_added(struct gr_disposal_worker *self) {
 
 BARE static int work(void *argument) {
     struct gr_disposal_worker *self = argument;
-    (void)keeper_call(SYS_prctl, PR_SET_NAME, (long)"greenroom-close", 0, 0);
-    (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
-    if (keeper_call(SYS_getppid, 0, 0, 0, 0) != self->parent)
-        (void)keeper_call(SYS_exit_group, 0, 0, 0, 0);
+    worker_begin("greenroom-close", self->parent);
     uint64_t alarm = ~(UINT64_C(1) << (SIGALRM - 1));
-    (void)keeper_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&alarm, 0, SIGSET);
+    (void)keeper_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&alarm, 0, WORKER_SIGSET);
     for (;;) {
         if (atomic_load_explicit(&self->done, memory_order_relaxed)
             != atomic_load_explicit(&self->added, memory_order_acquire)) {
@@ -138,7 +121,7 @@ BARE static int work(void *argument) {
                 (void)keeper_call(SYS_write, self->report, (long)&one, sizeof one, 0);
             }
         }
-        await_wake();
+        worker_await_wake();
     }
 }
 
@@ -147,15 +130,15 @@ BARE static int work(void *argument) {
 BARE static void wake_up(int signal) { (void)signal; }
 
 /* The new process has all signals blocked and `wake_up` for SIGALRM; nothing of that stays with us. */
-static long start(int (*body)(void *), void *argument, char *stack_end) {
+long worker_start(int (*body)(void *), void *argument, char *stack_end) {
     uint64_t all = ~UINT64_C(0), before = 0;
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGSET);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
     struct sigaction awake = { .sa_handler = wake_up }, former;
     (void)sigaction(SIGALRM, &awake, &former);
     /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal tells of its end. */
     long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
     (void)sigaction(SIGALRM, &former, NULL);
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, WORKER_SIGSET);
     if (pid >= 0) return pid;
     errno = (int)-pid;
     return -1;
@@ -173,7 +156,7 @@ int gr_disposal_begin(void) {
     kind_count = count;
     kinds = bytes;
     keeper.parent = getpid();
-    return start(keep, NULL, keeper.stack + STACK) < 0 ? -1 : 0;
+    return worker_start(keep, NULL, keeper.stack + WORKER_STACK) < 0 ? -1 : 0;
 }
 
 struct gr_disposal_worker *gr_disposal_start(int report) {
@@ -182,7 +165,7 @@ struct gr_disposal_worker *gr_disposal_start(int report) {
     if (worker == MAP_FAILED) return NULL;
     worker->report = report;
     worker->parent = getpid();
-    long pid = start(work, worker, worker->stack + STACK);
+    long pid = worker_start(work, worker, worker->stack + WORKER_STACK);
     if (pid < 0) {
         int error = errno;
         munmap(worker, sizeof *worker);
@@ -202,7 +185,11 @@ bool gr_disposal_add(struct gr_disposal_worker *worker, int number) {
     return true;
 }
 
-void gr_disposal_wake(struct gr_disposal_worker *worker) { (void)kill(worker->pid, WAKE); }
+int gr_disposal_process(struct gr_disposal_worker *worker) { return gr_pidfd_open(worker->pid); }
+
+void gr_disposal_wake(struct gr_disposal_worker *worker) {
+    if (worker->pid > 0) (void)kill(worker->pid, WORKER_WAKE);
+}
 
 unsigned gr_disposal_done(struct gr_disposal_worker *worker) {
     return atomic_load_explicit(&worker->done, memory_order_acquire);
@@ -216,14 +203,16 @@ int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index) {
 void gr_disposal_report(struct gr_disposal_worker *worker) { atomic_store(&worker->reports, true); }
 
 bool gr_disposal_is_gone(struct gr_disposal_worker *worker) {
-    if (waitpid(worker->pid, NULL, WNOHANG | __WALL) == 0) return false;
-    munmap(worker, sizeof *worker);
-    return true;
+    /* Once reaped, its number may be another's. */
+    if (worker->pid > 0 && waitpid(worker->pid, NULL, WNOHANG | __WALL) != 0) worker->pid = -1;
+    return worker->pid < 0;
 }
 
 void gr_disposal_end(struct gr_disposal_worker *worker) {
-    (void)kill(worker->pid, SIGKILL);
-    while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    if (worker->pid > 0) {
+        (void)kill(worker->pid, SIGKILL);
+        while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    }
     munmap(worker, sizeof *worker);
 }
 
@@ -239,7 +228,7 @@ bool gr_close_connection(int number) {
 
 /* ---- Without the table: for one who has children anyway ---- */
 
-static char rest_stack[STACK] __attribute__((aligned(16)));
+static char rest_stack[WORKER_STACK] __attribute__((aligned(16)));
 
 /* Several may be on that stack: none comes back to it. */
 BARE static int rest(void *argument) {
@@ -260,10 +249,10 @@ void gr_close_queue(int number) {
     long pid = -1;
     if (!is_queue_empty(number)) {
         uint64_t all = ~UINT64_C(0), before = 0;
-        (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGSET);
-        pid = clone_call(SYS_clone, CLONE_VM | SIGCHLD, (long)(rest_stack + STACK), 0, rest,
+        (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
+        pid = clone_call(SYS_clone, CLONE_VM | SIGCHLD, (long)(rest_stack + WORKER_STACK), 0, rest,
                          (void *)(intptr_t)getpid());
-        (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET);
+        (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, WORKER_SIGSET);
     }
     (void)close(number);
     if (pid > 0) (void)kill((pid_t)pid, SIGKILL);

@@ -15,41 +15,17 @@
  * Raw system calls: it runs between clone and exec (spawn.c) and before a libc is ready (CPrewarm). */
 #pragma once
 
+#include "system_call.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
-/* Not instrumented: a sanitizer's state is our parent's where memory is shared. */
-__attribute__((disable_sanitizer_instrumentation))
+__attribute__((disable_sanitizer_instrumentation, no_stack_protector))
 static inline long keeper_call(long number, long a, long b, long c, long d) {
-    long e = 0;
-#if defined(__x86_64__)
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-                     : "rcx", "r11", "memory");
-    return result;
-#elif defined(__aarch64__)
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
-                     : "memory");
-    return x0;
-#else
-#error "no system call convention for this machine"
-#endif
+    return system_call(number, a, b, c, d, 0, 0);
 }
 
 /* Gives back all memory outside the two ranges, the stack as well, and waits for ever. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 
+#include <linux/openat2.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -39,9 +40,16 @@ unsigned gr_file_type(int descriptor) {
 int gr_look(int folder, const char *name, struct gr_file_status *found) {
     struct statx status;
     int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-    if (statx(folder, name, flags, STATX_TYPE | STATX_MODE | STATX_UID, &status) != 0) return -1;
+    unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_MNT_ID;
+    if (statx(folder, name, flags, wanted, &status) != 0) return -1;
     found->owner = status.stx_uid;
     found->mode = status.stx_mode;
     found->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    found->mount = status.stx_mnt_id;
     return 0;
+}
+
+int gr_open_without_mounts(const char *path) {
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_XDEV };
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }

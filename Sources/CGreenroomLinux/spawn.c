@@ -15,6 +15,10 @@
  * group of equals. The OOM killer of the app's cgroup would kill the parent with it (in_vfork), and
  * the child's OOM score would be set for the parent too (__set_oom_adj).
  *
+ * What is on its way when we are killed is known to nobody. So both processes end with their parent, the
+ * child until it is about to execute its program: after an exec PR_SET_PDEATHSIG would still be set. One
+ * that then waits in its execve is ended by the next spawner.
+ *
  * A block of memory belongs to each spawn, with both stacks and a copy of the request; it is freed when
  * neither of the two processes shares our memory any more. */
 #define _GNU_SOURCE
@@ -28,6 +32,7 @@ CHILD_HALF_END
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -69,6 +74,7 @@ struct gr_spawn {
     struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
     struct job job;
     bool changes_identity;
+    int32_t parent;
     int32_t waiter;
     volatile int32_t pid;            /* by the child, first of all: -1 until then */
     volatile int pidfd;              /* by the kernel, before the child runs */
@@ -145,17 +151,32 @@ static void set_limits(struct job *job, bool before_descriptors) {
     }
 }
 
+/* The lowest of our parent's descriptors from `first` on that is needed here; -1: none. */
+static int next_needed(const struct job *job, int first) {
+    const struct gr_spawn_request *r = job->request;
+    int others[] = { job->cwd, job->join_cgroup ? r->cgroup : -1, r->owner };
+    int next = -1;
+    for (int i = 0; i < r->fd_count + 3; i++) {
+        if (i >= 3 && job->fds[i - 3].theirs) continue;
+        int fd = i < 3 ? others[i] : job->fds[i - 3].from;
+        if (fd >= first && (next < 0 || fd < next)) next = fd;
+    }
+    return next;
+}
+
 /* The table was the parent's until now (CLONE_FILES). Copied is what lies below the highest descriptor that is
  * needed here: a parent of a thousand keeps theirs above (`FileDescriptor.moveAside`), or each
- * child would first copy them and then close them again. */
+ * child would first copy them and then close them again. What else is copied is closed here and not by the
+ * exec, for which we may wait long: were our parent killed meanwhile, its socket would still be
+ * listening and its connection open. */
 static void take_own_table(struct job *job) {
-    int highest = job->cwd;
-    if (job->join_cgroup && job->request->cgroup > highest) highest = job->request->cgroup;
-    if (job->request->owner > highest) highest = job->request->owner;
-    for (int i = 0; i < job->request->fd_count; i++)
-        if (!job->fds[i].theirs && job->fds[i].from > highest) highest = job->fds[i].from;
-    if (call(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) == 0) return;
-    TRY(GR_STAGE_DESCRIPTORS, call(SYS_unshare, CLONE_FILES));
+    int highest = -1, next = 0;
+    for (int fd; (fd = next_needed(job, highest + 1)) >= 0;) highest = fd;
+    if (call(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+        TRY(GR_STAGE_DESCRIPTORS, call(SYS_unshare, CLONE_FILES));
+    for (int fd; (fd = next_needed(job, next)) >= 0; next = fd + 1)
+        if (fd > next) (void)call(SYS_close_range, next, fd - 1, 0);
+    (void)call(SYS_close_range, next, ~0u, 0);
 }
 
 /* What strangers sent is never in our parent's table: the next child would copy it, and wait for a stranger's file
@@ -219,15 +240,26 @@ static void place_descriptors(struct job *job) {
     TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
-/* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). */
+/* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). As the app's user:
+ * with our rights a terminal could be taken, and then be read, that the client may only write to. */
 static void take_terminal(struct job *job) {
     int fd = 0;
     while (fd < 2 && call(SYS_ioctl, fd, TIOCSCTTY, 0) < 0) fd++;
     if (fd == 2) TRY(GR_STAGE_SESSION, call(SYS_ioctl, fd, TIOCSCTTY, 0));
 }
 
+/* Whoever has a session keyring may use every key in it, whosever it is, and all children of our parent
+ * would have the same (session-keyring(7)). Made by us, it counts against our quota of keys and not
+ * the user's, which is small. Without keys in the kernel, or where a filter forbids them to all of us, there is
+ * nothing to share. */
+static long leave_keyring(void) {
+    long result = call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+    return result == -ENOSYS || result == -EPERM ? 0 : result;
+}
+
 static void take_identity(struct job *job) {
     const struct gr_spawn_request *r = job->request;
+    TRY(GR_STAGE_USER, leave_keyring());
     TRY(GR_STAGE_GROUPS, call(SYS_setgroups, r->group_count, r->groups));
     TRY(GR_STAGE_GROUP, call(SYS_setresgid, r->gid, r->gid, r->gid));
     TRY(GR_STAGE_USER, call(SYS_setresuid, r->uid, r->uid, r->uid));
@@ -241,6 +273,16 @@ static void take_inheritance(struct job *job) {
         TRY(GR_STAGE_PRIVILEGES, call(SYS_personality, state->personality));
 }
 
+static bool has_parent(const struct gr_spawn *spawn) {
+    return call(SYS_getppid) == spawn->parent;
+}
+
+/* A change of identity or capabilities undoes it (prctl(2)). */
+static void end_with_parent(struct gr_spawn *spawn, int signal) {
+    (void)call(SYS_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
+    if (!has_parent(spawn)) fail(&spawn->job, spawn->job.stage, ECANCELED);
+}
+
 static int child(void *argument) {
     struct gr_spawn *spawn = argument;
     struct job *job = &spawn->job;
@@ -249,6 +291,7 @@ static int child(void *argument) {
     /* Either we see it here, or whoever set it sees our number and kills us (gr_spawn_kill). */
     atomic_thread_fence(memory_order_seq_cst);
     if (spawn->is_cancelled) fail(job, GR_STAGE_CLONE, ECANCELED);
+    end_with_parent(spawn, SIGKILL);
     take_own_table(job);
     fetch_theirs(job);
     if (job->join_cgroup) join_cgroup(job);
@@ -261,24 +304,31 @@ static int child(void *argument) {
     gr_enter_namespaces(job);
     gr_make_mounts(job);
     place_descriptors(job);
-    if (r->controlling_terminal) take_terminal(job);
     set_limits(job, false);
     gr_bound_capabilities(job);
     gr_keep_capabilities(job);
+    /* Its caller may be in it and may not enter it again. As the app's user it cannot be entered then; a descriptor of it
+     * gives as much as being there. */
+    bool is_there = job->cwd >= 0 && call(SYS_fchdir, job->cwd) == 0;
     if (r->has_identity) take_identity(job);
-    /* As the app's user: what ends with the app is ended by the app (check_kill_permission). */
-    if (r->controlling_terminal) keep_job_control();
+    if (r->controlling_terminal) {
+        take_terminal(job);
+        /* As the app's user: what ends with the app is ended by the app (check_kill_permission). */
+        keep_job_control();
+    }
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    /* As the app's user: it must be allowed to enter it. */
-    if (job->cwd >= 0) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
-    else if (r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
+    end_with_parent(spawn, SIGKILL);
+    /* As the app's user: it must be allowed to enter what has a name only. */
+    if (job->cwd >= 0 && !is_there) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
+    else if (job->cwd < 0 && r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
     uint64_t none = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, KERNEL_SIGSET);
     /* A filter may forbid it. The next stop is behind execve, before the program's first instruction. */
     if (r->traced) job->trace_error = (int)-call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
     if (r->inherited) take_inheritance(job);
+    end_with_parent(spawn, 0); /* now: a filter may forbid it */
     gr_install_filters(job);
     TRY(GR_STAGE_EXECUTE, call(SYS_execve, r->path, r->argv, r->envp));
     __builtin_unreachable();
@@ -329,7 +379,8 @@ static long start_child(struct gr_spawn *spawn) {
 
 static int wait_for_child(void *argument) {
     struct gr_spawn *spawn = argument;
-    spawn->result = start_child(spawn);
+    (void)call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    spawn->result = has_parent(spawn) ? start_child(spawn) : -ECANCELED;
     for (;;) (void)call(SYS_exit_group, 0);
 }
 
@@ -453,6 +504,7 @@ static struct gr_spawn *prepare(const struct gr_spawn_request *request) {
         .ignored = ignored_signals(), .stage = GR_STAGE_CLONE, .step = -1,
     };
     spawn->changes_identity = request->has_identity || request->confinement;
+    spawn->parent = getpid();
     spawn->pid = spawn->pidfd = -1;
     return spawn;
 }

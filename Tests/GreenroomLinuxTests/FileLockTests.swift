@@ -13,8 +13,9 @@ import Testing
         var lock = flock(
             l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 1, l_pid: 0)
         #expect(fcntl(file.rawValue, F_SETLK, &lock) == 0)
-        #expect(try FileLocks.areHeld(by: [getpid()]))
-        #expect(FileLocks.holdsLock([getpid()]))
+        #expect(try FileLocks.areHeld(by: [getpid()]) == true)
+        let descriptors = FileLocks.descriptors(of: [getpid()]).compactMap { try? readFile($0) }
+        #expect(descriptors.contains { FileLocks.isHeld(by: [getpid()], $0) })
     }
 
     @Test func `of a list that is cut off the whole lines count`() {
@@ -39,17 +40,70 @@ import Testing
             nonsense
             """
         #expect(
-            PagingOut.ranges(in: maps) == [
+            PageableMemory.ranges(in: Array(maps.utf8)) == [
                 0x55d0_c0a0_0000..<0x55d0_c0a0_2000, 0x7f00_0000_0000..<0x7f00_0000_1000,
             ])
     }
+}
 
-    @Test func `reaches the end of a process, step by step`() throws {
+@Suite struct `Detached calls` {
+    private func make(_ calls: DetachedJob.Call...) throws -> DetachedJob {
+        let report = try DetachedWorker.report()
+        let worker = try #require(DetachedWorker(reportingTo: report))
+        let job = DetachedJob(calls)
+        worker.begin(job)
+        #expect(try report.waitUntilReadable(milliseconds: 10_000))
+        #expect(!worker.isBusy && !worker.isGone)
+        worker.end()
+        return job
+    }
+
+    @Test func `read whole files, and say so when one is too long or not there`() throws {
+        let job = try make(
+            .read("/proc/self/stat", limit: 4096), .read("/proc/self/stat", limit: 8),
+            .read("/proc/self/none", limit: 8))
+        // It is a process of its own.
+        let text = String(decoding: try #require(job.bytes(0)), as: UTF8.self)
+        let pid = pid_t(text.prefix { $0 != " " })
+        #expect(pid != nil && pid != getpid())
+        #expect(job.bytes(1) == nil && job.code(1) == EFBIG)
+        #expect(job.bytes(2) == nil && job.code(2) == ENOENT)
+    }
+
+    @Test func `watch files and look at them`() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/file"
+        try folder.write("", to: "file")
+        let inotify = try Inotify()
+        let job = try make(
+            .look(path, watchedBy: inotify, for: UInt32(IN_ATTRIB)), .look(path),
+            .look(path + "x", watchedBy: inotify, for: UInt32(IN_ATTRIB)))
+        let identity = try #require(FileIdentity(path: path))
+        #expect(job.file(0) == identity && job.file(1) == identity && job.file(2) == nil)
+        #expect(job.watch(1) == nil && job.watch(2) == nil && job.code(2) == ENOENT)
+        #expect(chmod(path, 0o600) == 0)
+        #expect(try inotify.read().map(\.watch) == [job.watch(0)])
+    }
+
+    @Test func `page out another process's memory`() throws {
         try requireOrSkip(getuid() == 0, "it takes CAP_SYS_NICE")
-        var steps = 0
-        var paging = try PagingOut(pid: getpid())
-        while try paging.step(byteCount: 64 << 20) { steps += 1 }
-        #expect(steps > 0)
+        let ready = try Pipe()
+        let program = try compileProbe("behave.c")
+        var request = ChildRequest(
+            program, arguments: ["behave", "print", "ready", "wait-forever"])
+        request.descriptors[1] = ready.writeEnd
+        let child = try ChildProcess(request)
+        var byte: UInt8 = 0
+        #expect(read(ready.readEnd, &byte, 1) == 1)
+        let maps = try make(.read("/proc/\(child.pid)/maps", limit: 1 << 20)).bytes(0) ?? []
+        let range = try #require(PageableMemory.ranges(in: maps).first)
+        let process = try ProcessDescriptor(pid: child.pid)
+        #expect(try make(.pageOut(process, range)).code(0) == 0)
+        // The kernel has been told the range.
+        let none: Range<UInt> = 4096..<8192
+        #expect(try make(.pageOut(process, none)).code(0) == ENOMEM)
+        child.kill(SIGKILL)
+        try child.waitForExit()
     }
 }
 

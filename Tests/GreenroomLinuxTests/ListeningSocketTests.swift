@@ -1,5 +1,6 @@
 import Glibc
 import GreenroomLinux
+import TestSupport
 import Testing
 
 @Suite struct `Listening sockets` {
@@ -58,5 +59,37 @@ import Testing
         #expect(ListeningProcess.isAmong([getpid()]))
         #expect(!ListeningProcess.isAmong([]))
         withExtendedLifetime(socket) {}
+    }
+
+    @Test func `a look ends after so many descriptors, of all processes together`() throws {
+        let name = "greenroom-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
+        let socket = try ListeningSocket.open(.stream, at: .abstract(name), mode: 0)
+        func waiting(_ input: Int32) throws -> ChildProcess {
+            var request = ChildRequest("/bin/sleep", arguments: ["sleep", "1000"])
+            request.descriptors[0] = input
+            return try ChildProcess(request)
+        }
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        let (other, listening) = (try waiting(null), try waiting(socket.descriptor.rawValue))
+        #expect(ListeningProcess.isAmong([listening.pid], descriptors: 3))
+        #expect(ListeningProcess.isAmong([other.pid, listening.pid], descriptors: 6))
+        #expect(!ListeningProcess.isAmong([other.pid, listening.pid], descriptors: 1))
+    }
+}
+
+@Suite struct `Patterns` {
+    @Test func `are compared with so many names, of all folders together`() throws {
+        let folder = try TemporaryDirectory()
+        for name in 0..<8 {
+            mkdir("\(folder.path)/\(name)", 0o755)
+            try folder.write("", to: "\(name)/file")
+        }
+        let pattern = folder.path + "/*/*"
+        // 10 names in the folder, with "." and "..", and 3 in each below.
+        #expect(FolderContents.hasMatch(pattern, atMost: 34))
+        #expect(FolderContents.hasMatch(folder.path + "/{x,3}/f*", atMost: 3))
+        #expect(!FolderContents.hasMatch(pattern, atMost: 10))
+        #expect(!FolderContents.hasMatch(folder.path + "/*/other", atMost: 34))
     }
 }

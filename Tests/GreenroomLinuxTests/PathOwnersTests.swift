@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import GreenroomLinux
 import TestSupport
@@ -69,6 +70,44 @@ import Testing
         chmod(path + "/ours", 0o777)
         #expect(
             PathOwners().objection(to: path + "/ours/file") == .writableByAll(path: path + "/ours"))
+    }
+
+    /// One who may be waited for for ever.
+    @Test func `what another user's process serves is not looked at`() throws {
+        let directory = try folders()
+        let path = directory.path
+        let mounted = path + "/ours/deep"
+        try requireOrSkip(access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
+        let device = cts_mount_silent(mounted, Int32(Self.stranger))
+        try requireOrSkip(device >= 0, "no mounts here")
+        defer {
+            close(device)
+            umount2(mounted, CInt(MNT_DETACH))
+        }
+        symlink("deep/file", path + "/ours/link")
+        try directory.write("#!\(mounted)/interpreter\n", to: "ours/script", mode: 0o755)
+        let served = PathOwners.Objection.served(path: mounted, user: Self.stranger)
+        for name in ["deep", "deep/file", "deep/a/b", "link", "./deep/../file"] {
+            #expect(PathOwners().objection(to: "\(path)/ours/\(name)") == served, "\(name)")
+        }
+        #expect(PathOwners().objection(toFile: "deep", in: path + "/ours") == served)
+        #expect(FileIdentity(path: mounted + "/file") == nil)
+        #expect(FileStatus(path: path + "/ours/link") == nil)
+        #expect(FolderContents.isEmpty(mounted))
+        #expect(throws: SystemError.self) {
+            try Inotify().watch(foreign: mounted, for: UInt32(IN_CREATE))
+        }
+        let refused = ExecutableError.served(path: mounted, user: Self.stranger)
+        for name in ["deep/file", "link", "script"] {
+            #expect(throws: refused) {
+                try ExecutableInspection.inspect(path: "\(path)/ours/\(name)")
+            }
+        }
+        #expect(throws: ExecutableError.self) {
+            try ExecutableInspection.inspect(path: "file", searchPath: mounted)
+        }
+        // Its own user's daemon may.
+        #expect(PathOwners(user: Self.stranger).objection(to: mounted)?.isAbsence != false)
     }
 
     @Test func `links in a circle end`() throws {

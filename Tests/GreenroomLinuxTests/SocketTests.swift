@@ -26,6 +26,42 @@ import Testing
         #expect(try b.peerCredentials().pid == getpid())
     }
 
+    /// Which asks nobody to close anything.
+    @Test func `looking at a message tells whether there are descriptors`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        _ = try a.send([1, 2], descriptors: [0, 1])
+        _ = try a.send([3])
+        var buffer = [UInt8](repeating: 0, count: 64)
+        func peek() throws -> String {
+            let seen = try buffer.withUnsafeMutableBytes { try b.peek(into: $0) }
+            return seen.map { "\($0.byteCount) \($0.hasDescriptors)" } ?? "-"
+        }
+        #expect(try peek() == "2 true")
+        #expect(try peek() == "2 true")
+        #expect(try receive(b)?.message.descriptors.count == 2)
+        #expect(try peek() == "1 false")
+        #expect(buffer[0] == 3)
+        try b.discard()
+        #expect(try peek() == "-")
+        Glibc.close(a.descriptor.release())
+        #expect(try peek() == "0 false")
+    }
+
+    @Test func `a socket that refuses descriptors gets none, where the kernel can`() throws {
+        let (a, b) = try UnixSocket.pair(.seqpacket)
+        try b.refuseDescriptors()
+        do throws(SystemError) {
+            _ = try a.send([1], descriptors: [0])
+        } catch {
+            #expect(error.code == EPERM)
+            #expect(try receive(b) == nil)
+        }
+        _ = try a.send([2])
+        while let next = try receive(b), next.bytes != [2] {
+            #expect(next.bytes == [1])
+        }
+    }
+
     @Test func `an empty socket would wait, a closed one has ended, sending to it throws`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         #expect(try receive(b) == nil)
@@ -35,6 +71,19 @@ import Testing
             _ = try b.send([1])
             Issue.record("sent into nothing")
         } catch { #expect(error.isDisconnection) }
+    }
+
+    @Test func `a process is known by its number only as long as its end is open`() throws {
+        let (ours, theirs) = try UnixSocket.pair(.seqpacket)
+        for process in [ours.otherProcess(), ours.processByNumber()] {
+            let number = try #require(process).descriptor.rawValue
+            let facts = try SmallFile.text(of: "/proc/self/fdinfo/\(number)")
+            #expect(facts.contains("\nPid:\t\(getpid())\n"))
+        }
+        #expect(!ours.isEnded)
+        // A child of another test's may have a copy of it.
+        shutdown(theirs.descriptor.rawValue, CInt(SHUT_RDWR))
+        #expect(ours.isEnded && ours.processByNumber() == nil)
     }
 
     @Test func `a packet longer than the buffer is reported as cut`() throws {

@@ -170,6 +170,10 @@ long gr_send(int fd, const void *_Nullable bytes, size_t count, const int *_Null
 /* recvmsg(2) with MSG_CMSG_CLOEXEC; `message` is filled, every received descriptor is in it. */
 long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *message);
 
+/* The next message, which stays where it is, without its descriptors, of a socket without SO_PASSCRED:
+ * recvmsg(2), MSG_PEEK. */
+long gr_peek(int fd, void *_Nullable bytes, size_t count, bool *has_descriptors);
+
 /* ---- calls.c: variadic, GNU-only or without a wrapper in glibc 2.36 ---- */
 
 int gr_open(const char *path, int flags, uint32_t mode);
@@ -187,18 +191,21 @@ int gr_socketpair(int type, bool nonblocking, int *pair);
 /* `path` of up to 107 bytes; ENAMETOOLONG beyond. */
 int gr_bind(int fd, const char *path);
 int gr_connect(int fd, const char *path);
+/* Whether a path matches (glob(3)), among the first `limit` names of all folders together. */
+bool gr_matches(const char *pattern, int limit);
 int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /* SO_PEERPIDFD (6.5), close-on-exec by the kernel: ENOPROTOOPT on older kernels. */
 int gr_peer_pidfd(int fd);
 int gr_pass_credentials(int fd, bool on);
+/* Bytes, as the kernel counts them, that the other end has not received (SIOCOUTQ). */
+int gr_unread(int fd);
+/* SO_PASSRIGHTS off (6.16): nobody can send descriptors to it. ENOPROTOOPT on older kernels. */
+int gr_refuse_descriptors(int fd);
 int gr_pipe(int *pair);
 int gr_pidfd_open(int32_t pid);
 /* Whether we may take descriptors out of that process (pidfd_getfd(2), ptrace(2)). */
 bool gr_can_fetch(int pidfd);
 int gr_pidfd_send_signal(int pidfd, int signal);
-/* process_madvise(2), MADV_PAGEOUT (Linux 5.10): the bytes that were gone through. Waits where they have
-   to be written first, so take few at a time. */
-ptrdiff_t gr_page_out(int pidfd, uintptr_t start, size_t count);
 /* waitid(P_PIDFD): how it ended (code CLD_*, status). */
 int gr_pidfd_wait(int pidfd, int *code, int *status);
 /* waitid(P_ALL, WNOHANG|WEXITED|__WALL): the pid of one child that has ended, or of a traced thread that
@@ -278,10 +285,13 @@ struct gr_file_status {
     uint32_t owner;
     uint32_t mode;
     uint64_t device;
+    uint64_t mount; /* its number in /proc/self/mountinfo */
 };
 
 /// Of the name in a folder, links not followed, or of the descriptor itself where the name is empty: 0 or -1.
 int gr_look(int folder, const char *name, struct gr_file_status *status);
+/// O_PATH of a path that crosses no mount (openat2(2)): EXDEV if it does, ENOSYS before Linux 5.6.
+int gr_open_without_mounts(const char *path);
 bool gr_has_close_range(void);
 bool gr_has_memfd(void);
 
@@ -306,6 +316,8 @@ void gr_disposal_mark(int number, enum gr_disposal_kind kind);
 /* A process that closes what it is given, in order. It writes to the eventfd `report` whenever its queue is empty
  * again, once it was told to. NULL: errno. */
 struct gr_disposal_worker *_Nullable gr_disposal_start(int report);
+/* Its pidfd, which tells of its end; -1: errno. */
+int gr_disposal_process(struct gr_disposal_worker *worker);
 /* False: its queue is full. It hears of it by `gr_disposal_wake`. */
 bool gr_disposal_add(struct gr_disposal_worker *worker, int number);
 void gr_disposal_wake(struct gr_disposal_worker *worker);
@@ -314,9 +326,9 @@ unsigned gr_disposal_done(struct gr_disposal_worker *worker);
 /* The number that was added as this one, unless the worker has begun to close it: then -1. */
 int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index);
 void gr_disposal_report(struct gr_disposal_worker *worker);
-/* Somebody else has ended it; forgets it then. */
+/* Somebody else has ended it. What it had not begun with can still be taken back. */
 bool gr_disposal_is_gone(struct gr_disposal_worker *worker);
-/* For one that has nothing to do: waits until it is gone. */
+/* For one that has nothing to do, or is gone: waits until it is, and forgets it. */
 void gr_disposal_end(struct gr_disposal_worker *worker);
 /* Closes a connection of a client (SOCK_STREAM) in which no message waits. False: one does, or cannot be told. */
 bool gr_close_connection(int number);
@@ -324,6 +336,38 @@ bool gr_close_connection(int number);
 /* Closes a unix socket in which messages of strangers may wait: then a child has the last descriptor, and ends.
  * What it lets go of lingers for nobody. Its end is told by SIGCHLD. */
 void gr_close_queue(int number);
+
+/* ---- detached.c: a process that makes calls for us that may wait for a stranger ---- */
+
+enum gr_detached_kind {
+    GR_DETACHED_READ = 0,                    /* a whole file, to `count` bytes at `address`: less than that fits */
+    GR_DETACHED_WATCH,                       /* inotify_add_watch(2), unless there is no descriptor; then stat(2) */
+    GR_DETACHED_PAGE_OUT,                    /* process_madvise(2), MADV_PAGEOUT (Linux 5.10) */
+};
+
+struct gr_detached_call {
+    enum gr_detached_kind kind;
+    int descriptor;                          /* of inotify(7), or a pidfd */
+    uint32_t mask;
+    bool is_found;                           /* WATCH: `file` is what stat(2) says */
+    uintptr_t address;
+    size_t count;
+    const char *_Nullable path;
+    long result;                             /* the call's: bytes, a watch; or -errno */
+    struct { uint64_t device, inode; int64_t byte_count, modified, changed; } file;
+};
+
+struct gr_detached_worker;
+
+/* After gr_disposal_begin. It writes to the eventfd `report` whenever it has made its calls. NULL: errno. */
+struct gr_detached_worker *_Nullable gr_detached_start(int report);
+/* To one that is not busy. The calls are its own until it has made them. */
+void gr_detached_give(struct gr_detached_worker *worker, struct gr_detached_call *calls, size_t count);
+bool gr_detached_is_busy(struct gr_detached_worker *worker);
+/* Somebody else has ended it; forgets it then. */
+bool gr_detached_is_gone(struct gr_detached_worker *worker);
+/* For one that is not busy: waits until it is gone. */
+void gr_detached_end(struct gr_detached_worker *worker);
 
 /* An eventfd(2), which blocks nobody; reading it, any number of writes are one. */
 int gr_eventfd(void);

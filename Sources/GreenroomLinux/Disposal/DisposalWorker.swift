@@ -4,6 +4,8 @@ internal import CGreenroomLinux
 // Sound: the disposer alone has it, within its lock; what the process itself shares is atomic.
 @safe final class DisposalWorker: @unchecked Sendable {
     private let worker: OpaquePointer
+    /// Readable when it has ended; nil where there was no room for it.
+    let process: FileDescriptor?
     /// Whose numbers it was given, without those that are known to be done.
     private var users: [UInt32] = []
     private var firstUser: UInt32 = 0
@@ -13,6 +15,8 @@ internal import CGreenroomLinux
     init?(reportingTo report: FileDescriptor) {
         guard let worker = unsafe gr_disposal_start(report.rawValue) else { return nil }
         unsafe self.worker = worker
+        let number = unsafe gr_disposal_process(worker)
+        process = number < 0 ? nil : FileDescriptor(owning: number)
     }
 
     /// False: it has its hands full.
@@ -65,9 +69,9 @@ internal import CGreenroomLinux
 
     func report() { unsafe gr_disposal_report(worker) }
 
-    /// Once it has nothing to do.
+    /// Once it has nothing to do, or is gone.
     func end() { unsafe gr_disposal_end(worker) }
 
-    /// Somebody else has ended it; with it went what it was closing.
+    /// Somebody else has ended it; what it was closing is closed.
     var isGone: Bool { unsafe gr_disposal_is_gone(worker) }
 }

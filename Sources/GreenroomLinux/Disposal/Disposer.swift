@@ -9,7 +9,7 @@ internal import Synchronization
 /// reports, and is ended. So nobody waits for anybody else's descriptors, and a user has one process that hangs.
 ///
 /// The loop that owns it calls ``handOver()`` once a turn in which something came (``onFirst``), ``look()`` after
-/// ``patience`` as long as either asks for that, and ``heard()`` when ``reports`` is readable.
+/// ``patience`` as long as one of these asks for that, and ``heard()`` when ``reports`` is readable.
 public final class Disposer: Sendable {
     public enum Limit {
         /// Descriptors of a user that wait behind one that cannot be closed; beyond that nothing more is taken.
@@ -67,12 +67,17 @@ public final class Disposer: Sendable {
 
     private let state = Mutex(State())
     private let most: Int
-    /// Readable when a user's worker has closed all that it was given.
+    /// Readable when a user's worker has closed all that it was given, or a worker was ended (epoll(7)).
     public let reports: FileDescriptor
+    /// What the workers write to.
+    private let report: FileDescriptor
 
     /// Takes the descriptors of this process into its care (``FileDescriptor``). There is one.
     public init() throws(SystemError) {
-        reports = FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
+        let report = FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
+        let reports = FileDescriptor(owning: try systemCall("epoll_create1") { gr_epoll() })
+        try systemCall("epoll_ctl") { gr_epoll_add(reports.rawValue, report.rawValue, 0) }
+        (self.report, self.reports) = (report, reports)
         try systemCall("clone") { gr_disposal_begin() }
         most = Int(clamping: ResourceLimit.current(.openFiles).soft / Limit.share)
     }
@@ -150,8 +155,9 @@ public final class Disposer: Sendable {
 
     private func handOver(_ state: inout State) -> Bool {
         let items = state.fresh
+        if items.isEmpty, state.common == nil { return false }
         state.fresh = []
-        if state.common == nil { state.common = DisposalWorker(reportingTo: reports) }
+        if state.common == nil { state.common = newWorker() }
         var users: Set<UInt32> = []
         for item in items {
             if !item.isHarmless, let owner = owner(of: item.user, state) {
@@ -165,6 +171,14 @@ public final class Disposer: Sendable {
         for user in users { refill(&state, user) }
         state.common?.wake()
         return !(state.common?.isDone ?? true) || !state.fresh.isEmpty
+    }
+
+    private func newWorker() -> DisposalWorker? {
+        guard let worker = DisposalWorker(reportingTo: report) else { return nil }
+        if let process = worker.process {
+            _ = gr_epoll_add(reports.rawValue, process.rawValue, 0)
+        }
+        return worker
     }
 
     /// Whose worker closes what is this user's; nil: the common one does.
@@ -186,7 +200,7 @@ public final class Disposer: Sendable {
                 return state.fresh.isEmpty ? false : handOver(&state)
             }
             if common.isGone {
-                state.common = nil
+                loseCommon(&state)
             } else if let user = common.currentUser,
                 isHangingOrSlow(user, done, &state),
                 let owner = place(for: user, state)
@@ -231,33 +245,66 @@ public final class Disposer: Sendable {
         settle(user, &state)
     }
 
-    /// A user's worker has closed all that it had.
-    public func heard() {
-        gr_eventfd_take(reports.rawValue)
-        state.withLock { state in
+    /// A user's worker has closed all that it had, or a worker was ended.
+    /// - Returns: look again after ``patience``.
+    public func heard() -> Bool {
+        var key: UInt64 = 0
+        while unsafe gr_epoll_next(reports.rawValue, &key) > 0 {}
+        gr_eventfd_take(report.rawValue)
+        return state.withLock { state in
+            if state.common?.isGone == true { loseCommon(&state) }
             for user in state.accounts.filter({ $0.value.worker != nil }).keys {
                 settle(user, &state)
             }
+            return handOver(&state)
         }
     }
 
+    /// Somebody has ended it: what it left goes to another one.
+    private func loseCommon(_ state: inout State) {
+        guard let worker = state.common else { return }
+        state.common = nil
+        (state.lastDone, state.slowLooks) = (nil, [:])
+        takeBack(worker, &state)
+    }
+
+    private func takeBack(_ worker: DisposalWorker, _ state: inout State) {
+        for (number, user) in worker.takeBack() {
+            state.fresh.append(Item(number: number, user: user, isHarmless: false))
+        }
+        worker.end()
+    }
+
     private func settle(_ user: UInt32, _ state: inout State) {
-        guard let worker = state.accounts[user]?.worker, worker.isDone else { return }
+        guard let worker = state.accounts[user]?.worker else { return }
+        if worker.isGone {
+            // Somebody has ended it. If the rest hangs as well, that shows again.
+            takeBack(worker, &state)
+            state.fresh += state.accounts[user]!.waiting
+            state.accounts[user]!.waiting = []
+            return release(user, &state)
+        }
+        guard worker.isDone else { return }
         if state.accounts[user]!.waiting.isEmpty {
             worker.end()
-            state.hangingCount -= 1
-            state.accounts[user]!.worker = nil
-            if state.accounts[user]!.liveCount == 0 { state.accounts[user] = nil }
+            release(user, &state)
         } else {
             refill(&state, user)
         }
+    }
+
+    /// The user has no worker any more.
+    private func release(_ user: UInt32, _ state: inout State) {
+        state.hangingCount -= 1
+        state.accounts[user]!.worker = nil
+        if state.accounts[user]!.liveCount == 0 { state.accounts[user] = nil }
     }
 
     private func refill(_ state: inout State, _ user: UInt32) {
         guard let worker = state.accounts[user]?.worker else { return }
         var count = 0
         for item in state.accounts[user]!.waiting {
-            guard worker.add(item.number, of: user) else { break }
+            guard worker.add(item.number, of: item.user) else { break }
             count += 1
         }
         state.accounts[user]!.waiting.removeFirst(count)

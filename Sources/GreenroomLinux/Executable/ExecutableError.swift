@@ -4,6 +4,8 @@ public enum ExecutableError: Error, Equatable, Sendable {
     case notFound(name: String, searchPath: String?)
     /// Somewhere a file exists, but it may not be executed, or is a directory or device.
     case notExecutable(path: String)
+    /// It is, or a folder on the way is, on a file system that a process of this user's serves.
+    case served(path: String, user: UInt32)
     /// A script whose first line names a program that does not exist.
     case interpreterNotFound(script: String, interpreter: String)
     /// Scripts that interpret scripts, beyond the kernel's limit.
@@ -15,6 +17,7 @@ public enum ExecutableError: Error, Equatable, Sendable {
         switch self {
         case .notFound: "not_found"
         case .notExecutable: "not_executable"
+        case .served: "served_by_user"
         case .interpreterNotFound: "interpreter_not_found"
         case .tooManyInterpreters: "too_many_interpreters"
         case .badFirstLine: "bad_first_line"
@@ -30,6 +33,8 @@ extension ExecutableError: CustomStringConvertible {
         case .notFound(let name, nil): "\(name) does not exist; install it or correct the path"
         case .notExecutable(let path):
             "\(path) may not be executed; set its execute permission or name another file"
+        case .served(let path, let user):
+            PathOwners.Objection.served(path: path, user: user).description
         case .interpreterNotFound(let script, let interpreter):
             "\(script) is to be run by \(interpreter), which does not exist; install it or correct "
                 + "the script's first line"

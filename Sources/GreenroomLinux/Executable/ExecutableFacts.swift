@@ -22,8 +22,6 @@ public struct InspectedFile: Equatable, Sendable {
         case executable
         /// The dynamic linker that the executable names.
         case loader
-        /// A file that a running process has mapped.
-        case mapped
     }
 
     public var role: Role

@@ -14,7 +14,12 @@ struct ExecutableFile: ~Copyable {
 
     /// open(2). Does not wait for the other end of a FIFO and takes no terminal.
     init(path: String) throws(OpenFailure) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let found: FileDescriptor
+        do throws(PathOwners.Objection) { found = try PathOwners.look(path) } catch {
+            throw error.isAbsence || error.systemError.code == ELOOP ? .missing : .unreadable
+        }
+        let descriptor = unsafe open(
+            "/proc/self/fd/\(found.rawValue)", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             throw errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? .missing : .unreadable
         }

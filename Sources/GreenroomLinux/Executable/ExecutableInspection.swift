@@ -44,7 +44,7 @@ public enum ExecutableInspection {
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
     {
         if name.contains("/") {
-            guard let isExecutable = isExecutable(name) else {
+            guard let isExecutable = try isExecutable(name) else {
                 throw .notFound(name: name, searchPath: nil)
             }
             guard isExecutable else { throw .notExecutable(path: name) }
@@ -55,7 +55,7 @@ public enum ExecutableInspection {
             // An empty entry means the current directory, which a daemon's app has none of.
             guard directory.hasPrefix("/"), !name.isEmpty else { continue }
             let candidate = "\(directory)/\(name)"
-            guard let isExecutable = isExecutable(candidate) else { continue }
+            guard let isExecutable = (try? isExecutable(candidate)) ?? nil else { continue }
             if isExecutable { return candidate }
             unusable = unusable ?? candidate
         }
@@ -65,8 +65,15 @@ public enum ExecutableInspection {
 
     /// A regular file that somebody may execute; nil: there is nothing that can be seen. The launching
     /// user's permission is the kernel's to check, at exec.
-    private static func isExecutable(_ path: String) -> Bool? {
-        guard let status = status(path) else { return nil }
+    private static func isExecutable(_ path: String) throws(ExecutableError) -> Bool? {
+        var status = stat()
+        do throws(PathOwners.Objection) {
+            let file = try PathOwners.look(path)
+            guard unsafe fstat(file.rawValue, &status) == 0 else { return nil }
+        } catch {
+            if case .served(let path, let user) = error { throw .served(path: path, user: user) }
+            return nil
+        }
         return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o111 != 0
     }
 
@@ -81,22 +88,19 @@ public enum ExecutableInspection {
         }
     }
 
-    /// stat(2)
-    private static func status(_ path: String) -> stat? {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? status : nil
-    }
+    private static func status(_ path: String) -> stat? { PathOwners.status(of: path) }
 
-    /// The path without links, as the kernel shows it. realpath(3)
+    /// The path without links, as the kernel shows it.
     static func realPath(_ path: String) -> String {
-        guard let resolved = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        guard let file = try? PathOwners.look(path) else { return path }
+        return (try? file.path()) ?? path
     }
 
     /// Whether the file gives its process capabilities. getxattr(2)
     static func hasFileCapabilities(_ path: String) -> Bool {
-        let size = unsafe getxattr(path, "security.capability", nil, 0)
+        guard let file = try? PathOwners.look(path) else { return true }
+        let size = unsafe getxattr(
+            "/proc/self/fd/\(file.rawValue)", "security.capability", nil, 0)
         // Whatever the reason for another error, it is safer to believe in capabilities.
         return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
     }

@@ -21,8 +21,7 @@ public struct FileIdentity: Equatable, Hashable, Sendable {
     /// The file that the path names now, links followed; nil when there is none that can be seen.
     /// stat(2)
     public init?(path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard let status = PathOwners.status(of: path) else { return nil }
         self.init(status)
     }
 

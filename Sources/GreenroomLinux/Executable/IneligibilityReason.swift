@@ -10,6 +10,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case setUserID = "set_user_id"
     case setGroupID = "set_group_id"
     case fileCapabilities = "file_capabilities"
+    /// Seen as it was executed; all others but the two last can be known before.
+    case secureExecution = "secure_execution"
     case unreadable = "unreadable"
     case unknownFormat = "unknown_format"
     case damagedFile = "damaged_file"
@@ -21,7 +23,7 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case preloadRefused = "preload_refused"
     /// Known of some libraries; of others it was seen as they were about to.
     case startsPrograms = "starts_programs"
-    /// Seen at its pause; all others can be known before.
+    /// Seen at its pause.
     case changesProcess = "changes_process"
 
     /// The code that clients and logs use.
@@ -59,6 +61,11 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
         case .fileCapabilities:
             "The program has file capabilities (see getcap): the dynamic linker ignores preload "
                 + "libraries for it, and preparing it would run it for real."
+        case .secureExecution:
+            "The kernel runs the program in secure-execution mode, though its file does not say so (a rule "
+                + "of AppArmor or SELinux does that): the dynamic linker ignores preload libraries for it, "
+                + "and preparing it would run it for real. That was stopped, and is tried again when the "
+                + "program's file or the manifest changes, or after greenroomctl reset-failed."
         case .unreadable:
             "The program's file cannot be read, so nothing is known about it; give the daemon "
                 + "read permission."
@@ -93,7 +100,9 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
                 + "after greenroomctl reset-failed."
         case .changesProcess:
             "A library of the program writes something when it is loaded, or changes the working "
-                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose."
+                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose. It is "
+                + "tried again when the program's file or the manifest changes, or after greenroomctl "
+                + "reset-failed."
         }
     }
 }

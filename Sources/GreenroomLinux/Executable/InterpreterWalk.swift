@@ -77,7 +77,7 @@ struct InterpreterWalk {
         } catch {
             switch error {
             case .notFound: throw .interpreterNotFound(script: script, interpreter: name)
-            case .notExecutable, .interpreterNotFound, .tooManyInterpreters, .badFirstLine:
+            case .notExecutable, .served, .interpreterNotFound, .tooManyInterpreters, .badFirstLine:
                 throw error
             }
         }

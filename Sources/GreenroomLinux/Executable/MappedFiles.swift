@@ -4,16 +4,7 @@ internal import Glibc
 /// proc_pid_maps(5)
 public enum MappedFiles {
     /// The largest programs here have some 3,000 mappings, 300 KB of text.
-    static let byteLimit = 8 << 20
-
-    public enum Failure: Error, Equatable, Sendable {
-        /// The process is gone or not ours to look at.
-        case unreadable(errno: Int32)
-        /// More than any real program maps.
-        case tooLong
-        /// A file was deleted or replaced while it was mapped.
-        case replaced(path: String)
-    }
+    public static let byteLimit = 8 << 20
 
     public struct Mapping: Equatable, Hashable, Sendable {
         /// As the kernel counts mappings; on stacked file systems not what stat(2) says.
@@ -32,47 +23,24 @@ public enum MappedFiles {
 
         /// A file of the process's own that lost its name when it was made, as sanitizers and
         /// compilers at run time map them: data, and nothing has come in its place.
-        public var isAnonymous: Bool {
-            isDeleted && !isExecutable && FileIdentity(path: path) == nil
-        }
-
-        /// As it is called from outside by a path to the process's root directory.
-        public func below(_ root: String) -> Mapping {
-            var mapping = self
-            mapping.path = root + path
-            return mapping
+        ///
+        /// - Parameter found: what the path leads to now.
+        public func isAnonymous(_ found: FileIdentity?) -> Bool {
+            isDeleted && !isExecutable && found == nil
         }
 
         /// Whether the path still names the mapped file. On stacked file systems the two count
-        /// inodes apart, and only a deletion shows. stat(2)
-        public var isCurrent: Bool { identity != nil }
-
-        fileprivate var identity: FileIdentity? {
-            guard !isDeleted, let identity = FileIdentity(path: path),
-                identity.inode == inode || identity.device != device
-            else { return nil }
-            return identity
+        /// inodes apart, and only a deletion shows.
+        public func isCurrent(_ found: FileIdentity?) -> Bool {
+            guard !isDeleted, let found else { return false }
+            return found.inode == inode || found.device != device
         }
     }
 
     /// Each mapped file once, in the order of addresses.
-    public static func mappedFiles(_ pid: Int32) throws(Failure) -> [Mapping] {
-        parse(try read("/proc/\(pid)/maps"))
-    }
-
-    /// The mapped files as they are on disk now, to be compared later with
-    /// ``InspectedFile/hasChanged``. To be taken when the process pauses.
-    /// - Throws: ``Failure/replaced(path:)`` when a path already means another file.
-    public static func snapshot(_ pid: Int32) throws(Failure) -> [InspectedFile] {
-        var files: [InspectedFile] = []
-        for mapping in try mappedFiles(pid) where mapping.isProgramText && !mapping.isAnonymous {
-            guard let identity = mapping.identity else { throw .replaced(path: mapping.path) }
-            files.append(InspectedFile(role: .mapped, path: mapping.path, identity: identity))
-        }
-        return files
-    }
-
-    static func parse(_ text: [UInt8]) -> [Mapping] {
+    /// - Parameter text: of /proc/PID/maps, which is read under the lock of that process's mappings: it may take
+    ///   any time.
+    public static func parse(_ text: [UInt8]) -> [Mapping] {
         var places: [Mapping: Int] = [:]
         var mappings: [Mapping] = []
         var former: ArraySlice<UInt8> = []
@@ -122,23 +90,6 @@ public enum MappedFiles {
     private static func deviceNumber(_ major: UInt32, _ minor: UInt32) -> UInt64 {
         let (major, minor) = (UInt64(major), UInt64(minor))
         return minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
-    }
-
-    /// A file of /proc has no size to ask for.
-    private static func read(_ path: String) throws(Failure) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .unreadable(errno: errno) }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .unreadable(errno: errno) }
-            if count == 0 { return text }
-            text.append(contentsOf: buffer[..<count])
-            guard text.count <= byteLimit else { throw .tooLong }
-        }
     }
 }
 

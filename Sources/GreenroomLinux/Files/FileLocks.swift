@@ -6,13 +6,12 @@ public enum FileLocks {
     /// description name nobody, and processes of another pid namespace are not seen: such locks are
     /// passed over.
     ///
-    /// A machine with thousands of locks has a long list of them; beyond a limit these processes' own
-    /// descriptors are looked at instead, up to a limit too.
-    public static func areHeld(by processes: [pid_t]) throws(SystemError) -> Bool {
-        let wanted = Set(processes)
+    /// - Returns: nil if the machine's list of locks is too long to be looked through: then their own
+    ///   ``descriptors(of:)`` tell.
+    public static func areHeld(by processes: [pid_t]) throws(SystemError) -> Bool? {
         let (text, isWhole) = try beginning(of: "/proc/locks", byteCount: listByteCount)
-        if !holders(in: text).isDisjoint(with: wanted) { return true }
-        return isWhole ? false : holdsLock(processes)
+        if !holders(in: text).isDisjoint(with: processes) { return true }
+        return isWhole ? false : nil
     }
 
     /// Some thousand locks: the kernel writes them within a millisecond.
@@ -33,21 +32,25 @@ public enum FileLocks {
         return holders
     }
 
-    /// As their descriptors tell: `lock: 1: FLOCK ADVISORY WRITE 1234 …` (proc_pid_fdinfo(5)).
-    static func holdsLock(_ processes: [pid_t]) -> Bool {
+    /// The files that tell of these processes' descriptors (proc_pid_fdinfo(5)), up to a limit. To read one may
+    /// take any time: that of an epoll instance is read under its lock, which its process may hold while it waits.
+    public static func descriptors(of processes: [pid_t]) -> [String] {
         var left = descriptorLimit
-        for pid in processes {
+        return processes.flatMap { pid in
             let folder = "/proc/\(pid)/fdinfo"
             let names = (try? FolderContents.names(in: folder, atMost: left)) ?? []
             left -= names.count
-            for name in names {
-                guard let text = try? SmallFile.text(of: folder + "/" + name) else { continue }
-                let locks = text.split(separator: "\n").filter { $0.hasPrefix("lock:") }
-                let list = locks.map { $0.dropFirst("lock:".count) }.joined(separator: "\n")
-                if holders(in: list).contains(pid) { return true }
-            }
+            return names.map { folder + "/" + $0 }
         }
-        return false
+    }
+
+    public static let descriptorByteLimit = 4096
+
+    /// As such a file tells: `lock: 1: FLOCK ADVISORY WRITE 1234 …`.
+    public static func isHeld(by processes: [pid_t], _ descriptor: [UInt8]) -> Bool {
+        let lines = String(decoding: descriptor, as: UTF8.self).split(separator: "\n")
+        let locks = lines.filter { $0.hasPrefix("lock:") }.map { $0.dropFirst("lock:".count) }
+        return !holders(in: locks.joined(separator: "\n")).isDisjoint(with: processes)
     }
 
     private static func beginning(

@@ -11,8 +11,7 @@ public struct FileStatus: Sendable {
 
     /// Nil when there is nothing that can be seen.
     public init?(path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard let status = PathOwners.status(of: path) else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG: kind = .file
         case S_IFDIR: kind = .folder

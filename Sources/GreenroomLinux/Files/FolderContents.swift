@@ -1,3 +1,4 @@
+internal import CGreenroomLinux
 internal import Glibc
 
 /// What is in a folder (readdir(3)).
@@ -24,6 +25,15 @@ public enum FolderContents {
 
     /// Nothing is in it, as far as can be seen.
     public static func isEmpty(_ path: String) -> Bool {
-        (try? names(in: path, atMost: 1))?.isEmpty ?? true
+        // A path that somebody else may have a say in.
+        guard let folder = try? PathOwners.look(path) else { return true }
+        return (try? names(in: "/proc/self/fd/\(folder.rawValue)", atMost: 1))?.isEmpty ?? true
+    }
+
+    /// Whether a path matches the pattern (glob(7)).
+    ///
+    /// - Parameter limit: more names, of all folders together, are not looked at.
+    public static func hasMatch(_ pattern: String, atMost limit: Int) -> Bool {
+        unsafe gr_matches(pattern, CInt(clamping: limit))
     }
 }

@@ -36,6 +36,19 @@ public final class Inotify: Sendable {
         }
     }
 
+    /// The same for a path that somebody else may have a say in (``PathOwners``): no file system that another user
+    /// serves is asked.
+    public func watch(foreign path: String, for mask: UInt32) throws(SystemError) -> CInt {
+        let file: FileDescriptor
+        do throws(PathOwners.Objection) { file = try PathOwners.look(path) } catch {
+            throw error.systemError
+        }
+        return try systemCall("inotify_add_watch", on: path) {
+            unsafe inotify_add_watch(
+                descriptor.rawValue, "/proc/self/fd/\(file.rawValue)", mask)
+        }
+    }
+
     /// Ends a watch; one that has ended already is no error (inotify_rm_watch).
     public func remove(_ watch: CInt) { _ = inotify_rm_watch(descriptor.rawValue, watch) }
 

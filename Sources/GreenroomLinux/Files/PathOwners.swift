@@ -1,5 +1,5 @@
 internal import CGreenroomLinux
-internal import Glibc
+public import Glibc
 
 /// Whose files a daemon may open by their names with rights that others lack.
 ///
@@ -17,6 +17,8 @@ public struct PathOwners: Sendable {
         case writableByAll(path: String)
         /// A file system of its own where everybody may mount: who serves it might never answer (fuse(4)).
         case mounted(path: String)
+        /// On a file system that a process of this user's serves.
+        case served(path: String, user: UInt32)
         /// It cannot be looked at: it is not there, say.
         case failed(SystemError)
 
@@ -29,6 +31,9 @@ public struct PathOwners: Sendable {
                 "\(path) can be changed by everybody: chmod o-w \(path)"
             case .mounted(let path):
                 "\(path) is a file system mounted where everybody may have done it"
+            case .served(let path, let user):
+                "\(path) is on a file system that a process of user \(user) serves (fuse), who might "
+                    + "never answer, or not truly; greenroomd reads nothing there"
             case .failed(let error): error.description
             }
         }
@@ -46,7 +51,8 @@ public struct PathOwners: Sendable {
         public var systemError: SystemError {
             switch self {
             case .failed(let error): error
-            case .foreign, .writableByAll, .mounted: SystemError(code: EPERM, call: description)
+            case .foreign, .writableByAll, .mounted, .served:
+                SystemError(code: EPERM, call: description)
             }
         }
     }
@@ -82,6 +88,7 @@ public struct PathOwners: Sendable {
         }
         if status.kind == S_IFLNK { return objection(to: path) }
         do throws(Objection) {
+            try checkServer(of: status.mount, path)
             try check(status, path)
             return nil
         } catch {
@@ -100,6 +107,47 @@ public struct PathOwners: Sendable {
         return trusted.contains(status.owner) ? nil : descriptor
     }
 
+    // MARK: Looking without asking strangers
+
+    private static let ofRoot = PathOwners(user: 0)
+
+    /// What a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root it asks no file system that
+    /// a user serves: nobody is waited for who may not answer. (A user who is not root is asked by the kernel on his
+    /// own behalf.) What is returned can be opened by its name in /proc/self/fd.
+    static func look(_ path: String) throws(Objection) -> FileDescriptor {
+        do throws(SystemError) {
+            guard geteuid() == 0, path.hasPrefix("/") else {
+                return try FileDescriptor.open(path, pathOnly)
+            }
+            return FileDescriptor(
+                owning: try systemCall("openat2", on: path) { unsafe gr_open_without_mounts(path) })
+        } catch {
+            switch error.code {
+            case EXDEV, ENOSYS, EPERM, EINVAL: break
+            case _: throw .failed(error)
+            }
+        }
+        return try ofRoot.walk(path, owners: false).descriptor
+    }
+
+    /// The folder that a path leads to, as ``look(_:)`` opens it.
+    public static func folder(at path: String) throws(SystemError) -> FileDescriptor {
+        let found: FileDescriptor
+        do throws(Objection) { found = try look(path) } catch { throw error.systemError }
+        guard found.isDirectory else {
+            throw SystemError(code: ENOTDIR, call: "open", subject: path)
+        }
+        return found
+    }
+
+    /// stat(2), as far as ``look(_:)`` goes; nil if there is nothing that can be seen.
+    public static func status(of path: String) -> stat? {
+        var status = stat()
+        if geteuid() != 0 { return unsafe stat(path, &status) == 0 ? status : nil }
+        guard let file = try? look(path) else { return nil }
+        return unsafe fstat(file.rawValue, &status) == 0 ? status : nil
+    }
+
     // MARK: Walking
 
     private struct Status {
@@ -107,6 +155,7 @@ public struct PathOwners: Sendable {
         let owner: UInt32
         let mode: UInt32
         let device: UInt64
+        let mount: UInt64
 
         /// Everybody may make names here, and each is its owner's.
         var isSticky: Bool { kind == S_IFDIR && mode & 0o1002 == 0o1002 }
@@ -118,8 +167,9 @@ public struct PathOwners: Sendable {
     ///   - strangers: the way may lead into a folder of a stranger's, and must then stay among that one's
     ///     folders, without any link and on one file system.
     ///   - makesFolders: those that are missing are made, where no stranger has a say.
+    ///   - owners: it matters whose the way is.
     private func walk(
-        _ path: String, strangers: Bool = false, makesFolders: Bool = false
+        _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true
     ) throws(Objection) -> (descriptor: FileDescriptor, status: Status) {
         var rest = Self.components(of: path)
         var links = 0
@@ -131,6 +181,11 @@ public struct PathOwners: Sendable {
             }
             let next = try Self.open(folder, name, path)
             guard let status = Self.status(of: next, "") else { throw Self.failure(path) }
+            if status.mount != current.mount { try checkServer(of: status.mount, path) }
+            guard owners else {
+                try follow(status, next, path)
+                continue
+            }
             if current.isSticky, status.device != current.device { throw .mounted(path: path) }
             if !trusted.contains(current.owner) {
                 guard status.kind != S_IFLNK, status.owner == current.owner,
@@ -139,9 +194,14 @@ public struct PathOwners: Sendable {
             } else if !strangers || status.kind == S_IFLNK || trusted.contains(status.owner) {
                 try check(status, path)
             }
+            try follow(status, next, path)
+        }
+        return (folder, current)
+
+        func follow(_ status: Status, _ next: FileDescriptor, _ path: String) throws(Objection) {
             guard status.kind == S_IFLNK else {
                 (place, folder, current) = (path, next, status)
-                continue
+                return
             }
             links += 1
             guard links <= Self.linkLimit, let target = Self.target(of: next) else {
@@ -150,13 +210,20 @@ public struct PathOwners: Sendable {
             rest += Self.components(of: target)
             if target.hasPrefix("/") { (place, folder, current) = try Self.root() }
         }
-        return (folder, current)
     }
 
     private static func root() throws(Objection) -> (String, FileDescriptor, Status) {
         let root = try open(nil, "/", "/")
         guard let status = status(of: root, "") else { throw failure("/") }
         return ("", root, status)
+    }
+
+    private func checkServer(of mount: UInt64, _ path: String) throws(Objection) {
+        let server: UInt32?
+        do throws(SystemError) { server = try FileServers.own.server(of: mount) } catch {
+            throw .failed(SystemError(code: error.code, call: error.call, subject: path))
+        }
+        if let server, !trusted.contains(server) { throw .served(path: path, user: server) }
     }
 
     private func check(_ status: Status, _ path: String) throws(Objection) {
@@ -202,7 +269,7 @@ public struct PathOwners: Sendable {
         guard unsafe gr_look(folder?.rawValue ?? AT_FDCWD, name, &status) == 0 else { return nil }
         return Status(
             kind: status.mode & S_IFMT, owner: status.owner, mode: status.mode & 0o7777,
-            device: status.device)
+            device: status.device, mount: status.mount)
     }
 
     /// readlinkat(2)

@@ -23,25 +23,22 @@ public struct MemoryFacts: Hashable, Sendable {
     }
 }
 
-/// What one process holds.
-public enum ProcessMemory {
-    /// The memory that ends with it: its proportional share (proc_pid_smaps(5)), else what is
-    /// resident; 0 of one that is gone.
-    public static func proportionalByteCount(of pid: Int32) -> UInt64 {
-        if let text = try? SmallFile.text(of: "/proc/\(pid)/smaps_rollup"),
-            let line = text.utf8.split(separator: UInt8(ascii: "\n")).first(where: {
-                $0.starts(with: "Pss:".utf8)
-            }),
-            let kibibytes = line.split(separator: UInt8(ascii: " ")).dropFirst().first.flatMap({
-                UInt64(Substring($0))
-            })
-        {
-            return kibibytes << 10
-        }
-        guard let text = try? SmallFile.text(of: "/proc/\(pid)/statm"),
-            let pages = text.split(separator: " ").dropFirst().first.flatMap({ UInt64($0) })
-        else { return 0 }
-        return pages * UInt64(sysconf(CInt(_SC_PAGESIZE)))
+/// What one process has in memory, as the kernel counts it: nobody is waited for (proc_pid_statm(5)), unlike for its
+/// proportional share, which is read under the lock of the process's mappings.
+public struct ProcessMemory: Hashable, Sendable {
+    /// All that is resident.
+    public let resident: UInt64
+    /// What ends with it: neither files' pages nor memory that it shares by a name.
+    public let own: UInt64
+
+    /// Nil of one that is gone.
+    public init?(of pid: Int32) {
+        guard let text = try? SmallFile.text(of: "/proc/\(pid)/statm") else { return nil }
+        let pages = text.split(separator: " ").prefix(3).compactMap { UInt64($0) }
+        guard pages.count == 3 else { return nil }
+        let pageByteCount = UInt64(sysconf(CInt(_SC_PAGESIZE)))
+        resident = pages[1] * pageByteCount
+        own = (pages[1] - min(pages[1], pages[2])) * pageByteCount
     }
 }
 

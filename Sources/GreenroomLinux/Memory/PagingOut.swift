@@ -1,5 +1,4 @@
-internal import CGreenroomLinux
-public import Glibc
+internal import Glibc
 
 /// Taking what processes hold out of memory, without their help: back to its files, or to swap.
 extension Cgroup {
@@ -21,49 +20,28 @@ extension Cgroup {
     public var memoryByteCount: UInt64? {
         (try? read("memory.current")).flatMap { UInt64($0.prefix { $0.isNumber }) }
     }
+
+    /// What of it is no file's, and ends with its processes; nil without the memory controller.
+    public var ownMemoryByteCount: UInt64? {
+        let lines = (try? read("memory.stat"))?.split(separator: "\n")
+        return lines?.first { $0.hasPrefix("anon ") }.flatMap {
+            UInt64($0.dropFirst("anon ".count))
+        }
+    }
 }
 
-/// The private and file-backed memory of one process, to be gone through bit by bit
-/// (process_madvise(2), MADV_PAGEOUT). For a process of ours that stands still.
-public struct PagingOut {
-    private let process: ProcessDescriptor
-    private var ranges: [Range<UInt>]
-
-    /// More mappings than this are left alone.
+/// The private and file-backed memory of one process, which can be paged out bit by bit.
+public enum PageableMemory {
+    /// Of a text with more mappings the rest is left alone.
     private static let mappingLimit = 4096
     /// Of user memory, unless a program asks for more.
     private static let addressLimit: UInt = 1 << 47
 
-    public init(pid: pid_t) throws(SystemError) {
-        process = try ProcessDescriptor(pid: pid)
-        // By number, but what it is told to do is told to the process that we hold.
-        ranges = Self.ranges(in: try SmallFile.text(of: "/proc/\(pid)/maps"))
-    }
-
-    /// The next so many bytes.
-    ///
-    /// - Returns: false when everything has been gone through.
-    /// - Throws: `EPERM` without CAP_SYS_NICE, `ESRCH` when it is gone.
-    public mutating func step(byteCount: UInt) throws(SystemError) -> Bool {
-        guard let range = ranges.popLast() else { return false }
-        let end = min(range.upperBound, range.lowerBound + byteCount)
-        if end < range.upperBound { ranges.append(end..<range.upperBound) }
-        do {
-            try systemCall("process_madvise") {
-                gr_page_out(
-                    process.descriptor.rawValue, range.lowerBound, Int(end - range.lowerBound))
-            }
-        } catch {
-            // Locked, or a device's.
-            if error.code != EINVAL, error.code != ENOMEM { throw error }
-        }
-        return !ranges.isEmpty
-    }
-
     /// `55d0c0a00000-55d0c0a02000 r--p 00000000 08:02 1234 /bin/cat` (proc_pid_maps(5)).
-    static func ranges(in maps: String) -> [Range<UInt>] {
+    public static func ranges(in maps: [UInt8]) -> [Range<UInt>] {
         var ranges: [Range<UInt>] = []
-        for line in maps.utf8.split(separator: UInt8(ascii: "\n")).prefix(mappingLimit) {
+        let text = String(decoding: maps, as: UTF8.self)
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")).prefix(mappingLimit) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
             // The kernel's own ([vdso], [vvar], [vsyscall]), of which the last is no address of a
             // process (EFAULT).

@@ -41,6 +41,12 @@ public enum ProcessTable {
         (try? SmallFile.text(of: "/proc/\(pid)/stat")).flatMap { Entry(stat: $0) }
     }
 
+    /// What its program's file was called when it was executed, 15 bytes of it (proc_pid_comm(5)), unless the
+    /// process says otherwise; nil if it is gone.
+    public static func name(of pid: pid_t) -> String? {
+        (try? SmallFile.text(of: "/proc/\(pid)/comm")).map { String($0.prefix { $0 != "\n" }) }
+    }
+
     /// What it executes (readlink of /proc/PID/exe); nil if it is gone, or not ours to ask about.
     public static func program(of pid: pid_t) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))

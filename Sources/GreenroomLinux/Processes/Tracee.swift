@@ -50,6 +50,28 @@ public struct Tracee: Hashable, Sendable {
         return child > 0 ? child : nil
     }
 
+    /// Whether the kernel has told the program that this process has just executed not to trust its environment
+    /// (AT_SECURE in getauxval(3)): its dynamic linker loads no library that LD_PRELOAD names. A set-user-ID
+    /// program is not the only kind: file capabilities and rules of AppArmor and SELinux do it as well. True of
+    /// one that we may not look at: it has more rights than we have.
+    public func isSecurelyExecuted(by process: pid_t) -> Bool {
+        let secure: UInt = 23
+        do throws(SystemError) {
+            let file = try FileDescriptor.open("/proc/\(process)/auxv", O_RDONLY)
+            return unsafe try withUnsafeTemporaryAllocation(
+                byteCount: 4096, alignment: MemoryLayout<UInt>.alignment
+            ) { bytes throws(SystemError) in
+                let count = unsafe try file.read(into: bytes) ?? 0
+                let words = unsafe bytes.bindMemory(to: UInt.self)
+                return stride(from: 0, to: count / MemoryLayout<UInt>.size - 1, by: 2).contains {
+                    unsafe words[$0] == secure && words[$0 + 1] != 0
+                }
+            }
+        } catch {
+            return error.code == EACCES || error.code == EPERM
+        }
+    }
+
     /// Asks for a stop: `Stop.signal(SIGSTOP)` follows (tgkill(2)).
     public func stop(of process: pid_t) { _ = gr_signal_thread(process, thread, SIGSTOP) }
 }

@@ -9,20 +9,26 @@ public struct DatagramSocket: Sendable {
 
     /// Takes the name, replacing a file left by a dead owner (unlink, bind, chmod).
     ///
-    /// - Parameter disposer: takes what strangers send along.
+    /// - Parameters:
+    ///   - owner: whose it is to be.
+    ///   - disposer: takes what strangers send along.
     public init(
-        boundAt path: String, mode: UInt32, disposer: Disposer? = nil
+        boundAt path: String, mode: UInt32, owner: UInt32? = nil, disposer: Disposer? = nil
     ) throws(SystemError) {
         self.disposer = disposer
         let number = try systemCall("socket") { gr_socket(CInt(SOCK_DGRAM.rawValue), true) }
         if let disposer {
-            descriptor = FileDescriptor(owning: number, of: disposer.stranger(geteuid()), .queue)
+            descriptor = FileDescriptor(
+                owning: number, of: disposer.stranger(owner ?? geteuid()), .queue)
         } else {
             descriptor = FileDescriptor(owning: number)
         }
         _ = unsafe unlink(path)
         try systemCall("bind", on: path) { unsafe gr_bind(number, path) }
         try systemCall("chmod", on: path) { unsafe chmod(path, mode) }
+        if let owner {
+            try systemCall("lchown", on: path) { unsafe lchown(path, owner, .max) }
+        }
         try systemCall("setsockopt") { gr_pass_credentials(number, true) }
     }
 

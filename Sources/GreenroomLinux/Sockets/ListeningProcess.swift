@@ -2,16 +2,22 @@ public import Glibc
 
 /// Whether a process listens on a socket, from what the kernel shows of it in /proc (proc(5)).
 public enum ListeningProcess {
-    /// Bytes read of one table, and descriptors looked at of one process: a look must not hold up
-    /// whoever makes it.
+    /// Bytes read of one table, and descriptors looked at of all processes together: a look must not hold
+    /// up whoever makes it.
     private static let tableByteLimit = 1 << 20
-    private static let descriptorLimit = 4096
+    public static let descriptorLimit = 4096
 
     /// True if one of the processes has a listening socket among its descriptors, or a bound one of
     /// UDP. The tables are those of the first one's network namespace.
-    public static func isAmong(_ processes: [pid_t]) -> Bool {
+    public static func isAmong(
+        _ processes: [pid_t], descriptors limit: Int = descriptorLimit
+    ) -> Bool {
         guard let first = processes.first else { return false }
-        let sockets = processes.reduce(into: Set<String>()) { $0.formUnion(Self.sockets(of: $1)) }
+        var left = limit
+        var sockets: Set<String> = []
+        for process in processes where left > 0 {
+            sockets.formUnion(Self.sockets(of: process, atMost: &left))
+        }
         guard !sockets.isEmpty else { return false }
         let tables: [(file: String, state: String, stateColumn: Int, inodeColumn: Int)] = [
             ("unix", "00010000", 3, 6),  // __SO_ACCEPTCON
@@ -41,10 +47,11 @@ public enum ListeningProcess {
     }
 
     /// The inodes of a process's sockets, as digits.
-    private static func sockets(of pid: pid_t) -> Set<String> {
+    private static func sockets(of pid: pid_t, atMost left: inout Int) -> Set<String> {
         var inodes: Set<String> = []
         let path = "/proc/\(pid)/fd"
-        let names = (try? FolderContents.names(in: path, atMost: descriptorLimit)) ?? []
+        let names = (try? FolderContents.names(in: path, atMost: left)) ?? []
+        left -= names.count
         for name in names {
             if let inode = socket(path + "/" + name) { inodes.insert(inode) }
         }

@@ -122,9 +122,52 @@ public struct UnixSocket: Sendable {
                 owning: try systemCall("getsockopt") { gr_peer_pidfd(descriptor.rawValue) }))
     }
 
+    /// The process that connected, or listened; nil if it has ended. Before Linux 6.5 it is known by its
+    /// number (``processByNumber()``).
+    public func otherProcess() -> ProcessDescriptor? {
+        do throws(SystemError) {
+            return try peerProcess()
+        } catch {
+            return error.code == ENOPROTOOPT ? processByNumber() : nil
+        }
+    }
+
+    /// Before Linux 6.5: the number is the process's own as long as it has its end of the connection open.
+    /// An end that another process has as well, made before or by fork(2), can hide that it is another's
+    /// by now.
+    package func processByNumber() -> ProcessDescriptor? {
+        guard let pid = (try? peerCredentials())?.pid, pid > 0,
+            let process = try? ProcessDescriptor(pid: pid)
+        else { return nil }
+        // After the process: had that ended before, its end would be closed.
+        return isEnded ? nil : process
+    }
+
+    /// How much of what was sent the other end has not received (SIOCOUTQ): only 0 and less or more mean
+    /// something, for the kernel counts its own overhead.
+    public func unreadByteCount() throws(SystemError) -> Int {
+        Int(try systemCall("ioctl") { gr_unread(descriptor.rawValue) })
+    }
+
+    /// The other end is closed. What it has sent may still be there to be received.
+    public var isEnded: Bool {
+        var entries = [PollEntry(descriptor.rawValue, 0)]
+        return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
+    }
+
     /// Every later message comes with its sender's credentials (SO_PASSCRED).
     public func setPassesCredentials(_ on: Bool) throws(SystemError) {
         try systemCall("setsockopt") { gr_pass_credentials(descriptor.rawValue, on) }
+    }
+
+    /// Nobody can send descriptors to it from now on: sending them fails with EPERM (SO_PASSRIGHTS, 6.16). Before
+    /// that kernel they may still come.
+    public func refuseDescriptors() throws(SystemError) {
+        do throws(SystemError) {
+            try systemCall("setsockopt") { gr_refuse_descriptors(descriptor.rawValue) }
+        } catch {
+            if error.code != ENOPROTOOPT { throw error }
+        }
     }
 
     private func bind(_ path: String) throws(SystemError) {

@@ -75,15 +75,23 @@ extension UnixSocket {
         }
     }
 
-    /// Reads the next message and leaves it where it is; its descriptors stay with it (recv,
-    /// MSG_PEEK).
+    /// Reads the next message and leaves it where it is, of a socket where
+    /// ``UnixSocket/setPassesCredentials(_:)`` is off; its descriptors stay with it (recvmsg, MSG_PEEK).
     ///
-    /// - Returns: its length, 0 at the end, nil where it would wait.
-    public func peek(into bytes: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-        try systemCallUnlessBlocked("recv") {
-            unsafe recv(
-                descriptor.rawValue, bytes.baseAddress, bytes.count, CInt(MSG_PEEK))
+    /// - Returns: its length, 0 at the end, and whether there are descriptors; nil where it would wait.
+    public func peek(
+        into bytes: UnsafeMutableRawBufferPointer
+    ) throws(SystemError) -> (byteCount: Int, hasDescriptors: Bool)? {
+        var hasDescriptors = false
+        let count = try systemCallUnlessBlocked("recvmsg") {
+            unsafe gr_peek(descriptor.rawValue, bytes.baseAddress, bytes.count, &hasDescriptors)
         }
+        return count.map { ($0, hasDescriptors) }
+    }
+
+    /// Takes the next message away. One with descriptors must not be: they would be closed here (recv).
+    public func discard() throws(SystemError) {
+        _ = try systemCallUnlessBlocked("recv") { recv(descriptor.rawValue, nil, 0, 0) }
     }
 
     private static func descriptors(

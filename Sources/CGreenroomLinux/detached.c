@@ -1,0 +1,127 @@
+/* A process that makes system calls for us which may wait for a stranger: what /proc shows of a process is read out of
+ * that process's memory, or under a lock that it holds, and a page of it may lie in a file whose server does not answer
+ * (fuse(4)); a path may lead to such a server. The wait is the worker's, which may not even be killed meanwhile. What
+ * disposal.c says of such processes holds here, too. */
+#define _GNU_SOURCE
+#include "CGreenroomLinux.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct gr_detached_worker {
+    struct gr_detached_call *calls;
+    size_t count;
+    _Atomic bool is_busy;
+    struct stat status;
+    int report;
+    pid_t pid, parent;
+    char stack[WORKER_STACK] __attribute__((aligned(16)));
+};
+
+BARE static long long nanoseconds(struct timespec time) {
+    return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+BARE static long read_file(const struct gr_detached_call *call) {
+    long file = keeper_call(SYS_openat, AT_FDCWD, (long)call->path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) return file;
+    long count = 0, more = 0;
+    do {
+        more = keeper_call(SYS_read, file, (long)call->address + count, (long)call->count - count, 0);
+        if (more > 0) count += more;
+    } while ((more > 0 && (size_t)count < call->count) || more == -EINTR);
+    (void)keeper_call(SYS_close, file, 0, 0, 0);
+    if (more < 0) return more;
+    return (size_t)count < call->count ? count : -EFBIG;
+}
+
+/* First watched, then looked at: no change falls between the two. */
+BARE static long watch(struct gr_detached_call *call, struct stat *status) {
+    long number = 0;
+    if (call->descriptor >= 0)
+        number = keeper_call(SYS_inotify_add_watch, call->descriptor, (long)call->path, call->mask, 0);
+    long error = keeper_call(SYS_newfstatat, AT_FDCWD, (long)call->path, (long)status, 0);
+    call->is_found = error == 0;
+    if (call->is_found) {
+        call->file.device = status->st_dev;
+        call->file.inode = status->st_ino;
+        call->file.byte_count = status->st_size;
+        call->file.modified = nanoseconds(status->st_mtim);
+        call->file.changed = nanoseconds(status->st_ctim);
+    }
+    return number;
+}
+
+BARE static long page_out(const struct gr_detached_call *call) {
+    struct iovec range = { (void *)call->address, call->count };
+    /* Its fifth word, the flags, is 0 (keeper.h). */
+    return keeper_call(SYS_process_madvise, call->descriptor, (long)&range, 1, MADV_PAGEOUT);
+}
+
+BARE static int work(void *argument) {
+    struct gr_detached_worker *self = argument;
+    worker_begin("greenroom-look", self->parent);
+    for (;;) {
+        if (atomic_load_explicit(&self->is_busy, memory_order_acquire)) {
+            for (size_t i = 0; i < self->count; i++) {
+                struct gr_detached_call *call = &self->calls[i];
+                switch (call->kind) {
+                case GR_DETACHED_READ: call->result = read_file(call); break;
+                case GR_DETACHED_WATCH: call->result = watch(call, &self->status); break;
+                case GR_DETACHED_PAGE_OUT: call->result = page_out(call); break;
+                }
+            }
+            uint64_t one = 1;
+            atomic_store_explicit(&self->is_busy, false, memory_order_release);
+            (void)keeper_call(SYS_write, self->report, (long)&one, sizeof one, 0);
+        }
+        worker_await_wake();
+    }
+}
+
+struct gr_detached_worker *gr_detached_start(int report) {
+    struct gr_detached_worker *worker = mmap(NULL, sizeof *worker, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (worker == MAP_FAILED) return NULL;
+    worker->report = report;
+    worker->parent = getpid();
+    long pid = worker_start(work, worker, worker->stack + WORKER_STACK);
+    if (pid < 0) {
+        int error = errno;
+        munmap(worker, sizeof *worker);
+        errno = error;
+        return NULL;
+    }
+    worker->pid = (pid_t)pid;
+    return worker;
+}
+
+void gr_detached_give(struct gr_detached_worker *worker, struct gr_detached_call *calls, size_t count) {
+    worker->calls = calls;
+    worker->count = count;
+    atomic_store_explicit(&worker->is_busy, true, memory_order_release);
+    (void)kill(worker->pid, WORKER_WAKE);
+}
+
+bool gr_detached_is_busy(struct gr_detached_worker *worker) {
+    return atomic_load_explicit(&worker->is_busy, memory_order_acquire);
+}
+
+bool gr_detached_is_gone(struct gr_detached_worker *worker) {
+    if (waitpid(worker->pid, NULL, WNOHANG | __WALL) == 0) return false;
+    munmap(worker, sizeof *worker);
+    return true;
+}
+
+void gr_detached_end(struct gr_detached_worker *worker) {
+    (void)kill(worker->pid, SIGKILL);
+    while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    munmap(worker, sizeof *worker);
+}

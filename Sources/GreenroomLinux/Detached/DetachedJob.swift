@@ -1,0 +1,109 @@
+internal import CGreenroomLinux
+internal import Glibc
+
+/// System calls that may wait for a stranger, to be made by a process that shares our memory
+/// (``DetachedWorker``). Kept until that process has made them.
+@safe public final class DetachedJob {
+    public enum Call {
+        /// A whole file; one of `limit` bytes or more is `EFBIG`.
+        case read(String, limit: Int)
+        /// Watches what the path leads to (inotify(7)), or only looks at it.
+        case look(String, watchedBy: Inotify? = nil, for: UInt32 = 0)
+        /// `MADV_PAGEOUT` of process_madvise(2).
+        case pageOut(ProcessDescriptor, Range<UInt>)
+
+        fileprivate var byteCount: Int { if case .read(_, let limit) = self { limit } else { 0 } }
+        fileprivate var path: String? {
+            switch self {
+            case .read(let path, _), .look(let path, _, _): path
+            case .pageOut: nil
+            }
+        }
+    }
+
+    private let calls: [Call]
+    let records: UnsafeMutableBufferPointer<gr_detached_call>
+    /// For what is read: only what is used of it costs anything.
+    private let room: UnsafeMutableRawPointer?
+    private let roomByteCount: Int
+
+    public init(_ calls: [Call]) {
+        self.calls = calls
+        roomByteCount = calls.reduce(0) { $0 + $1.byteCount }
+        unsafe room = Self.map(roomByteCount)
+        unsafe records = .allocate(capacity: calls.count)
+        var used: UInt = 0
+        for (index, call) in calls.enumerated() {
+            let place = unsafe room.map { UInt(bitPattern: $0) + used }
+            unsafe records.initializeElement(at: index, to: Self.record(of: call, at: place))
+            used += UInt(call.byteCount)
+        }
+    }
+
+    deinit {
+        for index in calls.indices {
+            unsafe free(UnsafeMutableRawPointer(mutating: records[index].path))
+        }
+        unsafe records.deallocate()
+        if let room = unsafe room { unsafe munmap(room, roomByteCount) }
+    }
+
+    private static func map(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+        guard byteCount > 0 else { return nil }
+        let room = unsafe mmap(
+            nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+            -1, 0)
+        return unsafe room == MAP_FAILED ? nil : room
+    }
+
+    private static func record(of call: Call, at place: UInt?) -> gr_detached_call {
+        var record = unsafe gr_detached_call()
+        unsafe record.descriptor = -1
+        unsafe record.path = call.path.flatMap { unsafe UnsafePointer(strdup($0)) }
+        switch call {
+        case .read(_, let limit):
+            unsafe record.kind = GR_DETACHED_READ
+            unsafe record.address = place ?? 0
+            unsafe record.count = place == nil ? 0 : limit
+        case .look(_, let inotify, let mask):
+            unsafe record.kind = GR_DETACHED_WATCH
+            if let inotify { unsafe record.descriptor = inotify.descriptor.rawValue }
+            unsafe record.mask = mask
+        case .pageOut(let process, let range):
+            unsafe record.kind = GR_DETACHED_PAGE_OUT
+            unsafe record.descriptor = process.descriptor.rawValue
+            unsafe record.address = range.lowerBound
+            unsafe record.count = range.count
+        }
+        return unsafe record
+    }
+
+    // MARK: What came of it
+
+    /// What was read; nil if it could not be.
+    public func bytes(_ index: Int) -> [UInt8]? {
+        let (address, count) = unsafe (records[index].address, records[index].result)
+        guard count >= 0, let start = unsafe UnsafeRawPointer(bitPattern: address) else {
+            return nil
+        }
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// 0, or an errno.
+    public func code(_ index: Int) -> CInt { unsafe CInt(clamping: -min(records[index].result, 0)) }
+
+    /// Nil if there is none.
+    public func watch(_ index: Int) -> CInt? {
+        unsafe records[index].descriptor >= 0 && records[index].result >= 0
+            ? CInt(records[index].result) : nil
+    }
+
+    /// What the path leads to; nil when there is nothing that can be seen.
+    public func file(_ index: Int) -> FileIdentity? {
+        guard unsafe records[index].is_found else { return nil }
+        let file = unsafe records[index].file
+        return FileIdentity(
+            device: file.device, inode: file.inode, byteCount: file.byte_count,
+            modified: file.modified, changed: file.changed)
+    }
+}
