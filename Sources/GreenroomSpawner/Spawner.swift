@@ -72,13 +72,6 @@ public final class Spawner {
         var saidHello = false
         /// Nothing we could send has failed yet.
         var listens = true
-
-        /// By its number before Linux 6.5: it lives, and is one of ours.
-        var process: ProcessDescriptor? {
-            if let process = try? stream.socket.peerProcess() { return process }
-            guard let peer = try? stream.socket.peerCredentials() else { return nil }
-            return try? ProcessDescriptor(pid: peer.pid)
-        }
     }
 
     enum AfterSpawns {

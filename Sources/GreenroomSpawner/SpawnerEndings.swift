@@ -101,8 +101,10 @@ extension Spawner {
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }
         } catch {
-            // ENODEV: somebody removed the cgroup, which only an empty one allows.
-            if error.code != ENODEV { return tell(.failed(instance: number, code: error.code)) }
+            // Somebody removed the cgroup, which only an empty one allows.
+            if error.code != ENODEV, error.code != ENOENT {
+                return tell(.failed(instance: number, code: error.code))
+            }
         }
         conclude(number) {}
     }

@@ -68,15 +68,22 @@ extension Spawner {
         case .nothing: break
         case .misfire(let program):
             tell(.misfired(instance: number, program: program))
-            instances[number]?.hasMisfired = true
-            guard let instance = instances[number] else { return }
-            // That first, for it cannot fail: the rest of the group may be looked up by name.
-            _ = try? instance.process.send(signal: SIGKILL)
-            try? instance.group.kill()
+            killMisfired(number)
+        case .secureExecution:
+            tell(.executedSecurely(instance: number))
+            killMisfired(number)
         case .over:
             endGuard(of: number)
             tell(.unguarded(instance: number))
         }
+    }
+
+    private func killMisfired(_ number: UInt64) {
+        instances[number]?.hasMisfired = true
+        guard let instance = instances[number] else { return }
+        // That first, for it cannot fail: the rest of the group may be looked up by name.
+        _ = try? instance.process.send(signal: SIGKILL)
+        try? instance.group.kill()
     }
 
     private func endGuard(of number: UInt64) {

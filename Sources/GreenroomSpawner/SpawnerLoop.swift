@@ -145,16 +145,11 @@ extension Spawner {
             }
             guard (try? socket.peerCredentials())?.user == geteuid() else { continue }
             if let current = supervisor, current.saidHello {
-                guard isGone(current) else { continue }
+                guard current.stream.socket.isEnded else { continue }
                 hearOut()
             }
             supervisor = Supervisor(stream: PacketStream(socket))
         }
-    }
-
-    private func isGone(_ supervisor: Supervisor) -> Bool {
-        var entries = [PollEntry(supervisor.stream.socket.descriptor.rawValue, 0)]
-        return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
     }
 
     /// What one that has gone had sent before: there is an end to it.

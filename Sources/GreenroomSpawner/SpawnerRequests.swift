@@ -39,7 +39,8 @@ extension Spawner {
         }
         supervisor?.saidHello = true
         // In a user namespace of its own a child of an ordinary user's may not.
-        if geteuid() == 0, let process = supervisor?.process, process.letsFetch {
+        if geteuid() == 0, let process = supervisor?.stream.socket.otherProcess(), process.letsFetch
+        {
             supervisor?.owner = process
         }
         // Before the welcome: who has read that has read them all.

@@ -118,6 +118,7 @@ import Testing
             .failed(instance: 4, code: EACCES),
             .stopped(instance: 5), .unguarded(instance: 6), .cannotGuard(code: EPERM),
             .misfired(instance: 7, program: "/usr/bin/x"), .misfired(instance: 8, program: nil),
+            .executedSecurely(instance: 9),
         ]
         for message in messages {
             let read = try SpawnerMessage(message.packet())
@@ -223,6 +224,7 @@ import Testing
         case .unguarded(let instance): "unguarded \(instance)"
         case .misfired(let instance, let program): "misfired \(instance) \(program ?? "-")"
         case .cannotGuard(let code): "cannotGuard \(code)"
+        case .executedSecurely(let instance): "executedSecurely \(instance)"
         }
     }
 }

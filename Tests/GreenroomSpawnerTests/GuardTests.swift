@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import GreenroomLinux
 import GreenroomSpawner
@@ -70,6 +71,37 @@ import Testing
         Glibc.close(writing.release())
         #expect(try reading.waitUntilReadable(milliseconds: deadline))
         #expect(try reading.readAll().isEmpty)
+    }
+
+    /// It has got file capabilities since it was inspected, so LD_PRELOAD means nothing to it.
+    @Test func `a program that loads no preload library does not run`() throws {
+        try requireOrSkip(getuid() == 0, "only root gives capabilities")
+        let folder = try TemporaryDirectory()
+        chmod(folder.path, 0o755)
+        let path = folder.path + "/sh"
+        try SmallFile.replace(path, with: readFile("/bin/sh"), mode: 0o755)
+        // cap_net_bind_service=ep, revision 2 (capabilities(7))
+        let capability: [UInt8] = [1, 0, 0, 2, 0, 4] + [UInt8](repeating: 0, count: 14)
+        try requireOrSkip(
+            cts_setxattr(path, "security.capability", capability, capability.count) == 0,
+            "the file system has no file capabilities")
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let (reading, writing) = try FileDescriptor.pipe()
+        var (order, feed) = try Self.shell("echo ran; read line")
+        order.path = path
+        order.identity = .init(user: 12_346, group: 12_346, supplementaryGroups: [])
+        order.descriptors.append(.init(writing, at: 1))
+        _ = try supervisor.spawn(order)
+        try supervisor.first { if case .executedSecurely(1) = $0 { () } else { nil } }
+        #expect(try supervisor.exit(of: 1) == .signaled(SIGKILL, coreDumped: false))
+        try supervisor.emptied(1)
+        order.descriptors.removeLast()
+        Glibc.close(writing.release())
+        #expect(try reading.waitUntilReadable(milliseconds: deadline))
+        #expect(try reading.readAll().isEmpty)
+        withExtendedLifetime(feed) {}
     }
 
     @Test func `env on the way to the program is expected`() throws {

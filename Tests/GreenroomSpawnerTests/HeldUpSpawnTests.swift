@@ -132,7 +132,7 @@ import Testing
 }
 
 /// A program that cannot be executed until a lease on it is given up (fcntl(2), F_SETLEASE).
-private final class Lease {
+final class Lease {
     private let directory: TemporaryDirectory
     private let path: String
     private let file: FileDescriptor

@@ -19,12 +19,13 @@ final class SpawnerProcess {
 
     var socketPath: String { directory + "/spawner" }
 
+    /// - Parameter former: one that has ended, whose place it takes.
     init(
-        _ options: [String] = [], openFileLimit: UInt64? = nil, confinement: Confinement? = nil
+        _ options: [String] = [], openFileLimit: UInt64? = nil, confinement: Confinement? = nil,
+        after former: SpawnerProcess? = nil
     ) throws {
-        var template = Array("/tmp/greenroom-spawner-test-XXXXXX\0".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
-        directory = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        directory = try former?.directory ?? Self.makeDirectory()
+        unlink(directory + "/notify")
         let ready = try Readiness(directory + "/notify")
         let program = try Self.program()
         var request = SpawnRequest(
@@ -45,6 +46,12 @@ final class SpawnerProcess {
         try ready.wait()
     }
 
+    private static func makeDirectory() throws -> String {
+        var template = Array("/tmp/greenroom-spawner-test-XXXXXX\0".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError(code: errno, call: "mkdtemp") }
+        return template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
     deinit {
         if !hasEnded {
             _ = try? process.send(signal: SIGTERM)
@@ -54,6 +61,12 @@ final class SpawnerProcess {
             _ = try? process.wait()
         }
         for name in ["notify", "spawner", ""] { remove(directory + "/" + name) }
+    }
+
+    /// SIGKILL; returns when it has ended.
+    func kill() throws {
+        try process.send(signal: SIGKILL)
+        _ = try wait()
     }
 
     /// Returns when it has stopped.

@@ -134,7 +134,7 @@ struct InstanceStart {
         do {
             let (ours, apps) = try UnixSocket.pair(.seqpacket, nonblocking: false)
             try ours.descriptor.setNonblocking(true)
-            try ours.setPassesCredentials(true)
+            try ours.refuseDescriptors()
             let number = SpawnSpecification.channelNumber(
                 openFiles: request.resourceLimits.first { $0.resource == .openFiles }?.soft)
             let inode = try apps.descriptor.identity().inode

@@ -8,7 +8,8 @@ internal import GreenroomLinux
 /// starts, and is killed there. A system call filter would do the same and could never be removed again;
 /// the trace is gone at the pause, before the supervisor may launch the instance.
 ///
-/// Allowed are as many executions as lead to the program that pauses, and threads. Signals are passed on,
+/// Allowed are as many executions as lead to the program that pauses, and threads, and none of a program that
+/// will not load the library that pauses it (AT_SECURE in getauxval(3)): its main would run. Signals are passed on,
 /// but those that stop a process: it stops at its pause.
 ///
 /// exec → watching → ending (each thread is stopped once, and let go) → over.
@@ -17,6 +18,8 @@ struct PrewarmGuard {
         case nothing
         /// It is to be killed: it would have run the program, or made a process.
         case misfire(program: String?)
+        /// It is to be killed: it would run and not pause.
+        case secureExecution
         /// No thread is traced any more.
         case over
     }
@@ -115,6 +118,10 @@ struct PrewarmGuard {
     private mutating func executed(_ tracee: Tracee) -> Finding {
         guard executions > 0 else { return misfired(running: program) }
         executions -= 1
+        if tracee.isSecurelyExecuted(by: process) {
+            hasMisfired = true
+            return .secureExecution
+        }
         tracee.proceed()
         return .nothing
     }

@@ -23,6 +23,13 @@ public final class SpawnerConnection {
         try stream.socket.peerCredentials().pid
     }
 
+    /// The spawner's process: never another one that got its number, as far as the kernel can tell. Nil if
+    /// it has ended.
+    public func process() -> ProcessDescriptor? { stream.socket.otherProcess() }
+
+    /// How much of what was sent the spawner has not read; of what waits here, nothing.
+    public var unreadByteCount: Int { (try? stream.socket.unreadByteCount()) ?? 0 }
+
     /// Requests are waiting for the spawner to read.
     public var hasUnsent: Bool { stream.hasUnsent }
 

@@ -29,6 +29,9 @@ public enum SpawnerMessage: Sendable {
     case misfired(instance: UInt64, program: String?)
     /// The kernel does not let the spawner trace its children: nothing is guarded.
     case cannotGuard(code: CInt)
+    /// Guarded, it executed a program that loads no preload library. Nothing of that has run, and it is being
+    /// killed: `exited` follows.
+    case executedSecurely(instance: UInt64)
 }
 
 /// What the spawner answers the first message of a supervisor with.
@@ -62,7 +65,7 @@ public struct TableEntry: Sendable {
     public var cgroupName: String?
     /// Also valid when the process has ended and was reaped.
     public var process: ProcessDescriptor
-    /// The daemon's end of the app channel, nonblocking, with SO_PASSCRED; nil if none was wanted.
+    /// The daemon's end of the app channel, nonblocking; nil if none was wanted.
     public var channel: UnixSocket?
 }
 
@@ -70,7 +73,7 @@ extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
         case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped,
-            unguarded, misfired, cannotGuard
+            unguarded, misfired, cannotGuard, executedSecurely
     }
 
     func packet() -> Packet {
@@ -122,6 +125,9 @@ extension SpawnerMessage {
         case .cannotGuard(let code):
             kind = .cannotGuard
             writer.put(code)
+        case .executedSecurely(let instance):
+            kind = .executedSecurely
+            writer.put(instance)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -156,6 +162,7 @@ extension SpawnerMessage {
             self = .misfired(
                 instance: try reader.take(), program: try reader.takeOptionalString())
         case .cannotGuard: self = .cannotGuard(code: try reader.take())
+        case .executedSecurely: self = .executedSecurely(instance: try reader.take())
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }

@@ -44,7 +44,7 @@ extension Spawner {
             guard let instance = living(entry) else { continue }
             enter(instance)
         }
-        guard let base = subtree.cgroup else { return }
+        guard let base = subtree.cgroup else { return endUnfinished() }
         let kept = Set(instances.values.compactMap(\.group.cgroupName))
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
             guard let cgroup = try? base.child(name) else { continue }
@@ -68,7 +68,7 @@ extension Spawner {
             instances[number] == nil,
             let leader = (try? cgroup.processes())?.first(where: {
                 ProcessTable.entry(of: $0)?.session == $0
-            })
+            }), !isUnfinished(leader)
         else { return nil }
         return living(
             Ledger.Entry(
@@ -76,11 +76,33 @@ extension Spawner {
                 startTicks: 0))
     }
 
+    /// A dead spawner's child that waits in its execve: what it was to become is no instance yet. Nobody but
+    /// somebody who imitates us is mistaken for one.
+    private func isUnfinished(_ pid: pid_t) -> Bool {
+        ProcessTable.entry(of: pid)?.hasExecuted == false && hasOurName(pid)
+    }
+
+    private func hasOurName(_ pid: pid_t) -> Bool {
+        ProcessTable.name(of: pid) == ProcessTable.name(of: getpid())
+    }
+
+    /// Without cgroups they are found by what they look like. One whose parent is a spawner is that one's.
+    private func endUnfinished() {
+        for entry in (try? ProcessTable.entries()) ?? [] where !entry.hasExecuted {
+            guard !hasOurName(entry.parent), let process = try? ProcessDescriptor(pid: entry.pid),
+                isUnfinished(entry.pid)
+            else { continue }
+            _ = try? process.send(signal: SIGKILL)
+        }
+    }
+
     /// Those of instances that nobody knows any more go with the others: they may not be empty yet.
     func removeStrays() {
         strays = false
+        // A supervisor may repeat an order before it says that it has looked.
         let kept = Set(instances.values.compactMap(\.group.cgroupName)).union(reserve.names)
-            .union(litter.map(\.cgroup))
+            .union(litter.map(\.cgroup)).union(departing.values)
+            .union(pending.values.compactMap(\.cgroup?.name))
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
             litter.append(Litter(cgroup: name))
         }
