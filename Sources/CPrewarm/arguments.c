@@ -4,15 +4,16 @@
 #include "system.h"
 #include "text.h"
 
-/// Kernels hand over about 22 entries; the vector is copied up to this length.
+/// Kernels pass about 22 entries. The vector is copied up to this length.
 #define AUXILIARY_LIMIT 64
 #define PAGE_SIZE 4096u
 
 static const ElfW(auxv_t) * auxiliary;
 static size_t auxiliary_count;
 
-/// Each name may be defined in another object: an executable that is not position-independent has
-/// its own copy of those it mentions. glibc has three names for the environment, musl four.
+/// Each name may be defined in another object, because an executable that is not
+/// position-independent has its own copies of the names that it uses. glibc has three names for the
+/// environment, musl four.
 static const char *const environment_names[] = {
     "environ", "__environ", "_environ", "___environ"};
 static const char *const full_names[] = {"program_invocation_name", "__progname_full"};
@@ -23,30 +24,32 @@ static char ***environment_variables[COUNT(environment_names)];
 static char **full_name_variables[COUNT(full_names)];
 static char **short_name_variables[COUNT(short_names)];
 
-/// Names in the prewarm's environment, hashed: where its strings are, a library may have written a title
-/// (setproctitle(3bsd)). With more than are remembered, nobody can tell whose a variable is.
+/// The names in the prewarm's environment, as hashes, because a library may overwrite the strings
+/// with a title (setproctitle(3bsd)). If there are more than this many, variables of libraries
+/// cannot be recognized.
 #define GIVEN_NAME_LIMIT 256
 static uint64_t given_names[GIVEN_NAME_LIMIT];
-/// The same variables with their values, hashed.
+/// The same variables with their values, as hashes.
 static uint64_t given_variables[GIVEN_NAME_LIMIT];
 static size_t given_name_count;
 
-/// What libraries have put into the environment by themselves (setenv(3)): a cold launch shows it to
-/// main. No library is known that adds more.
+/// Variables that libraries have added to the environment (setenv(3)), which main sees in a cold
+/// launch. No library is known that adds more than this many.
 #define OWN_VARIABLE_LIMIT 32
 static char *own_variables[OWN_VARIABLE_LIMIT];
 static size_t own_variable_count;
 
-/// The shared Swift runtime has looked for the arguments in a constructor. This sets them anew; it
-/// stores the two and does nothing else.
+/// The shared Swift runtime has read the arguments in a constructor. This function replaces them;
+/// it only stores its two parameters.
 static void (*override_swift_arguments)(char **argv, int argc);
 
-/// Where the kernel thinks the program is; PR_SET_MM_MAP wants all of it back.
+/// The kernel's map of the program. PR_SET_MM_MAP needs the whole map.
 static struct prctl_mm_map layout;
 static bool layout_is_known;
 
 bool arguments_map(struct argument_memory *memory, size_t capacity) {
-    // A string has at least its NUL, and a pointer has eight bytes; argc and two null pointers.
+    // A string has at least one byte, its NUL, and needs a pointer of eight bytes; then argc and
+    // two null pointers.
     size_t vectors =
         (capacity + 4 + OWN_VARIABLE_LIMIT) * sizeof(char *) + AUXILIARY_LIMIT * sizeof(ElfW(auxv_t));
     memory->mapped = (capacity + vectors + 2 * PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
@@ -65,7 +68,7 @@ static void read_layout(void) {
     if (size <= 0) return;
     text[size] = 0;
 
-    // The second field is the command name, which may hold spaces and parentheses.
+    // The second field is the command name, which may contain spaces and parentheses.
     const char *at = text + size;
     while (at > text && *at != ')') at--;
     uint64_t fields[48] = {0};
@@ -93,7 +96,7 @@ static void read_layout(void) {
     layout_is_known = fields[26] != 0 && fields[47] != 0;
 }
 
-/// FNV-1a, up to that character or the end.
+/// FNV-1a of the text up to the character `end`, or of the whole text.
 static uint64_t hash_of(const char *text, char end) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (; *text && *text != end; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
@@ -156,7 +159,7 @@ bool arguments_find_own_variables(void) {
     return true;
 }
 
-/// Behind those of the launch, which come first. Returns the end of the vector, as if it had been made so.
+/// Appends the libraries' variables to those of the launch. Returns the new end of the vector.
 static char **append_own_variables(char **environment, char **end) {
     char **null = end - 1;
     for (size_t i = 0; i < own_variable_count; i++) {
@@ -192,7 +195,8 @@ static char *after_last_slash(char *path) {
     return name;
 }
 
-/// Tells the C library. The words of a `char **` are what these symbols are in every libc known.
+/// Stores arguments and environment in the C library's variables, which have the size of a `char
+/// **` in every known libc.
 static void tell_library(const struct arguments *arguments) {
     for (size_t i = 0; i < COUNT(environment_names); i++)
         if (environment_variables[i]) *environment_variables[i] = arguments->envp;
@@ -204,9 +208,10 @@ static void tell_library(const struct arguments *arguments) {
     if (override_swift_arguments) override_swift_arguments(arguments->argv, arguments->argc);
 }
 
-/// Tells the kernel. PR_SET_MM_ARG_START and its siblings would need CAP_SYS_RESOURCE; the whole
-/// map at once needs nothing, on kernels with CONFIG_CHECKPOINT_RESTORE. Failure only means that
-/// ps(1) shows the prewarm's command line.
+/// Tells the kernel where arguments and environment are. PR_SET_MM_ARG_START and similar options
+/// need CAP_SYS_RESOURCE; setting the whole map needs no capability, on kernels with
+/// CONFIG_CHECKPOINT_RESTORE. If this fails, ps(1) shows the prewarm's command line, and nothing
+/// else is different.
 static void tell_kernel(char *arguments, char *environment, char *end) {
     if (!layout_is_known) return;
     layout.brk = sys_brk();
@@ -216,7 +221,7 @@ static void tell_kernel(char *arguments, char *environment, char *end) {
     sys_prctl(PR_SET_MM, PR_SET_MM_MAP, (long)&layout, sizeof layout);
 }
 
-/// Everything from argc to the end of the auxiliary vector.
+/// The size of everything from argc to the end of the auxiliary vector.
 static size_t vector_byte_count(const struct launch *launch) {
     size_t pointers = (size_t)launch->argc + launch->envc + own_variable_count + 3;
     return pointers * sizeof(char *) + auxiliary_count * sizeof *auxiliary;
@@ -229,12 +234,12 @@ static uintptr_t aligned(uintptr_t address) {
 
 size_t arguments_stack_byte_count(const struct launch *launch) {
     size_t size = vector_byte_count(launch) + launch->string_byte_count + ALIGNMENT;
-    uint64_t limit = sys_soft_limit(RLIMIT_STACK); // now: a library may have lowered it
+    uint64_t limit = sys_soft_limit(RLIMIT_STACK); // read now, because a library may have lowered it
     return size <= limit / 4 ? size : 0;           // execve(2), "Limits on size of arguments"
 }
 
-/// As the kernel would have made it: argc, argv, null, environment, null, auxiliary vector. Go, for
-/// one, finds the last two by walking from the first.
+/// Builds the vectors as the kernel does: argc, argv, null, environment, null, auxiliary vector.
+/// Go, for example, finds the last two by walking from the first.
 static struct arguments point_at(char *strings, uintptr_t start, const struct launch *launch) {
     *(long *)start = (long)launch->argc;
     char **vector = (char **)start + 1;

@@ -1,4 +1,5 @@
-# The preload shim: built by clang alone, because a SwiftPM library would bring the Swift runtime
+# The preload shim. It is built by clang alone, because a SwiftPM library would bring the Swift
+# runtime
 # into every app. Include this file from the Makefile, or run `make -f Sources/CPrewarm/build.mk`.
 
 SHIM := .build/shim/libgreenroom-prewarm.so
@@ -6,12 +7,12 @@ SHIM_CC ?= clang
 SHIM_DIRECTORY := Sources/CPrewarm
 SHIM_SOURCES := $(sort $(wildcard $(SHIM_DIRECTORY)/*.c))
 SHIM_INPUTS := $(SHIM_SOURCES) $(wildcard $(SHIM_DIRECTORY)/*.h) $(SHIM_DIRECTORY)/exports.map \
-	$(SHIM_DIRECTORY)/build.mk Sources/CGreenroomLinux/keeper.h \
+	$(SHIM_DIRECTORY)/build.mk Sources/CGreenroomLinux/keeper.h Sources/CGreenroomLinux/system_call.h \
 	Sources/CGreenroomLinux/include/version.h \
 	Sources/CGreenroomLinux/inherit.h Sources/CGreenroomLinux/include/gr_inherited.h
 
-# No libc, no stack protector (its canary is thread-local storage), no calls to string functions we
-# did not write, every symbol hidden unless exports.map lists it.
+# No libc, no stack protector (its canary is in thread-local storage), no calls of string functions
+# that are not in the shim, and every symbol is hidden unless exports.map lists it.
 SHIM_CFLAGS := -std=gnu11 -O2 -g -fPIC -ffreestanding -fno-builtin -fno-stack-protector \
 	-fvisibility=hidden -fno-asynchronous-unwind-tables -D_GNU_SOURCE \
 	-Wall -Wextra -Wpedantic -Wno-gnu-zero-variadic-macro-arguments -Werror
@@ -28,7 +29,7 @@ SHIM_AARCH64_HEADERS ?= /usr/aarch64-linux-gnu/include
 
 shim: $(SHIM)
 
-# Written aside and renamed: a process may be loading the old one this very moment.
+# Written to another file and renamed, because a process may be loading the old library now.
 $(SHIM): $(SHIM_INPUTS)
 	@mkdir -p $(@D)
 	$(SHIM_CC) $(SHIM_CFLAGS) $(SHIM_LDFLAGS) -o $@.$$$$ $(SHIM_SOURCES) && mv -f $@.$$$$ $@

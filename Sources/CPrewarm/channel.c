@@ -6,8 +6,8 @@
 static int channel = -1;
 static uint64_t channel_inode;
 
-/// A program's or library's constructor may have closed every descriptor, and the number may mean
-/// another file by now. So each use asks first.
+/// Whether the descriptor still is the channel. A constructor may have closed every descriptor, and
+/// the number may be another file now, so each use asks first.
 static bool is_ours(void) {
     struct stat status = {0};
     return channel >= 0 && sys_fstat(channel, &status) == 0 && S_ISSOCK(status.st_mode)
@@ -74,7 +74,8 @@ void channel_send(enum gr_message_type type, struct gr_header message) {
         if (!is_ours()) sys_exit(0);
         size = sys_send(channel, &message, sizeof message, MSG_NOSIGNAL);
     } while (size == -EINTR);
-    // A launch that cannot be reported is repeated elsewhere: it must not happen here as well.
+    // The daemon repeats a launch that is not reported in another process, so it must not happen
+    // here as well.
     if (size != (long)sizeof message) sys_exit(0);
 }
 

@@ -5,7 +5,7 @@
 
 #include <asm/ioctls.h>
 
-/// Linux's ceiling of descriptor numbers is far above; nobody places one beyond this.
+/// The highest number for a descriptor. Linux allows far higher ones, but nobody uses them.
 #define TARGET_LIMIT (1 << 20)
 
 int descriptor_with_role(const struct incoming *message, enum gr_descriptor_role role) {
@@ -28,14 +28,14 @@ bool descriptors_are_valid(const struct incoming *message, bool strings_in_descr
     return has_strings == strings_in_descriptor;
 }
 
-/// Succeeds too when the process leads its session already, as the spawner's children do.
+/// Also succeeds if the process already leads its session, as the spawner's children do.
 static int enter_new_session(void) {
     int result = sys_setsid();
     return result >= 0 || sys_getsid() == sys_getpid() ? 0 : -result;
 }
 
-/// Received descriptors have the lowest free numbers, which may be somebody's place. They move out
-/// of the way first; a copy onto a place could close one still needed.
+/// Moves the received descriptors above all places. They have the lowest free numbers, which may be
+/// places of others, and copying to a place closes what is there.
 static int move_above_targets(struct incoming *message) {
     int highest = 2;
     for (unsigned i = 0; i < message->descriptor_count; i++)
@@ -54,8 +54,9 @@ static int move_above_targets(struct incoming *message) {
     return 0;
 }
 
-/// A library's constructor may have opened a file of its own before the pause (apt's does), at a place
-/// that the launch wants: the program would lose it. It must be started anew, places filled first.
+/// Checks that no file is in a place that the launch needs. A library's constructor may have opened
+/// one before the pause (apt's does), and the program would lose it. Such a program must be started
+/// again, with the places filled first.
 static int check_places_are_free(const struct incoming *message) {
     for (unsigned i = 0; i < message->descriptor_count; i++) {
         int target = message->header.roles[i];
@@ -64,7 +65,7 @@ static int check_places_are_free(const struct incoming *message) {
     return 0;
 }
 
-/// By its name among our own mounts, with our own rights.
+/// Enters a directory by its path, in the process's own mounts and with its own rights.
 static long enter_by_name(int directory) {
     char link[sizeof "/proc/self/fd/" + 10] = "/proc/self/fd/";
     char path[4096], digits[10];
@@ -96,7 +97,7 @@ static int put_in_place(const struct incoming *message) {
     return 0;
 }
 
-/// The first of descriptors 0, 1 and 2 that is a terminal; where stdin is a pipe it is not the first.
+/// Takes the first of descriptors 0, 1 and 2 that is a terminal. Standard input may be a pipe.
 static int take_terminal(void) {
     int result = -ENOTTY;
     for (int number = 0; number <= 2 && result < 0; number++)

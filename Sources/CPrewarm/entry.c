@@ -1,18 +1,20 @@
 /// How the dynamic linker and the program reach the shim.
 ///
-/// `__libc_start_main` is called by the start code of every program that is linked to a libc. Being
-/// preloaded, ours is found first; it pauses, and calls the real one with the launch's arguments.
-/// The constructors of the libraries have run by then, with the prewarm's arguments and
-/// environment. Those of the executable have not: the real `__libc_start_main` runs them just before
-/// main, and they are the program's own code. Rust's standard library remembers the arguments there,
-/// CMake reads PWD, groff its GROFF_ variables. (musl runs all constructors there, so all see the
-/// launch.) A program with preinit functions, which the dynamic linker runs before all others, is not
-/// prewarmed, nor is one whose libraries changed their process (surroundings.h).
+/// The start code of every program that is linked to a libc calls `__libc_start_main`. The shim is
+/// preloaded, so the shim's function is found first. It pauses, and then calls the real one with
+/// the launch's arguments. By then, the constructors of the libraries have run, with the prewarm's
+/// arguments and environment. The constructors of the executable have not: the real
+/// `__libc_start_main` runs them just before main, and they are the program's own code. Rust's
+/// standard library stores the arguments there, CMake reads PWD, groff its GROFF_ variables. (musl
+/// runs all constructors there, so all of them see the launch.) A program with preinit functions,
+/// which the dynamic linker runs before all others, is not prewarmed, and neither is one whose
+/// libraries changed their process (surroundings.h).
 ///
-/// What stays visible to a program that looks for it: the object itself, in /proc/self/maps and in
-/// dl_iterate_phdr(3); and constructors of libraries that the program opens later with dlopen(3)
-/// get the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
-/// right. But Go looks for the variables behind argv: os.Getenv of such a library shows the prewarm's.
+/// A program that looks for it can still see the object itself, in /proc/self/maps and in
+/// dl_iterate_phdr(3). Constructors of libraries that the program opens later with dlopen(3) get
+/// the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
+/// right. But Go looks for the variables after argv, so os.Getenv of such a library shows the
+/// prewarm's.
 
 #include "channel.h"
 #include "pause.h"
@@ -28,9 +30,9 @@ typedef int (*start_function)(main_function, int, char **, void (*)(void), void 
                               void (*)(void), void *);
 
 static bool is_prepared;
-static bool is_waiting; // connected to a daemon and not yet launched
+static bool is_waiting; // whether the process is connected to a daemon and not launched yet
 static bool pauses_by_call;
-static int owner; // the process that was prewarmed; a fork of it has no business here
+static int owner; // the process that was prewarmed; a fork of it must not pause
 static int prewarm_argc;
 
 static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
@@ -38,7 +40,7 @@ static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
     return (const ElfW(auxv_t) *)(environment + 1);
 }
 
-/// Reads what the daemon asks for and removes every trace of the request, once.
+/// Reads the daemon's request from the environment and removes every trace of it, once.
 static void prepare(int argc, char **argv) {
     if (is_prepared) return;
     is_prepared = true;
@@ -58,11 +60,11 @@ static void prepare(int argc, char **argv) {
     prewarm_argc = argc;
 }
 
-/// A library's constructor may start a child, which must inherit nothing of ours. build.mk links
-/// with `-z initfirst`, so glibc calls this before any other constructor; a library loaded after us
-/// that asks for the same (libpthread before glibc 2.34) takes precedence and loses nothing. musl
-/// runs constructors inside `__libc_start_main`, that is, after our own preparation there, and
-/// passes no arguments.
+/// A library's constructor may start a child, which must inherit nothing of the shim. build.mk
+/// links with `-z initfirst`, so glibc calls this before any other constructor. A library that is
+/// loaded later and asks for the same (libpthread before glibc 2.34) takes precedence, which does
+/// no harm. musl runs constructors inside `__libc_start_main`, and so after the shim's preparation
+/// there, and passes no arguments.
 __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
     prepare(argc, argv);
 }
@@ -71,7 +73,7 @@ static struct launch wait_for_launch(enum gr_pause_reason reason) {
     if (sys_getpid() != owner) sys_exit(0);
     is_waiting = false;
     bool unchanged = arguments_find_own_variables() && surroundings_are_unchanged();
-    // Who pauses by a call does so after code of its own, and answers for it.
+    // A program that pauses by a call does so after code of its own, and is responsible for it.
     if (!unchanged && reason == GR_PAUSED_AT_MAIN) {
         channel_send_error(ENOTRECOVERABLE, 0);
         sys_exit(0);
@@ -79,9 +81,9 @@ static struct launch wait_for_launch(enum gr_pause_reason reason) {
     return pause_until_launch(reason, prewarm_argc);
 }
 
-/// Pauses a program that knows the best moment itself (`GREENROOM_PAUSE=call`), for example after
-/// an interpreter's imports. Returns 1 after a launch, with the new arguments and environment; 0 at
-/// once when nobody prewarms this process. The strings live as long as the process.
+/// Pauses a program that chooses the best moment itself (`GREENROOM_PAUSE=call`), for example after
+/// an interpreter's imports. Returns 1 after a launch, with the new arguments and environment.
+/// Returns 0 at once if this process is not prewarmed. The strings live as long as the process.
 EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp);
 EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp) {
     if (!is_waiting) return 0;

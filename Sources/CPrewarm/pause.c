@@ -6,7 +6,8 @@
 #include "system.h"
 #include "text.h"
 
-/// A directory has a link from each subdirectory: one per thread here. 0 when /proc is missing.
+/// The number of threads; 0 if /proc is not mounted. A directory has one link from each
+/// subdirectory, and /proc/self/task has one subdirectory for each thread.
 static uint32_t thread_count(void) {
     struct stat tasks = {0};
     if (sys_stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 2) return 0;
@@ -20,7 +21,7 @@ static void report_pause(enum gr_pause_reason reason, int argc) {
                                                .cookie = sys_monotonic_nanoseconds()});
 }
 
-/// Whether the header is one of ours and agrees with what was received beside it.
+/// Whether the header is valid and matches the strings and descriptors that came with it.
 static bool is_well_formed(const struct incoming *message) {
     const struct gr_header *header = &message->header;
     bool strings_elsewhere =
@@ -35,12 +36,12 @@ static bool is_empty(const struct incoming *message) {
     return message->descriptor_count == 0 && message->string_byte_count == 0;
 }
 
-/// Copies the strings out of the memfd they came in. A copy, because the program may write to its
-/// arguments, and because a mapping of that file would be a trace. 0 or an errno.
+/// Copies the strings from their memfd, because the program may write to its arguments, and because
+/// a mapping of that file would be a trace. Returns 0 or an errno.
 static int read_strings(const struct incoming *message, struct argument_memory *memory) {
     size_t size = message->header.string_byte_count;
     int file = descriptor_with_role(message, GR_ROLE_STRINGS);
-    struct stat status = {0}; // analyzers do not see what the kernel writes
+    struct stat status = {0}; // initialized because analyzers do not see what the kernel writes
     if (file < 0 || size > GR_WIRE_STRING_LIMIT) return EPROTO;
     if (sys_fstat(file, &status) != 0 || (uint64_t)status.st_size < size) return EPROTO;
     if (!arguments_map(memory, size)) return ENOMEM;
@@ -56,16 +57,16 @@ static int read_strings(const struct incoming *message, struct argument_memory *
     return 0;
 }
 
-/// What the next launch has from its caller.
+/// What the next launch inherits from its caller.
 static struct gr_inherited inherited;
 static bool inherits;
 
-/// 0 or an errno.
+/// Stores what the next launch inherits. Returns 0 or an errno.
 static int take_inherited(const struct incoming *message, const char *bytes) {
     if (message->descriptor_count != 0 || message->string_byte_count != sizeof inherited)
         return EPROTO;
     memcpy(&inherited, bytes, sizeof inherited);
-    // A personality is that of an exec.
+    // A personality takes effect only at exec.
     if (inherited.parts & ~(uint32_t)GR_INHERITED_PARTS || inherited.closed > 7
         || inherited.parts & GR_INHERITED_PERSONALITY)
         return EPROTO;
@@ -73,10 +74,10 @@ static int take_inherited(const struct incoming *message, const char *bytes) {
     return 0;
 }
 
-/// 0 or an errno.
+/// Applies what the launch inherits. Returns 0 or an errno.
 static int apply_inherited(void) {
     if (!inherits) return 0;
-    // What is laid out by the size of the stack lies where it lies.
+    // Memory is already laid out by the stack's limit, so that limit cannot change.
     bool keeps_stack = !(inherited.parts & GR_INHERITED_LIMITS)
         || inherited.fixed_limits >> RLIMIT_STACK & 1
         || inherited.limits[RLIMIT_STACK].soft == sys_soft_limit(RLIMIT_STACK);
@@ -86,8 +87,8 @@ static int apply_inherited(void) {
     return (int)-inherit(&inherited);
 }
 
-/// Checks everything a GO says before anything of it is done. 0 or an errno; on success `memory`
-/// holds the strings.
+/// Checks a whole GO before any of it is applied. Returns 0 or an errno; on success, `memory`
+/// contains the strings.
 static int check_go(const struct incoming *message, struct argument_memory *memory) {
     const struct gr_header *header = &message->header;
     bool in_descriptor = (header->flags & GR_STRINGS_IN_DESCRIPTOR) != 0;
@@ -109,7 +110,7 @@ static int check_go(const struct incoming *message, struct argument_memory *memo
     return 0;
 }
 
-/// From here there is no way back to waiting: what fails, fails the instance.
+/// Applies a launch. The process cannot return to waiting afterwards, so an error ends it.
 static struct launch accept_launch(struct incoming *message, struct argument_memory *memory) {
     const struct gr_header *header = &message->header;
     int error = descriptors_apply(message);

@@ -41,15 +41,16 @@ static bool is_same(struct file one, struct file other) {
         && one.inode == other.inode;
 }
 
-/// A library's thread that makes a file in between makes one that nobody may open.
+/// Reads the umask by setting it. A file that another thread creates in between is one that nobody
+/// may open.
 static unsigned current_mask(void) {
     unsigned mask = sys_umask(0777);
     sys_umask(mask);
     return mask;
 }
 
-/// Bytes that this process has passed to write(2) and its like, proc_pid_io(5). What this library says
-/// to the daemon is sent, and not among them. 0 where the kernel does not count.
+/// How many bytes this process has passed to write(2) and similar calls (proc_pid_io(5)). The
+/// shim's messages to the daemon are sent, and do not count. 0 if the kernel does not count.
 static uint64_t written_byte_count(void) {
     char text[512];
     int file = sys_open("/proc/self/io", O_RDONLY);
@@ -66,8 +67,8 @@ static uint64_t written_byte_count(void) {
     return count;
 }
 
-/// glibc chooses how to buffer the standard output when it is first used: by line for a terminal, which it
-/// was not before the launch.
+/// Whether standard output was used. glibc chooses its buffering at the first use, by line for a
+/// terminal, which standard output is not before the launch.
 static bool standard_output_is_used(void) {
 #ifdef __GLIBC__
     const struct _IO_FILE *output = symbol_find("_IO_2_1_stdout_");

@@ -4,13 +4,13 @@
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-// glibc's loader exports the first, musl's the second; debuggers rely on both.
+// glibc's loader exports the first, musl's the second. Debuggers rely on both.
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
 
 static struct link_map *first_object;
 
-/// What the dynamic section of one object says about its symbols.
+/// The symbols of one object, from its dynamic section.
 struct symbol_table {
     ElfW(Addr) base;
     const ElfW(Sym) * symbols;
@@ -20,7 +20,7 @@ struct symbol_table {
     const ElfW(Versym) * versions;
 };
 
-/// The executable's own DT_DEBUG, for a loader that exports neither symbol.
+/// The list of objects from the executable's DT_DEBUG, for a loader that exports neither symbol.
 static struct link_map *objects_of_executable(const ElfW(auxv_t) * auxv) {
     const ElfW(Phdr) *headers = NULL;
     size_t count = 0;
@@ -51,7 +51,8 @@ void symbols_locate(const ElfW(auxv_t) * auxv) {
         first_object = objects_of_executable(auxv);
 }
 
-/// glibc relocates these pointers in place, musl and the vDSO leave offsets.
+/// Converts a pointer of the dynamic section. glibc relocates these pointers in place; musl and the
+/// vDSO leave offsets.
 static const void *absolute(ElfW(Addr) base, ElfW(Addr) pointer) {
     return (const void *)(pointer < base ? pointer + base : pointer);
 }
@@ -77,7 +78,7 @@ static bool defines(const struct symbol_table *table, uint32_t index, const char
         && text_equals(table->names + symbol->st_name, name);
 }
 
-/// Bit 15 marks a version that only old binaries may bind to.
+/// Whether a version is the default. Bit 15 marks a version that only old binaries may use.
 static bool is_default_version(const struct symbol_table *table, uint32_t index) {
     return !table->versions || !(table->versions[index] & 0x8000);
 }

@@ -1,9 +1,11 @@
-/// System calls without a C library: the result is the kernel's, -errno on failure.
+/// System calls without a C library. They return the kernel's result, which is -errno on failure.
 ///
-/// A preloaded object that called libc would depend on which libc it is loaded beside, and on that
-/// libc being initialised, which it is not yet when our constructor runs.
+/// A preloaded object that called libc would depend on the libc that the program uses, and on that
+/// libc being initialized, which it is not yet when the shim's constructor runs.
 #ifndef GREENROOM_SYSTEM_H
 #define GREENROOM_SYSTEM_H
+
+#include "../CGreenroomLinux/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,37 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
-
-static inline long system_call(long number, long a, long b, long c, long d, long e, long f) {
-#if defined(__x86_64__)
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-#elif defined(__aarch64__)
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory");
-    return x0;
-#else
-#error "no system call convention for this machine"
-#endif
-}
 
 /// exit_group(2)
 __attribute__((noreturn)) static inline void sys_exit(int status) {
@@ -110,7 +82,7 @@ static inline int sys_chdir(const char *path) {
     return (int)system_call(SYS_chdir, (long)path, 0, 0, 0, 0, 0);
 }
 
-/// umask(2): the former one
+/// umask(2); returns the former mask
 static inline unsigned sys_umask(unsigned mask) {
     return (unsigned)system_call(SYS_umask, mask, 0, 0, 0, 0, 0);
 }
@@ -150,7 +122,7 @@ static inline long sys_recvmsg(int descriptor, struct msghdr *message, int flags
     return system_call(SYS_recvmsg, descriptor, (long)message, flags, 0, 0, 0);
 }
 
-/// mmap(2) of private, zeroed, writable memory; null when there is none
+/// mmap(2) of private, zeroed, writable memory; null if there is none
 static inline void *sys_map(size_t size) {
     long address = system_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -169,7 +141,7 @@ static inline uint64_t sys_monotonic_nanoseconds(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/// prlimit(2): a soft limit of one's own; 0 when it is not to be learned
+/// prlimit(2): a soft limit of this process; 0 if it cannot be read
 static inline uint64_t sys_soft_limit(int resource) {
     struct rlimit limit = {0, 0};
     if (system_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0) return 0;

@@ -1,7 +1,7 @@
 #include "text.h"
 
 // The compiler may call memcpy and memset whatever the flags say, so they must exist. build.mk
-// compiles this file with -fno-builtin: these loops must not become calls to themselves.
+// compiles this file with -fno-builtin, so that these loops do not become calls of themselves.
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size) {
     char *out = to;

@@ -1,4 +1,4 @@
-/// The few string functions the shim needs, because it has no C library.
+/// The string functions that the shim needs, because it has no C library.
 #ifndef GREENROOM_TEXT_H
 #define GREENROOM_TEXT_H
 
@@ -12,10 +12,10 @@ void *memset(void *to, int byte, size_t size);
 size_t text_length(const char *text);
 bool text_equals(const char *a, const char *b);
 
-/// What follows `prefix` in `text`, or null.
+/// The rest of `text` after `prefix`, or null if it does not begin with it.
 const char *text_after(const char *text, const char *prefix);
 
-/// Reads a decimal number and moves `*text` behind it; false when there is no digit.
+/// Reads a decimal number and moves `*text` after it. Returns false if there is no digit.
 bool text_number(const char **text, uint64_t *number);
 
 #endif

@@ -32,12 +32,13 @@ bool traces_name_this_executable(const struct traces *traces) {
     if (!traces->executable) return true;
     char path[4096];
     long length = sys_readlink("/proc/self/exe", path, sizeof path - 1);
-    // Without /proc nothing is known. Pausing too early is harmless, running is not.
+    // Without /proc, the executable is not known. Pausing too early is harmless, but running is
+    // not.
     if (length <= 0) return true;
     path[length] = 0;
     const char *rest = text_after(path, traces->executable);
-    // An executable replaced since exec reads "PATH (deleted)": it pauses all the same, and the
-    // daemon, which compares identities, discards it.
+    // The link of an executable that was replaced since exec is "PATH (deleted)". It pauses as
+    // well, and the daemon discards it, because it compares the identities of files.
     return rest && (*rest == 0 || text_equals(rest, " (deleted)"));
 }
 
@@ -53,7 +54,8 @@ static bool entry_is(const char *entry, size_t length, const char *path) {
     return path && text_length(path) == length && text_after(entry, path);
 }
 
-/// Removes our path from a preload list in place; false when nothing else was in it.
+/// Removes the shim's path from a preload list, in place. Returns false if the list had no other
+/// entry.
 static bool remove_own_entry(char *list, const char *own_path) {
     char *out = list;
     bool removed = false;

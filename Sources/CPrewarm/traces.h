@@ -1,11 +1,11 @@
-/// What the daemon wrote into the environment for us: reading it, and removing it.
+/// Reads the daemon's variables for the shim from the environment, and removes them.
 #ifndef GREENROOM_TRACES_H
 #define GREENROOM_TRACES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Our environment variables. Pointers are into the environment's strings.
+/// The shim's environment variables. Pointers are into the environment's strings.
 struct traces {
     int channel;            // GREENROOM_CHANNEL=<descriptor>:<inode>, -1 when absent or malformed
     uint64_t channel_inode;
@@ -16,12 +16,12 @@ struct traces {
 struct traces traces_read(char **environment);
 
 /// Whether this process runs the executable that shall pause. A script's process runs its
-/// interpreters in turn, `env` first; the ones before the last pass through untouched.
+/// interpreters in turn, `env` first; only the last one pauses.
 bool traces_name_this_executable(const struct traces *traces);
 
-/// Removes our variables and our entry of LD_PRELOAD, so that neither the program nor a child of a
-/// constructor sees them. The strings are overwritten too: /proc/self/environ shows their memory.
-/// Invalidates the pointers of `traces_read`.
+/// Removes the shim's variables and its entry in LD_PRELOAD, so that neither the program nor a
+/// child of a constructor sees them. Also overwrites the strings, because /proc/self/environ shows
+/// their memory. Invalidates the pointers of `traces_read`.
 void traces_scrub(char **environment, const char *own_path);
 
 #endif

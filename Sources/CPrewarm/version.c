@@ -1,5 +1,5 @@
 #include "../CGreenroomLinux/include/version.h"
 
-/* So that a file can be asked which Greenroom it is of ("greenroomctl doctor" does), as one that was
- * left behind by an upgrade must be. */
+/* The file contains its version, so that "greenroomctl doctor" can recognize a file of an earlier version that
+ * was not upgraded. */
 __attribute__((used)) static const char version[] = "greenroom-prewarm " GREENROOM_VERSION;

@@ -1,8 +1,8 @@
-/// The app channel's wire format: what the daemon and a paused process say to each other.
+/// The wire format of the app channel, which the daemon and a paused process use.
 ///
 /// One datagram of a SOCK_SEQPACKET socketpair is one message: this header, little-endian, then
 /// `string_byte_count` bytes of NUL-terminated strings (first `argc` arguments, then `envc`
-/// environment entries). Descriptors travel beside it by SCM_RIGHTS, one role each.
+/// environment entries). Descriptors are sent with it by SCM_RIGHTS, and each has a role.
 ///
 /// The Swift side of the same format is the target GreenroomAppChannel; its tests compile this
 /// header and compare every offset and value.
@@ -19,14 +19,15 @@
 #define GR_WIRE_MAGIC 0x31435247u /* "GRC1" */
 #define GR_WIRE_VERSION 1
 
-/// Most descriptors in one message: stdio, socket activation and three roles, with room to spare;
-/// far below the kernel's 253 so that the receiving buffer can live on the stack.
+/// The highest number of descriptors in one message: enough for standard streams, socket activation
+/// and three roles, and far below the kernel's 253, so that the receive buffer fits on the stack.
 #define GR_WIRE_DESCRIPTOR_LIMIT 28
 
-/// Strings up to this size travel in the datagram; the default socket buffer (212 KB) holds two.
+/// Strings of up to this size are in the datagram. The default socket buffer (212 KB) holds two
+/// such messages.
 #define GR_WIRE_INLINE_STRING_LIMIT 65536u
 
-/// Strings beyond the inline limit travel in a memfd, up to the kernel's own limit for exec
+/// Longer strings are in a memfd, up to the kernel's own limit for exec
 /// (three quarters of an 8 MiB stack, execve(2)).
 #define GR_WIRE_STRING_LIMIT (6u << 20)
 
@@ -53,12 +54,12 @@ enum gr_go_flags {
     GR_NEW_SESSION = 2,          // setsid(2)
     GR_CONTROLLING_TERMINAL = 4, // the first terminal of 0, 1, 2 becomes the session's (TIOCSCTTY)
     GR_STRINGS_IN_DESCRIPTOR = 8,
-    GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to what the directory is called, not fchdir(2): its
-                                 // descriptor would lead out of a file system of one's own
+    GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to the directory's path instead of fchdir(2): its
+                                 // descriptor would lead out of its view of the file system
     GR_GO_FLAGS = 31,
 };
 
-/// What a descriptor is for: a number from 0 up is where the program shall find it.
+/// What a descriptor is for. 0 or above is its number in the program.
 enum gr_descriptor_role {
     GR_ROLE_WORKING_DIRECTORY = -1,
     GR_ROLE_STRINGS = -3,

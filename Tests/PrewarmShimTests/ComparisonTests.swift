@@ -77,7 +77,7 @@ import Testing
         #expect(lines(warm.output) == lines(cold.output))
     }
 
-    @Test func `the process's own files show the launch, unless that was not asked for`() throws {
+    @Test func `the process's own files in /proc show the launch only if it is asked for`() throws {
         let probe = try compileProbe("probe.c")
         let request = ChildRequest(probe, arguments: [probe, "shown"], environment: ["A=1"])
         let shown = lines(try runPrewarmed(request).output)

@@ -18,7 +18,7 @@ import Testing
         let pipe = try Pipe()
         let process = try PrewarmedProcess(ChildRequest(try compileProbe("probe.c")))
         try process.awaitPause()
-        // Received descriptors get the numbers 3, 4, 5 …; these places are the same in reverse.
+        // Received descriptors get the numbers 3, 4, 5 and so on; the launch wants them in reverse.
         var request = ChildRequest(
             try compileProbe("probe.c"), arguments: ["probe"], environment: ["PATH=/bin"])
         for (index, file) in files.enumerated() { request.descriptors[Int32(28 - index)] = file }
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// The name leads where the daemon may go and the app may not.
-    @Test func `nobody enters a directory with other rights than the app's`() throws {
+    /// The name leads to a place where the daemon may go and the app may not.
+    @Test func `a directory is entered with the app's rights and no others`() throws {
         try requireOrSkip(getuid() == 0, "another user's process needs root")
         let removed = try RemovedDirectory()
         let secret = removed.directory.path + "/secret"
@@ -134,7 +134,7 @@ import Testing
         return try compile(source: main, with: ProbeCompiler("clang", [library]), output: "shows")
     }
 
-    @Test func `what a library has put into the environment stays, behind what the launch names`()
+    @Test func `variables that a library has set stay, after those of the launch`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -159,7 +159,7 @@ import Testing
         #expect(try process.child.waitForExit() == .status(0))
     }
 
-    /// The launch would undo it, or it would go to another place than the program's.
+    /// The launch would undo the change, or output would go to another place than the program's.
     @Test(arguments: [
         "chdir(\"/usr\")", "umask(077)", "umask(022)", "close(0)", "dup2(1, 0)",
         "write(2, \"x\", 1)", "printf(\"x\")", "unsetenv(\"GIVEN\")", "setenv(\"GIVEN\", \"2\", 1)",
@@ -176,7 +176,7 @@ import Testing
         "", "setenv(\"GIVEN\", \"1\", 1)", "setenv(\"NEW\", \"1\", 1)", "chdir(\"/\")",
         "close(open(\"/dev/null\", 0))", "setvbuf(stdout, NULL, _IOLBF, 0)",
     ])
-    func `one that is as it was does`(deed: String) throws {
+    func `a process that a library has left as it was pauses`(deed: String) throws {
         try processWhoseLibraryDoes(deed).awaitPause()
     }
 
@@ -210,7 +210,7 @@ import Testing
     }
 
     /// As setproctitle(3bsd) does: the prewarm's environment is elsewhere, and a title where it was.
-    @Test func `what the prewarm was given does not stay where a library has moved it`() throws {
+    @Test func `the prewarm's strings do not stay where a library has moved them`() throws {
         let directory = try TemporaryDirectory()
         let program = try program(
             whoseLibraryDoes: """
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: [0, 31, 32, 40])
-    func `it keeps as many as any library is known to have, and long ones`(count: Int) throws {
+    func `all variables are kept that a library is known to set`(count: Int) throws {
         let directory = try TemporaryDirectory()
         let program = try program(
             whoseLibraryDoes: """
@@ -371,7 +371,7 @@ import Testing
         var request = ChildRequest(program, arguments: ["behave", "exit", "6"])
         request.user = 65534
         let process = try PrewarmedProcess(request)
-        // This is the misfire that eligibility prevents.
+        // The daemon's check of eligibility prevents this failure.
         #expect(try process.child.waitForExit() == .status(6))
         request.noNewPrivileges = true
         let harmless = try PrewarmedProcess(request)

@@ -7,9 +7,9 @@ struct ProgramJob: Sendable, CustomStringConvertible {
     let arguments: [String]
     /// Its standard input.
     var input = ""
-    /// Beside a plain one.
+    /// Variables that are added to a plain environment.
     var environment: [String] = []
-    /// There before it starts, by name.
+    /// The text, by name, of the files that exist before the program starts.
     var files: [String: String] = [:]
 
     init(
@@ -25,7 +25,8 @@ struct ProgramJob: Sendable, CustomStringConvertible {
 
     var description: String { ([program] + arguments).joined(separator: " ") }
 
-    /// What it makes is compared, too, so each makes something, or says what it was given.
+    /// The test also compares the files that a program makes, so each job makes a file or prints
+    /// what it was given.
     static let all =
         interpreters + shells + tools + [
             ProgramJob(
@@ -77,12 +78,12 @@ struct ProgramJob: Sendable, CustomStringConvertible {
 
     private static let tools = [
         ProgramJob("git", "-c", "init.defaultBranch=main", "init", "made"),
-        // Debian 12's Rust remembers the arguments in a constructor, groff these variables.
+        // In Debian 12, Rust saves the arguments in a constructor, and groff saves these variables.
         ProgramJob(
             "rg", "-n", "--sort", "path", "word", ".", files: ["b": "no\nword\n", "a": "word\n"]),
         ProgramJob("groff", "-man", input: page, environment: ["GROFF_TYPESETTER=ascii"]),
         ProgramJob("mandoc", "-T", "ascii", input: page),
-        // Haskell.
+        // This program is written in Haskell.
         ProgramJob("shellcheck", "-", input: "#!/bin/sh\necho $1\n"),
         ProgramJob(
             "clang", "-O1", "-c", "source.c", "-o", "made",

@@ -4,7 +4,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// The shim's side of the conversation, the good and the bad.
+/// The shim's side of the protocol, with valid and invalid messages.
 @Suite struct ProtocolTests {
     private func paused(_ request: ChildRequest? = nil) throws -> PrewarmedProcess {
         let process = try PrewarmedProcess(
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["close-all", "exit", "fork"])
-    func `a constructor that misbehaves does not get main to run`(word: String) throws {
+    func `a constructor that misbehaves does not make main run`(word: String) throws {
         let pipe = try Pipe()
         var request = ChildRequest(
             try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/behave.c"),
@@ -119,7 +119,7 @@ import Testing
         #expect(try process.receive() == nil)
     }
 
-    @Test func `messages that are none are refused and the pause goes on`() throws {
+    @Test func `an invalid message is refused, and the pause goes on`() throws {
         let process = try paused()
         let good = try DaemonMessage.go(try go(environment: ["A=1"])).encoded().datagram
         func changed(_ offset: Int, _ bytes: [UInt8]) -> [UInt8] {
@@ -188,7 +188,7 @@ import Testing
         try expectStillWaiting(process)
     }
 
-    @Test func `a place given twice, unknown, or the channel's own is refused`() throws {
+    @Test func `a descriptor's place is refused if it is given twice or unknown`() throws {
         let process = try paused()
         for roles: [Int32] in [[1, 1], [-1, -1], [-2], [-3], [-4], [1023], [.max], [.min]] {
             var message = try DaemonMessage.go(try go()).encoded().datagram
@@ -204,7 +204,7 @@ import Testing
         try expectStillWaiting(process)
     }
 
-    @Test func `a launch that fails half-way says so and does not run`() throws {
+    @Test func `a launch that fails half-way is reported, and main does not run`() throws {
         let process = try paused()
         let file = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
         defer { close(file) }

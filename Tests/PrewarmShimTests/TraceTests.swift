@@ -3,7 +3,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Nothing of ours may be seen by, or reach a child of, the program.
+/// The program and its children may see nothing of ours.
 @Suite struct TraceTests {
     /// - Parameter isLaunched: the constructor runs at the launch only.
     private func expectCleanChild(of program: String, isLaunched: Bool) throws {
@@ -18,7 +18,7 @@ import Testing
             #expect(access(output, F_OK) != 0)
             try process.launch(as: request)
         }
-        // What the child wrote counts as its parent's, which does not pause.
+        // What the child wrote counts as written by its parent, which therefore does not pause.
         #expect(try process.child.waitForExit() == .status(0))
         let seen = lines(try readFile(output))
         #expect(seen.contains("child done"))
@@ -88,8 +88,9 @@ import Testing
             try run(
                 ChildRequest("/bin/cp", arguments: ["cp", try compileProbe("probe.c"), program])
             ).exit == .status(0))
-        // A pipe as the dynamic linker's trace would be slow; removing the file right after exec
-        // is early enough or late enough, and both must pause.
+        // The file is removed right after exec, before or after the shim looks at it; the process
+        // must pause in both cases. The dynamic linker's trace in a pipe would tell the moment, but
+        // it is slow.
         let process = try PrewarmedProcess(ChildRequest(program), executable: program)
         unlink(program)
         try process.awaitPause()
@@ -112,7 +113,7 @@ import Testing
         "GREENROOM_CHANNEL=", "GREENROOM_CHANNEL=3", "GREENROOM_CHANNEL=1:2x",
         "GREENROOM_CHANNEL=1:999999999", "GREENROOM_CHANNEL=99999999999999999999:1",
     ])
-    func `a channel that is none is ignored`(variable: String) throws {
+    func `an invalid channel is ignored`(variable: String) throws {
         let result = try run(
             ChildRequest(
                 try compileProbe("behave.c"), arguments: ["behave", "exit", "7"],

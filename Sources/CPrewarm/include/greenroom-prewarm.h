@@ -1,11 +1,11 @@
 /* For programs that choose where their prewarm ends.
  *
- * Greenroom prewarms a program by running it up to a pause and resuming it at the launch. Without any
- * help the pause stands before main. A program whose manifest says so pauses where it calls
- * greenroom_prewarm_pause() instead: after reading its tables, before it looks at its arguments.
- *
- * The function is in the preload shim, which is there while Greenroom starts the program and not
- * otherwise. GREENROOM_PREWARM_PAUSE() looks for it, so that the program links and runs without. */
+  * Greenroom prewarms a program by running it up to a pause and letting it go on at the launch. By default,
+  * the pause is before main. A program whose manifest says so pauses where it calls
+  * greenroom_prewarm_pause() instead: after reading its tables, and before it looks at its arguments.
+  *
+  * The function is in the preload shim, which is present only if Greenroom starts the program.
+  * GREENROOM_PREWARM_PAUSE() calls it if it exists, so that the program links and runs without it. */
 #ifndef GREENROOM_PREWARM_H
 #define GREENROOM_PREWARM_H
 
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Waits until this process is launched, or ends it if it never will be. On return the arguments and the
- * environment are those of the launch: give the addresses of main's own variables, or NULL.
+/* Waits until this process is launched, or ends it if it will not be launched. On return, the arguments and the
+ * environment are those of the launch: pass the addresses of main's own variables, or NULL.
  * Returns 1 if it paused, 0 if this process was not prewarmed or has been launched already. */
 __attribute__((weak)) int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp);
 
