@@ -9,11 +9,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/// Swift's runtime, stubs/CommandLine.cpp. Weak, because it is nobody's promise.
+/// Swift's runtime, stubs/CommandLine.cpp. Weak, because nobody promises that it stays.
 extern void _swift_stdlib_overrideUnsafeArgvArgc(char **argv, int argc) __attribute__((weak));
 
-/// A vector of pointers, null at its end, with a copy of the strings behind it; kept for good, as the
-/// kernel's is.
+/// Makes a vector of pointers that ends with NULL, followed by a copy of the strings. It is never
+/// freed, just as the kernel's vector is not.
 static char **make_vector(const char *strings, size_t size, size_t count) {
     size_t vector_size = (count + 1) * sizeof(char *);
     char **vector = malloc(vector_size + size);
@@ -29,16 +29,17 @@ static char **make_vector(const char *strings, size_t size, size_t count) {
 }
 
 int cak_set_environment(const char *strings, size_t size, size_t count) {
-    static char **vector; /* setenv(3) makes another one and forgets ours */
+    static char **vector; /* keeps it reachable: setenv(3) makes another vector */
     vector = make_vector(strings, size, count);
     if (!vector) return ENOMEM;
     environ = vector;
     return 0;
 }
 
-/// Tells the kernel where the command line is now. It wants the whole map back, which /proc/self/stat
-/// has in its fields 26 to 28 and 45 to 47 (proc_pid_stat(5)); failure only means that ps(1) shows the
-/// prewarm's.
+/// Tells the kernel where the command line is now (prctl(2), PR_SET_MM_MAP). The kernel needs the
+/// whole map, which is in fields 26 to 28, 45 to 47, 50 and 51 of /proc/self/stat
+/// (proc_pid_stat(5)). If this fails, ps(1) shows the prewarm's command line, and nothing else is
+/// different.
 static void tell_kernel(const char *arguments, const char *end) {
     char text[1024];
     FILE *file = fopen("/proc/self/stat", "re");

@@ -1,4 +1,4 @@
-/* An app from its launch sequence to its end: the daemon's messages and the loop that takes them. */
+/* An app from its launch sequence to its end: the loop, and the daemon's messages. */
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
 #include "app.h"
@@ -34,7 +34,7 @@ static void finish_launching(struct greenroom_app *app) {
     acknowledge(app, app->launch.header.cookie, (will && did) || is_notification);
 }
 
-/* When what it had to say is said. */
+/* Ends the process after sending all waiting messages. */
 static _Noreturn void end(struct greenroom_app *app) {
     if (app->channel >= 0) channel_drain(app->channel);
     exit(0);
@@ -47,7 +47,7 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
         [GREENROOM_WILL_RESIGN_ACTIVE] = GREENROOM_INACTIVE, [GREENROOM_DID_ENTER_BACKGROUND] = GREENROOM_BACKGROUND,
     };
     if (event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) return;
-    if (is_state && has_scenes) return; /* scenes hear of their own */
+    if (is_state && has_scenes) return; /* a scene is told of its own states */
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
     bool was_in_front = app->state != GREENROOM_BACKGROUND;
     if (tells) app->state = states[event];
@@ -65,7 +65,8 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     }
 }
 
-/* Steps count up from 1 in the life of an app, and are told again with the same cookie. */
+/* Whether a message is a step. The cookies of steps count up from 1 in the life of an app, and the daemon
+ * repeats a step with the same cookie. */
 static bool is_step(const struct gr_header *header) {
     return (header->type == MESSAGE_LIFECYCLE || header->type == MESSAGE_CONNECT_SCENE
             || header->type == MESSAGE_SCENE) && header->cookie != 0 && header->cookie >> 63 == 0;
@@ -75,14 +76,14 @@ static void handle(struct greenroom_app *app, struct message *message) {
     bool handled = true;
     uint64_t cookie = message->header.cookie;
     if (is_step(&message->header)) {
-        /* A daemon that was restarted does not know that it was done. */
+        /* A restarted daemon repeats a step if it does not know that the app has taken it. */
         if (cookie <= app->last_step) return acknowledge(app, cookie, true);
         app->last_step = cookie;
     }
     switch (message->header.type) {
     case GR_QUIT: end(app);
     case GR_PING: channel_send(app->channel, GR_PONG, 0, cookie, 0, NULL); return;
-    case GR_GO: /* there is one launch in the life of a process */
+    case GR_GO: /* a process refuses a second launch */
     case MESSAGE_LAUNCH: channel_send(app->channel, GR_ERROR, EPROTO, cookie, 0, NULL); return;
     case MESSAGE_LIFECYCLE: handle_event(app, message->header.status, cookie); break;
     case MESSAGE_CONNECT_SCENE: handled = connect_scene(app, message); break;
@@ -105,7 +106,7 @@ static void become_foreground_by_hand(struct greenroom_app *app) {
     handle_event(app, GREENROOM_DID_BECOME_ACTIVE, 0);
 }
 
-/* What came while the launch waited for something else comes first. */
+/* The next message. Messages that arrived while the launch waited for a different one come first. */
 static enum reception next_message(struct greenroom_app *app, struct message *message) {
     if (app->held_count == 0) return channel_receive(app->channel, message, false);
     *message = app->held[0];
@@ -114,7 +115,7 @@ static enum reception next_message(struct greenroom_app *app, struct message *me
 }
 
 static bool run_after_launch(struct greenroom_app *app) {
-    /* The launch is over when the app has been told whether it is in front. */
+    /* The launch is over when the app has been told whether it is in the foreground. */
     bool is_over = app->launch.header.flags & LAUNCH_SCENES
         ? app->has_had_scene : app->has_reached[STEP_ACTIVE] || app->has_reached[STEP_BACKGROUND];
     if (app->was_after_launch || !is_over || greenroom_app_state(app) == GREENROOM_INACTIVE) return false;
@@ -154,7 +155,7 @@ void greenroom_app_run(struct greenroom_app *app) {
     }
 }
 
-/* --- What apps look at. */
+/* --- Values that apps read. */
 
 int greenroom_app_descriptor(const struct greenroom_app *app) { return app->channel >= 0 ? app->watch : -1; }
 void *greenroom_app_context(const struct greenroom_app *app) { return app->context; }

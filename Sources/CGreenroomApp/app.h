@@ -1,15 +1,15 @@
-/* What the parts of the library share. Each part is a file:
+/* Declarations that the parts of the library share. Each part is a file:
  *
- *   pause.c          how a process becomes the launch that it was prewarmed for
- *   app.c            the launch sequence, the daemon's messages, the loop
- *   model.c          what the app, its scenes and a message's content are
- *   telling.c        what the daemon is told of the launch and of callbacks
- *   scenes.c         scenes
- *   content.c        what the app shall open or do
- *   state.c, restoration.c   its saved state, and when it is saved and restored
- *   background.c, scheduled.c   background time, scheduled work
- *   requests.c       its questions to the daemon
- *   credentials.c, measuring.c, channel.c, list.c   credentials; measured launches; bytes; lists
+  *   pause.c          the wait for the launch, and applying the launch to the process
+  *   app.c            the launch sequence, the daemon's messages, the loop
+  *   model.c          read access to the app, its scenes and a message's content
+  *   telling.c        reports about the launch and about callbacks
+  *   scenes.c         scenes
+  *   content.c        what the app shall open or do
+  *   state.c, restoration.c   the saved state, and when it is saved and restored
+  *   background.c, scheduled.c   background time, scheduled work
+  *   requests.c       requests to the daemon
+  *   credentials.c, measuring.c, channel.c, list.c   credentials; measured launches; bytes; lists
  *
  * Calls go one way: no two files need each other (Tests/front/circles). */
 #pragma once
@@ -17,21 +17,13 @@
 #include "channel.h"
 #include "greenroom-app.h"
 
-enum {
-    LAUNCH_FOREGROUND = 1, LAUNCH_SCENES = 2, LAUNCH_UNLOCKED = 4, LAUNCH_ARCHIVE = 16, LAUNCH_FIRST = 32,
-    LAUNCH_FIRST_OF_VERSION = 64, LAUNCH_NAMES_CREDENTIALS = 128, CONNECT_FOREGROUND = 1, SCENE_LIMIT = 64, EXTENSION_LIMIT = SCENE_LIMIT + 1,
-};
-enum {
-    STEP_MAIN, STEP_OBJECTS, STEP_EVENT_LOOP, STEP_INTERFACE, STEP_WILL, STEP_RESTORATION, STEP_DID,
-    STEP_NOTIFICATION, STEP_SCENE_CONFIGURATION, STEP_SCENE_CONNECTION, STEP_ACTIVE, STEP_BACKGROUND,
-    STEP_AFTER_LAUNCH
-};
+enum { SCENE_LIMIT = 64, EXTENSION_LIMIT = SCENE_LIMIT + 1 };
 enum { SLOW_NANOSECONDS = 250000000 };
 
 struct scene {
     char *session;
     enum greenroom_activation_state state;
-    struct greenroom_state *activity; /* what it saved last; NULL: nothing, or it cannot be read yet */
+    struct greenroom_state *activity; /* what it saved last; NULL if there is none or it cannot be read yet */
 };
 
 struct restorable {
@@ -40,7 +32,7 @@ struct restorable {
     void *object;
 };
 
-/* A restoration that is not complete; `session` NULL: the app's own. */
+/* A restoration that is not complete. `session` is NULL for the app's own state. */
 struct extension {
     char *session;
     unsigned count;
@@ -59,7 +51,7 @@ struct background {
     struct background_task tasks[BACKGROUND_TASK_LIMIT]; /* in the order in which they began */
     size_t count;
     uint64_t last_identifier;
-    uint64_t until; /* UINT64_MAX: no limit */
+    uint64_t until; /* UINT64_MAX means no limit */
     bool is_expiring;
 };
 
@@ -80,13 +72,13 @@ struct run {
 struct scheduled {
     struct registration *registrations;
     size_t registration_count;
-    struct run *runs; /* that are not completed */
+    struct run *runs; /* the runs that are not completed */
     size_t run_count;
-    uint64_t known[KNOWN_RUN_COUNT]; /* the latest, a ring: a daemon that was restarted tells them again */
+    uint64_t known[KNOWN_RUN_COUNT]; /* a ring of the latest runs, which a restarted daemon may repeat */
     size_t known_next;
 };
 
-/* A question that is not answered yet. One of the two callbacks may be there. */
+/* A request that is not answered yet. At most one of the two callbacks is set. */
 struct request {
     uint64_t cookie;
     char *packet;
@@ -104,14 +96,14 @@ struct greenroom_app {
     int channel, watch;
     struct message launch;
     struct greenroom_launch_info info;
-    const char *credentials, *credentials_end; /* NULL: none have come */
+    const char *credentials, *credentials_end; /* NULL until they have come */
     bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
     bool has_reached[STEP_AFTER_LAUNCH + 1];
-    uint64_t reached_at[STEP_AFTER_LAUNCH + 1], drawn_at; /* first; 0: not yet */
-    enum greenroom_application_state state; /* of an app that has had no scene */
+    uint64_t reached_at[STEP_AFTER_LAUNCH + 1], drawn_at; /* the first time; 0 if not yet */
+    enum greenroom_application_state state; /* the state of an app that has had no scene */
     struct scene scenes[SCENE_LIMIT];
     size_t scene_count;
-    struct message *held; /* what came while the launch sequence waited for something else */
+    struct message *held; /* messages that arrived while the launch sequence waited for a different one */
     size_t held_count;
     struct restorable *restorables;
     size_t restorable_count;
@@ -137,7 +129,7 @@ const char *document_of(const struct greenroom_content *content);
 
 /* --- list.c */
 
-/* Makes room for one more at the end of a list; NULL without memory. */
+/* Adds room for one element at the end of a list; NULL if there is no memory. */
 void *list_grow(void *list, size_t *count, size_t size);
 void list_remove(void *list, size_t *count, size_t size, size_t index);
 
@@ -145,12 +137,12 @@ void list_remove(void *list, size_t *count, size_t size, size_t index);
 
 uint64_t now(void); /* CLOCK_MONOTONIC, nanoseconds */
 void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
-/* A step of the launch was reached: now, or now for the first time. */
+/* Reports a step of the launch: each time, or only the first time. */
 void report(struct greenroom_app *app, int step, const char *session);
 void report_first(struct greenroom_app *app, int step, const char *session);
-/* A callback that `began` then has returned. */
+/* Reports a callback that has returned, if it has taken too long since `began`. */
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
-/* How the launch went, again, to a daemon that is another. */
+/* Reports the launch again to a restarted daemon. */
 void tell_launch_steps(struct greenroom_app *app);
 
 /* Calls the delegate if it has the callback. */
@@ -166,7 +158,7 @@ void tell_launch_steps(struct greenroom_app *app);
         result = (app)->delegate.callback ? (app)->delegate.callback(__VA_ARGS__) : (missing); \
         tell_if_slow(app, began_, #callback); \
     } while (0)
-/* A callback that is not the delegate's. */
+/* Calls a function that is not the delegate's. */
 #define CALL_OTHER(app, name, function, ...) \
     do { \
         uint64_t began_ = now(); \
@@ -176,31 +168,31 @@ void tell_launch_steps(struct greenroom_app *app);
 
 /* --- scenes.c */
 
-/* Whether there was room for it. */
+/* Returns whether there was room for the scene. */
 bool connect_scene(struct greenroom_app *app, const struct message *message);
 void move_scene(struct greenroom_app *app, const struct message *message);
 void discard_scenes(struct greenroom_app *app, const struct message *message);
 
 /* --- content.c */
 
-/* Whether the app handled it. To the scene that the message names, or the app. */
+/* Delivers content to the scene that the message names, or to the app. Returns whether it was handled. */
 bool deliver(struct greenroom_app *app, const struct message *message);
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted);
 
 /* --- credentials.c */
 
-/* Those that came with a message. */
+/* Takes the credentials that came with a message. */
 void take_credentials(struct greenroom_app *app, struct message *message);
 
 /* --- state.c */
 
 struct greenroom_state *state_new(bool is_activity);
 void state_free(struct greenroom_state *state);
-/* From the fields of a message; NULL if there is nothing, or no memory. */
+/* Reads the fields of a message; NULL if there are none, or if there is no memory. */
 struct greenroom_state *state_decode(char **fields, size_t count, bool is_activity);
-/* The fields of a message, one allocation; NULL without memory. */
+/* Makes the fields of a message in one allocation; NULL if there is no memory. */
 char **state_encode(const struct greenroom_state *state, size_t *count, size_t *byte_count);
-/* Whose names are meant from here on; "" is the application. */
+/* Sets the object whose names are used from now on; "" is the application. */
 void state_turn_to(struct greenroom_state *state, const char *object);
 /* The nth object that has values; NULL if there are fewer. */
 const char *state_object(const struct greenroom_state *state, size_t n);
@@ -209,13 +201,13 @@ void state_describe(struct greenroom_state *state, const char *version, uint64_t
 /* --- restoration.c */
 
 void restore_at_launch(struct greenroom_app *app);
-/* Whether the app wanted it. */
+/* Returns whether the app wanted the state. */
 bool restore_late(struct greenroom_app *app, const struct message *message);
 void take_connection_state(struct scene *scene, const struct message *message);
 bool restore_scene(struct greenroom_app *app, struct scene *scene);
 void save_state(struct greenroom_app *app);
 void save_scene(struct greenroom_app *app, struct scene *scene);
-/* An app that ends in the foreground does not pass through the background. */
+/* Saves the state of an app that ends in the foreground, because it does not pass through the background. */
 void save_before_end(struct greenroom_app *app);
 
 /* --- background.c, scheduled.c, requests.c */
@@ -225,11 +217,12 @@ void background_time_expires(struct greenroom_app *app, uint64_t instant);
 void background_time_without_limit(struct greenroom_app *app);
 void run_task(struct greenroom_app *app, const struct message *message);
 void expire_task(struct greenroom_app *app, uint64_t number);
-/* `request` says who is told, at once if nobody can be asked. `header` and the rest as for channel_packet(). */
+/* Sends a request. `request` has the callback, which is called at once if there is no daemon. The other
+ * parameters are those of channel_packet(). */
 void ask(
     struct greenroom_app *app, struct request request, struct gr_header header, const char *const *strings,
     size_t count, size_t words);
 void answer_request(struct greenroom_app *app, const struct message *message);
 void list_request(struct greenroom_app *app, const struct message *message);
-/* The daemon is gone for good: the app goes on by itself. */
+/* The daemon has closed the channel. The app goes on by itself. */
 void channel_ended(struct greenroom_app *app);

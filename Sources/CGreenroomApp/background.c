@@ -48,7 +48,7 @@ void background_time_expires(struct greenroom_app *app, uint64_t instant) {
     struct background *background = &app->background;
     background->until = instant;
     background->is_expiring = true;
-    /* A handler ends its own task, and may end others: what is left is looked at anew each time. */
+    /* A handler ends its own task and may end others, so the search begins again after each. */
     for (size_t i = 0; i < background->count;) {
         struct background_task *task = &background->tasks[i++];
         if (task->was_told) continue;

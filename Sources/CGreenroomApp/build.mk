@@ -3,14 +3,14 @@ APP_FOLDER := .build/app
 APP_LIBRARY := $(APP_FOLDER)/libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.a
 APP_SOURCES := $(wildcard Sources/CGreenroomApp/*.c)
 APP_HEADERS := $(wildcard Sources/CGreenroomApp/*.h Sources/CGreenroomApp/include/*.h) Sources/CPrewarm/wire.h \
-    Sources/CGreenroomLinux/keeper.h
+    Sources/CGreenroomLinux/keeper.h Sources/CGreenroomLinux/system_call.h
 APP_CFLAGS := -std=c17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wconversion \
     -Wno-sign-conversion -Werror -ISources/CGreenroomApp/include
 
 $(APP_FOLDER)/%.o: Sources/CGreenroomApp/%.c $(APP_HEADERS)
 	@mkdir -p $(APP_FOLDER)
 	@$(CLANG) $(APP_CFLAGS) -c -o $@ $<
-# One object, so that no name of ours but the header's can meet one of the app's.
+# One object, so that only the names in the header can conflict with names of the app.
 $(APP_FOLDER)/libgreenroom-app.a: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_FOLDER)/%.o)
 	@ld -r -o $(APP_FOLDER)/all.o $^ && objcopy --localize-hidden $(APP_FOLDER)/all.o
 	@rm -f $@ && ar crs $@ $(APP_FOLDER)/all.o

@@ -20,7 +20,7 @@ int channel_find(void) {
     bool is_number = end != text && number >= 0 && number < 1 << 20;
     unsetenv("GREENROOM_CHANNEL");
     struct stat status;
-    /* A number that means another file by now is not ours. */
+    /* If the descriptor now is another file, it is not the channel. */
     if (!is_number || fstat((int)number, &status) != 0 || status.st_ino != inode) return -1;
     return fcntl((int)number, F_SETFD, FD_CLOEXEC) == 0 ? (int)number : -1;
 }
@@ -36,11 +36,11 @@ const char *message_word(const struct message *message, size_t n) {
     return word && *word ? word : NULL;
 }
 
-/* --- What the daemon has no room for now waits here, in its order: an app that says much at once would
- * otherwise lose an acknowledgement among its notes. A process has one channel. */
+/* --- The outbox: messages for which the socket has no room yet, in order. Without it, an app that sends many
+ * messages at once could lose an acknowledgement. A process has one channel. */
 
 enum {
-    OUTBOX_LIMIT = 256,   /* of what may be lost; acknowledgements answer the daemon's own messages */
+    OUTBOX_LIMIT = 256,   /* of messages that may be lost; acknowledgements only answer the daemon's messages */
     DRAIN_MILLISECONDS = 5000,
 };
 struct packet {
@@ -52,7 +52,7 @@ static struct packet *outbox_first, **outbox_end = &outbox_first;
 static size_t outbox_count;
 static int watch = -1;
 
-/* False where there is no room now. What cannot be sent at all has been. */
+/* Returns false if the socket has no room now. A datagram that can never be sent counts as sent. */
 static bool try_send(int channel, const struct msghdr *packet) {
     ssize_t sent;
     do sent = sendmsg(channel, packet, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -169,7 +169,7 @@ static void take_descriptors(struct msghdr *packet, struct message *message) {
     }
 }
 
-/* The strings as a vector with their bytes behind it. NULL with errno where they are not what the header says. */
+/* Makes a vector of the strings, followed by their bytes. NULL with errno if they do not match the header. */
 static char **lay_out(const char *bytes, size_t size, size_t count) {
     size_t terminators = 0;
     for (size_t i = 0; i < size; i++) terminators += bytes[i] == 0;
@@ -192,7 +192,7 @@ static bool is_known(uint16_t type) {
         || (type >= MESSAGE_BACKGROUND_TIME && type <= MESSAGE_EXPIRE_TASK);
 }
 
-/* What travels beside the content of a launch or a connection. */
+/* Whether a field is content, and not one of the other fields of a launch or a connection. */
 static bool is_content(const char *entry) {
     static const char *const others[] = {
         "requested=", "version=", "state-directory=", "cache-directory=", "temporary-directory=", "restored=",
@@ -203,7 +203,7 @@ static bool is_content(const char *entry) {
     return true;
 }
 
-/* Moves the content to the front, in its order. How much it is. */
+/* Moves the fields of the content to the front, in order. Returns how many there are. */
 static size_t content_first(char **fields, size_t count) {
     size_t contents = 0;
     for (size_t i = 0; i < count; i++) {
@@ -215,7 +215,7 @@ static size_t content_first(char **fields, size_t count) {
     return contents;
 }
 
-/* The strings of a launch that are too many for a datagram lie in the last descriptor. */
+/* Reads the strings of a launch from the last descriptor, where they are if a datagram is too small. */
 static int take_long_strings(struct message *message) {
     uint32_t size = message->header.string_byte_count;
     size_t last = message->descriptor_count - 1;

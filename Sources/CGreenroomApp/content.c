@@ -1,4 +1,4 @@
-/* What an app shall open, do or hear of: with its launch, and while it runs. */
+/* Delivers what an app shall open, do or be told of, with its launch and while it runs. */
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
 #include "app.h"

@@ -1,5 +1,5 @@
-/* The app's credentials: one file that nobody can change any more (a sealed memfd), in which names and values take
- * turns, each a netstring: "5:token,6:secret,". */
+/* The app's credentials, in one file that nobody can change any more (a sealed memfd). It contains names and values
+ * alternately, each as a netstring: "5:token,6:secret,". */
 #define _GNU_SOURCE 1
 #include "app.h"
 
@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is not sealed could be cut off while we look at it. */
+/* Whether a file is sealed. Another file could be truncated while it is being read. */
 static bool is_sealed(int file) {
     int seals = fcntl(file, F_GET_SEALS), needed = F_SEAL_WRITE | F_SEAL_SHRINK;
     return seals >= 0 && (seals & needed) == needed;
 }
 
-/* What an app was given before stays where it is: it may still look at it. */
+/* Maps new credentials. Earlier ones stay mapped, because the app may still read them. */
 void take_credentials(struct greenroom_app *app, struct message *message) {
     if (message->descriptor_count == 0) return;
     int file = message->descriptors[--message->descriptor_count];
@@ -31,7 +31,7 @@ void take_credentials(struct greenroom_app *app, struct message *message) {
     close(file);
 }
 
-/* The next netstring; NULL if that is none. */
+/* The next netstring; NULL if it is malformed. */
 static const char *next_string(const char **rest, const char *end, size_t *size) {
     const char *at = *rest;
     for (*size = 0; at < end && *at >= '0' && *at <= '9' && at - *rest < 8; at++) *size = *size * 10 + (size_t)(*at - '0');
@@ -41,7 +41,7 @@ static const char *next_string(const char **rest, const char *end, size_t *size)
 }
 
 const void *greenroom_app_credential(const struct greenroom_app *app, const char *name, size_t *size) {
-    /* Unlocked, what the manifest names has not come where the daemon could not read it. */
+    /* The device is unlocked, but the daemon could not read the credentials that the manifest names. */
     bool may_come = !app->credentials && app->launch.header.flags & LAUNCH_NAMES_CREDENTIALS;
     if (!app->is_unlocked || may_come) return errno = EAGAIN, NULL;
     size_t name_size = 0;

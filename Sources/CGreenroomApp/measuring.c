@@ -1,4 +1,4 @@
-/* Measured launches: what the user waits for beyond the first draw. */
+/* Measured launches: work for which the user waits after the first draw. */
 #define _GNU_SOURCE 1
 #include "app.h"
 

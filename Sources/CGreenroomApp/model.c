@@ -1,4 +1,4 @@
-/* What an app, its scenes and a message's content are: looked at, never changed. */
+/* Read access to an app, its scenes and a message's content. Nothing is changed here. */
 #include "app.h"
 
 #include <string.h>

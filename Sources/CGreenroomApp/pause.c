@@ -1,4 +1,4 @@
-/* How a process becomes the launch that it was prewarmed for, or was executed for. */
+/* The wait for the launch, and applying the launch to the process. */
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
 #include "app.h"
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* By its name among our own mounts, where the flag says so. */
+/* Enters the working directory; if the flag says so, by its path in this process's own mounts. */
 static int enter_directory(const struct message *go, int directory) {
     if (!(go->header.flags & GR_DIRECTORY_BY_NAME)) return fchdir(directory);
     char link[32], path[4096];
@@ -34,7 +34,7 @@ static bool place_descriptors(struct message *go, int channel) {
         if (go->header.roles[i] == channel) return errno = EPROTO, false;
         if (go->header.roles[i] > highest) highest = go->header.roles[i];
     }
-    /* They may lie where others belong: all move out of the way first. */
+    /* Descriptors may have the numbers of others' places, so all of them first move above the highest place. */
     for (size_t i = 0; i < go->descriptor_count; i++) {
         int moved = fcntl(go->descriptors[i], F_DUPFD_CLOEXEC, highest + 1);
         if (moved < 0) return false;
@@ -59,7 +59,7 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
             break;
         }
     if (go->header.umask != GR_UMASK_UNCHANGED) (void)umask((mode_t)go->header.umask);
-    /* The strings stay for good, as the kernel's do: the message gives them up. */
+    /* The strings stay for the life of the process, as the kernel's do, so the message gives them up. */
     if (argv) {
         *argv = malloc((go->header.argc + 1) * sizeof **argv);
         if (!*argv) return false;
@@ -68,17 +68,17 @@ static bool become_launch(struct message *go, int channel, int *argc, char ***ar
     }
     environ = go->strings + go->header.argc;
     go->strings = NULL;
-    (void)setenv("ActivePrewarm", "1", 1); /* until the launch is over, as Apple has it */
+    (void)setenv("ActivePrewarm", "1", 1); /* until the launch is over, as on Apple's systems */
     if (argc && argv) *argc = (int)go->header.argc;
     return true;
 }
 
 static uint32_t thread_count(void) {
-    struct stat status; /* a directory has a link from each subdirectory: one per thread here */
+    struct stat status; /* a directory has one link from each subdirectory, and there is one for each thread */
     return stat("/proc/self/task", &status) == 0 && status.st_nlink >= 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
-/* Ends the process if nobody will launch it any more. */
+/* Waits for the launch. Ends the process if it will not be launched any more. */
 static void await_launch(struct greenroom_app *app, bool is_prewarmed, int *argc, char ***argv) {
     for (bool has_launch = false;;) {
         struct message message;
@@ -139,7 +139,7 @@ struct greenroom_app *greenroom_app_start_sized(
 ) {
     struct greenroom_app *app = calloc(1, sizeof *app);
     if (!app) return NULL;
-    /* An app that was built with an older header has fewer callbacks, one built with a newer one more. */
+    /* An app that was built with an older header has fewer callbacks; with a newer header, it has more. */
     memcpy(&app->delegate, delegate, delegate_size < sizeof *delegate ? delegate_size : sizeof *delegate);
     app->background.until = UINT64_MAX;
     app->context = context;

@@ -1,4 +1,4 @@
-/* Questions to the daemon, each kept until it is answered. */
+/* Requests to the daemon. Each is kept until it is answered. */
 #include "app.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REQUEST_LIMIT = 256 }; /* the daemon's too, for what is asked again */
+enum { REQUEST_LIMIT = 256 }; /* also the daemon's limit for requests that are sent again */
 static const uint64_t asked_again = (uint64_t)1 << 63;
 
 static int refusal(const struct greenroom_app *app) {
@@ -42,7 +42,7 @@ void ask(
     channel_send_packet(app->channel, request.packet, request.size);
 }
 
-/* The daemon died with what it had read. It is told which answers are still owed. */
+/* A restarted daemon has lost the requests that the former one had read. Sends all unanswered requests again. */
 static void ask_again(struct greenroom_app *app) {
     for (size_t i = 0; i < app->request_count; i++) {
         struct request *request = &app->requests[i];
@@ -73,14 +73,14 @@ void answer_request(struct greenroom_app *app, const struct message *message) {
     tell(app, &request, error, error == 0 ? "" : reason ? reason : explanation(error));
 }
 
-/* Nobody will answer them any more. */
+/* Answers all requests with an error, because the daemon will not answer them any more. */
 static void abandon_requests(struct greenroom_app *app) {
     struct request request;
     while (app->request_count > 0 && take_request(app, app->requests[0].cookie, &request))
         tell(app, &request, ENOTCONN, explanation(ENOTCONN));
 }
 
-/* --- The list of pending requests: for each "task=identifier", then what is set of it. */
+/* --- The list of pending requests: each is "task=identifier", followed by its details. */
 
 static void take_detail(struct greenroom_task_request *request, const char *detail) {
     const char *value = strchr(detail, '=');

@@ -8,7 +8,7 @@
 
 enum { ARCHIVE_BYTE_LIMIT = 32 << 10, SAVED = 0, FORGET = 1, TOO_LARGE = 2 };
 
-/* --- What is registered. */
+/* --- Registered objects. */
 
 static struct restorable *find_restorable(const struct greenroom_app *app, const char *identifier) {
     for (size_t i = 0; i < app->restorable_count; i++)
@@ -152,7 +152,7 @@ void save_before_end(struct greenroom_app *app) {
 
 /* --- Restoring. */
 
-/* An object that is to be decoded: the registered one, or the one that the app makes now. */
+/* The object to decode: the registered one, or one that the app makes now. */
 static struct restorable *restorable_for(
     struct greenroom_app *app, const char *identifier, const struct greenroom_state *state
 ) {
@@ -207,7 +207,7 @@ static void hold(struct greenroom_app *app, struct message *message) {
     held[app->held_count - 1] = *message;
 }
 
-/* What else comes meanwhile waits, so that everything happens in its order. */
+/* Restores the announced archive. Other messages that arrive before it are held, so that the order is kept. */
 void restore_at_launch(struct greenroom_app *app) {
     if (!(app->launch.header.flags & LAUNCH_ARCHIVE)) return;
     struct message message;

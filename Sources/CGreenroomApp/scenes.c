@@ -1,4 +1,4 @@
-/* Scenes: connected, moved, discarded; and asked for. */
+/* Connects scenes, moves them between states, discards them, and requests them from the daemon. */
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
 #include "app.h"
@@ -29,7 +29,7 @@ bool connect_scene(struct greenroom_app *app, const struct message *message) {
     struct greenroom_content content = content_of(message);
     take_connection_state(scene, message);
     CALL(app, scene_will_connect, app, session, &content);
-    /* Who wants a document does not want to be somewhere else. */
+    /* A user who wants a document does not want to be taken elsewhere. */
     if (!document_of(&content)) (void)restore_scene(app, scene);
     report(app, STEP_SCENE_CONNECTION, session);
     if (!(message->header.flags & CONNECT_FOREGROUND)) {
@@ -39,7 +39,8 @@ bool connect_scene(struct greenroom_app *app, const struct message *message) {
     return true;
 }
 
-/* A state is left when the callback that announces it has returned, and entered before the one that tells. */
+/* A scene leaves a state after the callback that announces it ("will"), and enters one before the callback that
+ * tells of it ("did"). */
 void move_scene(struct greenroom_app *app, const struct message *message) {
     static const enum greenroom_activation_state states[] = {
         [GREENROOM_WILL_ENTER_FOREGROUND] = GREENROOM_FOREGROUND_INACTIVE,
@@ -71,7 +72,7 @@ void discard_scenes(struct greenroom_app *app, const struct message *message) {
     }
 }
 
-/* Of the app channel (greenroom-protocol(7)). */
+/* The statuses of a scene request (greenroom-protocol(7)). */
 enum scene_wish { SCENE_ACTIVATE = 0, SCENE_DESTROY = 2 };
 
 static void request_scene(struct greenroom_app *app, enum scene_wish wish, const char *session) {

@@ -1,4 +1,4 @@
-/* Scheduled work: what the app has asked for and the daemon runs later. */
+/* Scheduled work, which the app requests and the daemon runs later. */
 #define _GNU_SOURCE 1
 #include "app.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum { SUCCESS = 0, FAILURE = 1, NO_HANDLER = 2, LIST = 0, CANCEL = 1, CANCEL_ALL = 2 };
-enum { NEEDS_POWER = 1, NEEDS_NETWORK = 2 };
 
 static struct registration *find_registration(const struct greenroom_app *app, const char *identifier) {
     for (size_t i = 0; i < app->scheduled.registration_count; i++)
@@ -39,7 +38,7 @@ static struct run *find_run(const struct greenroom_app *app, uint64_t number) {
     return NULL;
 }
 
-/* A daemon that was restarted tells again what it may have told. */
+/* Whether a run is known. A restarted daemon repeats runs. */
 static bool is_known(struct scheduled *scheduled, uint64_t number) {
     for (size_t i = 0; i < KNOWN_RUN_COUNT; i++)
         if (scheduled->known[i] == number) return true;
@@ -80,7 +79,7 @@ void run_task(struct greenroom_app *app, const struct message *message) {
     const struct run *run = add_run(app, message);
     if (!run) return tell_completed(app, number, FAILURE);
     struct greenroom_task task = run->task;
-    task.identifier = known->identifier; /* that of the run goes with its completion */
+    task.identifier = known->identifier; /* the run's own copy is freed when it is completed */
     CALL_OTHER(app, "task", known->handler, app, &task, known->context);
 }
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In an archive a value is "object/name=", a letter for its type, and its text: s is a text, i a number. What a
- * name or a field cannot have is escaped. An activity has its values as they are, under "restored". */
+/* In an archive, a value is "object/name=", a letter for its type (s for a text, i for a number), and its text.
+ * Characters that a name or a field must not contain are escaped. An activity has its values unescaped, with names
+ * below "restored". */
 static const char special[] = "%/=";
 
 struct value {
@@ -19,7 +20,7 @@ struct greenroom_state {
     struct value *values;
     size_t count;
     bool is_activity;
-    const char *object; /* whose names are meant; not ours */
+    const char *object; /* the object whose names are used; belongs to the caller */
     char *version, *document;
     uint64_t saved_at;
 };
@@ -73,7 +74,7 @@ static struct value *find(const struct greenroom_state *state, const char *name)
     return NULL;
 }
 
-/* Takes over the three strings, which are NULL where there was no memory. */
+/* Adds a value and takes over its three strings, which are NULL if there was no memory. */
 static bool add(struct greenroom_state *state, char *object, char *name, char *text, char type) {
     struct value value = {object, name, text, type};
     struct value *values =
@@ -135,7 +136,7 @@ const char *greenroom_state_launch_document(const struct greenroom_state *state)
 
 /* --- On the wire. */
 
-/* Appends; the buffer has room for twice the text. */
+/* Appends the escaped text. The buffer has room for twice the text. */
 static char *escape(char *end, const char *text) {
     for (; *text; text++) {
         const char *found = strchr(special, *text);
@@ -181,7 +182,7 @@ char **state_encode(const struct greenroom_state *state, size_t *count, size_t *
     char **vector = malloc((state->count + 1) * sizeof *vector + size);
     if (!vector) return NULL;
     char *end = (char *)(vector + state->count + 1), *begin = end;
-    /* The type of an activity comes first: the rest belongs to it. */
+    /* The type of an activity comes first, because the other values follow it. */
     size_t filled = 0;
     for (int turn = 0; turn < 2; turn++) {
         for (size_t i = 0; i < state->count; i++) {

@@ -1,4 +1,4 @@
-/* What the daemon is told of: how the launch goes, steps that are done, callbacks that took long. */
+/* Reports to the daemon: steps of the launch, acknowledgements, and callbacks that took too long. */
 #define _GNU_SOURCE 1
 #include "app.h"
 

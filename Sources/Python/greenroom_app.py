@@ -13,12 +13,12 @@ One file, standard library only (Python 3.9 or later, Linux). An app is a script
 
     app.application_main(Delegate)        # the prewarm stops exactly here
 
-The names are UIKit's, spelled as Python spells names; the order of the callbacks and the rules are those
-of ApplicationKit, which this module imitates over the same channel. A callback counts as implemented if
-the delegate has a method of that name. Started by hand, without Greenroom, an app makes itself a launch
-into the foreground.
+The names are UIKit's in Python's spelling. The order of the callbacks and the rules are those of
+ApplicationKit, and the app channel is the same. A callback counts as implemented if the delegate has a
+method of that name. An app that is started by hand, without Greenroom, behaves as if it was launched into
+the foreground.
 
-An app with a loop of its own calls `application_start` instead of `application_main`, watches
+An app with its own event loop calls `application_start` instead of `application_main`, watches
 `application.fileno()` for reading, and calls `application.process_events()` once before the loop begins
 and whenever the descriptor is readable:
 
@@ -80,8 +80,8 @@ _SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED, _LAUNCH_TA
 _LAUNCH_STEPS = 92
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
-_NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # that nobody waits for
-_OUTBOX_LIMIT = 256  # of notes; acknowledgements answer the daemon's own messages
+_NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # messages that nobody waits for
+_OUTBOX_LIMIT = 256  # of notes; acknowledgements only answer the daemon's messages
 _REQUEST_LIMIT = 256
 _ASKED_AGAIN = 1 << 63
 
@@ -127,7 +127,7 @@ class _Channel:
         self.socket.set_inheritable(False)
         self._outbox = collections.deque()
         self._watches_room = False
-        # Readable when there is something to receive, or room for what waits.
+        # Readable when a message has arrived, or when there is room for a waiting one.
         self.watch = select.epoll()
         self.watch.register(self.socket, select.EPOLLIN)
 
@@ -152,15 +152,15 @@ class _Channel:
             self._outbox.pop()
 
     def flush(self):
-        """Sends what waits, in its order, as far as there is room: an app that says much at once would
-        otherwise lose an acknowledgement among its notes."""
+        """Sends waiting messages in order while there is room. Without the outbox, an app that sends many
+        messages at once could lose an acknowledgement."""
         while self._outbox:
             try:
                 self.socket.send(self._outbox[0], socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return
             except OSError:
-                pass  # A daemon that is gone shows when we listen.
+                pass  # If the daemon has closed its end, the next receive says so.
             self._outbox.popleft()
         if self._watches_room:
             self._watch_room(False)
@@ -170,13 +170,13 @@ class _Channel:
         self.watch.modify(self.socket, select.EPOLLIN | (select.EPOLLOUT if is_watched else 0))
 
     def drain(self):
-        """Before the process ends: waits a moment for a daemon that is slow to read."""
+        """Sends all waiting messages before the process ends, and waits a while for a slow daemon."""
         self.flush()
         while self._outbox and select.select([], [self.socket], [], 5)[1]:
             self.flush()
 
     def receive(self, waiting):
-        """The next message; None if there is none now. Raises EOFError at the end."""
+        """Returns the next message, or None if there is none now. Raises EOFError at the end."""
         while True:
             try:
                 data, control, flags, _ = self.socket.recvmsg(
@@ -289,7 +289,7 @@ _DETAILS = {
 
 
 def _content(pairs):
-    """The launch options, by UIKit's names; a key is there only if the launch has it."""
+    """The launch options, by UIKit's names. Has only the keys that the launch has."""
     options = {}
     latest = {}
     for name, value in pairs:
@@ -325,16 +325,16 @@ def _take_detail(owner, kind, detail, value):
 
 @dataclass(frozen=True)
 class Container:
-    """Folders of the app's own, which it may write to (`Container=` of the manifest). Absolute paths."""
+    """The app's own folders, which it may write to (`Container=` in the manifest), as absolute paths."""
 
-    state_directory: str  # what must stay
-    cache_directory: str  # what can be made again, and may be gone at the next launch
+    state_directory: str  # for files that must stay
+    cache_directory: str  # for files that the app can make again; may be emptied between launches
     temporary_directory: str  # emptied after the app has ended
 
 
 @dataclass
 class LaunchInfo:
-    """Why this process runs. Stays true to its end. Times are CLOCK_MONOTONIC in nanoseconds."""
+    """Why the app was launched. It does not change. Times are CLOCK_MONOTONIC in nanoseconds."""
 
     reason: LaunchReason
     is_foreground: bool
@@ -343,26 +343,27 @@ class LaunchInfo:
     paused: int | None
     resumed: int
     arguments: list[str]
-    # The app, or this version of it, has never finished a launch here: time for its one-time setup.
+    # No launch of the app, or of this version, has ever finished here: the time for one-time setup.
     is_first_launch: bool = False
     is_first_launch_of_version: bool = False
-    version: str | None = None  # Version= of the manifest
+    version: str | None = None  # Version= in the manifest
     container: Container | None = None
 
 
-# --- State that is kept.
+# --- Saved state.
 
 
 class StateCoder:
-    """What an app writes its state into and reads it from: named values, `coder["page"] = 3`. They are
-    str, bool, int, float, bytes or a list of str, 32 KiB in all; None removes one. State is where the user
-    was: what the user made belongs into files. Each restorable object has names of its own."""
+    """An app's state as named values, to be written and read: `coder["page"] = 3`. Values are str, bool,
+    int, float, bytes or a list of str, with at most 32 KiB in all; None removes a value. State says where
+    the user was; what the user made belongs into files. Each restorable object has its own names."""
 
     def __init__(self, app_version=None, timestamp=None, launch_document_url=None):
-        self.app_version = app_version  # Version= when it was saved
-        self.timestamp = timestamp  # when that was: seconds since 1970; None while it is being saved
-        # The file: URL that the app was launched to open. Where a user who wants it does not want what was
-        # there before as well, should_restore_secure_application_state returns False.
+        self.app_version = app_version  # Version= when the state was saved
+        self.timestamp = timestamp  # when it was saved: seconds since 1970; None while it is being saved
+        # The file: URL that the app was launched to open. If the user who wants that document does
+        # not want the earlier state as well, should_restore_secure_application_state can return
+        # False.
         self.launch_document_url = launch_document_url
         self._values = {}
         self._object = ""
@@ -466,13 +467,13 @@ def _restored_activity(pairs):
 
 
 class TaskKind(enum.IntEnum):
-    APP_REFRESH = 0  # short, to bring what is shown up to date
-    PROCESSING = 1  # minutes of work, while nobody uses the machine
+    APP_REFRESH = 0  # a short task that brings up to date what the app shows
+    PROCESSING = 1  # minutes of work while nobody uses the machine
 
 
 @dataclass
 class AppRefreshTaskRequest:
-    """`identifier` is one of the manifest's `ScheduledTasks=`; `earliest_begin` in seconds since 1970."""
+    """`identifier` is one of the manifest's `ScheduledTasks=`; `earliest_begin` is in seconds since 1970."""
 
     identifier: str
     earliest_begin: float | None = None
@@ -485,34 +486,34 @@ class ProcessingTaskRequest(AppRefreshTaskRequest):
 
 
 class Task:
-    """One run of scheduled work. Set `expiration_handler`, which gets the task: without one, a task that
-    expires is completed without success."""
+    """One run of scheduled work. `expiration_handler` is called with the task shortly before its deadline.
+    Without a handler, a task that expires is completed as failed."""
 
     def __init__(self, application, number, identifier, kind, deadline):
         self._application, self.number = application, number
         self.identifier, self.kind = identifier, kind
-        self.deadline = deadline  # CLOCK_MONOTONIC in nanoseconds; its expiration comes before
+        self.deadline = deadline  # CLOCK_MONOTONIC in nanoseconds; its expiration comes earlier
         self.expiration_handler: Callable[["Task"], None] | None = None
         self._was_told = False
 
     def set_task_completed(self, success):
-        """Once; again does nothing."""
+        """Completes the task. Calling it again does nothing."""
         self._application.task_scheduler._complete(self.number, bool(success))
 
 
 class TaskScheduler:
-    """Work that is asked for now and run later, when the app need not be running any more.
+    """Schedules work that is requested now and run later, even if the app is no longer running.
     `application.task_scheduler` is the only one."""
 
     def __init__(self, application):
         self._application = application
         self._handlers: dict[str, Callable[[Task], None]] = {}
         self._runs: dict[int, Task] = {}
-        self._known: list[int] = []  # the latest runs: a daemon that was restarted tells them again
+        self._known: list[int] = []  # the latest runs, which a restarted daemon may repeat
 
     def register(self, identifier, launch_handler):
-        """What runs for that identifier: it gets the task, and returns soon. Once each, and before the launch
-        is over: in did_finish_launching at the latest."""
+        """Registers the handler for an identifier. It is called with the task, and should return soon. Register
+        each identifier once, before the launch is over: in did_finish_launching at the latest."""
         if self._application._is_launched:
             raise RuntimeError("tasks are registered before the launch is over, in did_finish_launching")
         if identifier in self._handlers:
@@ -520,8 +521,9 @@ class TaskScheduler:
         self._handlers[identifier] = launch_handler
 
     def submit(self, request, completion=None):
-        """Takes the place of a pending request of that identifier. `completion` gets the reason of a refusal,
-        or None: the manifest names no such task, or one refresh or ten processing requests are pending."""
+        """Submits a request, which replaces a pending one with the same identifier. `completion` is called with
+        the reason of a refusal, or None. A request is refused if the manifest does not name the task, or if one
+        refresh or ten processing requests are pending."""
         is_processing = isinstance(request, ProcessingTaskRequest)
         earliest = request.earliest_begin
         self._application._request(
@@ -531,14 +533,14 @@ class TaskScheduler:
             fields=[] if earliest is None else [f"earliest={int(earliest * 1_000_000)}"])
 
     def cancel(self, identifier):
-        """What has begun goes on."""
+        """Cancels a pending request. A run that has begun goes on."""
         self._application._tell(_QUERY, status=1, words=[identifier])
 
     def cancel_all(self):
         self._application._tell(_QUERY, status=2)
 
     def get_pending_task_requests(self, completion):
-        """`completion` gets the list of requests, or None without a daemon."""
+        """Calls `completion` with the list of pending requests, or with None if there is no daemon."""
         self._application._request(_QUERY, completion)
 
     @staticmethod
@@ -597,11 +599,11 @@ class _BackgroundTask:
     was_told: bool = False
 
 
-# --- Delegates. Each method is optional: what is not defined does not count.
+# --- Delegates. Each method is optional. A method that is not defined does not count.
 
 
 class ApplicationDelegate:
-    """Derive from it and define what you need:
+    """The base class of an app's delegate. Define the methods that the app needs:
 
     load_interface(application, name)
     will_finish_launching(application, launch_options) -> bool
@@ -616,14 +618,14 @@ class ApplicationDelegate:
     did_discard_scene_sessions(application, sessions)
     scene_delegate(application, scene) -> SceneDelegate, for an app with scenes
 
-    State restoration, of an app without scenes, in the order in which they are called. Saved when the app has
-    left the foreground, or will end in it; restored between will_finish_launching and did_finish_launching, or
-    later if protected data was unavailable. Each coder is a StateCoder:
+    State restoration of an app without scenes uses these methods, in this order. State is saved when the app
+    has left the foreground, or is about to end while in it. State is restored between will_finish_launching
+    and did_finish_launching, or later if protected data was unavailable. Each coder is a StateCoder:
 
-    should_save_secure_application_state(application, coder) -> bool: False forgets what was kept
+    should_save_secure_application_state(application, coder) -> bool: False deletes the earlier state
     will_encode_restorable_state(application, coder), then the objects' encode_restorable_state(coder)
-    should_restore_secure_application_state(application, coder) -> bool: False leaves it until the app saves
-    object_with_restoration_identifier(application, identifier, coder) -> object, for one that is not
+    should_restore_secure_application_state(application, coder) -> bool: False leaves the state as it is
+    object_with_restoration_identifier(application, identifier, coder) -> object, for an object that is not
         registered; the objects' decode_restorable_state(coder), then application_finished_restoring_state()
     did_decode_restorable_state(application, coder)
     """
@@ -633,9 +635,9 @@ class SceneDelegate:
     """will_connect(scene, connection_options), will_enter_foreground, did_become_active,
     will_resign_active, did_enter_background, did_disconnect (scene), open_urls(scene, contexts),
     continue_activity(scene, activity), perform_action(scene, shortcut_item) -> bool;
-    state_restoration_activity(scene) -> Activity, or None: what it shall find again;
-    restore_interaction_state(scene, activity): after will_connect, unless that is to open a document, or later
-    if protected data was unavailable"""
+    state_restoration_activity(scene) -> Activity to save, or None;
+    restore_interaction_state(scene, activity), called after will_connect, unless the scene is connected to
+    open a document; later if protected data was unavailable"""
 
 
 class ApplicationState(enum.IntEnum):
@@ -652,18 +654,19 @@ class ActivationState(enum.IntEnum):
 
 
 class ProtectedDataUnavailable(Exception):
-    """The device is locked: what was asked for may exist."""
+    """The device is locked. The credential may exist."""
 
 
 class Scene:
     def __init__(self, session, delegate):
         self.session, self.delegate = session, delegate
         self.activation_state = ActivationState.UNATTACHED
-        # What it saved last; None: nothing, or protected data is unavailable.
+        # The activity that it saved last; None if there is none, or if protected data is
+        # unavailable.
         self.state_restoration_activity: Activity | None = None
 
     def extend_state_restoration(self):
-        """As that of the application, of this scene."""
+        """The same as the application's method, for this scene."""
         Application.shared._extend(self.session)
 
     def complete_state_restoration(self):
@@ -691,7 +694,7 @@ _SLOW_NANOSECONDS = 250_000_000
 
 
 def _netstrings(data):
-    """The credentials' file: names and values take turns, each as SIZE:BYTES, with a comma behind it."""
+    """Reads the credentials' file, which has names and values alternately, each as SIZE:BYTES and a comma."""
     while data:
         size, _, data = data.partition(b":")
         value, data = data[:int(size)], data[int(size) + 1:]
@@ -699,7 +702,7 @@ def _netstrings(data):
 
 
 class Application:
-    """The app, between the daemon and its delegate. Made by `application_main`, used on one thread."""
+    """The app, between the daemon and the delegate. `application_main` creates it. Use it on one thread."""
 
     shared: "Application | None" = None
 
@@ -715,7 +718,7 @@ class Application:
         self._deferred: list[Callable[[], None]] = []
         self._requests: dict[int, tuple[Callable, dict]] = {}
         self._request_count = self._last_step = 0
-        self._held: list[_Message] = []  # what came while the launch sequence waited for something else
+        self._held: list[_Message] = []  # messages that arrived while the launch sequence waited for another
         self._restorables: dict[str, object] = {}
         self._extensions: dict[str | None, int] = {}
         self._background_tasks: dict[int, _BackgroundTask] = {}
@@ -736,11 +739,11 @@ class Application:
         self.delegate = delegate_class()
         self._report_step(_OBJECTS)
 
-    # What apps use.
+    # For apps.
 
     @property
     def state(self):
-        """With scenes the aggregate of theirs: active, else inactive, else background."""
+        """The app's state. With scenes, the aggregate of theirs: active, else inactive, else background."""
         if not self._has_had_scene:
             return self._state  # as the launch said
         states = {scene.activation_state for scene in self.scenes.values()}
@@ -751,17 +754,17 @@ class Application:
         return ApplicationState.BACKGROUND
 
     def fileno(self):
-        """Readable when `process_events` has something to do; -1 without Greenroom."""
+        """A descriptor that is readable when `process_events` has something to do; -1 if there is no daemon."""
         return self._channel.watch.fileno() if self._channel else -1
 
     def after_launch(self, work):
-        """Puts `work` off until the launch is over."""
+        """Calls `work` when the launch is over."""
         self._deferred.append(work)
 
     def extend_launch_measurement(self, task):
-        """Work that the user waits for and that is not over with the first draw: the launch is measured until
-        finish_launch_measurement too. By a name of the app's own, 128 bytes at most, and 16 at once, before the
-        app has drawn or is active: ValueError otherwise, or if it has begun."""
+        """Begins work for which the user waits and which goes on after the first draw. The measured launch ends
+        after finish_launch_measurement too. The app chooses the name, of at most 128 bytes. Raises ValueError
+        if the task has begun already, if 16 are under way, or if the app has drawn or is active."""
         if not 0 < len(os.fsencode(task)) <= _LAUNCH_TASK_NAME_LIMIT:
             raise ValueError(f"the name of a launch task has 1 to {_LAUNCH_TASK_NAME_LIMIT} bytes")
         if self._drawn_at or _ACTIVE in self._reached:
@@ -774,35 +777,36 @@ class Application:
         self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), words=[task])
 
     def finish_launch_measurement(self, task):
-        """ValueError if it has not begun, or is finished."""
+        """Ends such work. Raises ValueError if it has not begun or is finished already."""
         if task not in self._launch_tasks:
             raise ValueError(f"the launch task {task} has not begun, or is finished")
         self._launch_tasks.remove(task)
         self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), status=1, words=[task])
 
     def did_draw_first_frame(self, session=None):
-        """The user sees the app. Once per launch or return to the foreground."""
+        """Reports that the user sees the app now. Call it once for each launch or return to the foreground."""
         now = time.monotonic_ns()
         self._drawn_at = self._drawn_at or now
         if self._channel:
             self._channel.send(_FIRST_FRAME, cookie=now, words=[session] if session else [])
 
     def request_scene(self, action="activate", session=None, completion=None):
-        """Asks for a scene to appear ("activate"; without a session, a new one), to be refreshed or to go
-        ("destroy"). `completion` is told the reason of a refusal, or None."""
+        """Asks for a scene to be brought to the foreground ("activate"; without a session, a new scene), to be
+        refreshed, or to be closed ("destroy"). `completion` is called with the reason of a refusal, or None."""
         kind = {"activate": 0, "refresh": 1, "destroy": 2}[action]
         if kind and session is None:
             raise ValueError(f"{action} needs a session")
         self._request(_REQUEST_SCENE, completion, status=kind, words=[session] if session else [])
 
     def open_url(self, url, completion=None):
-        """Lets the app in charge open it."""
+        """Opens a URL in the app that handles it."""
         self._request(_OPEN_URL, completion, words=[url])
 
     def credential(self, name):
-        """The bytes of a credential that the manifest names; None if there is none of that name.
-        Raises ProtectedDataUnavailable while it cannot be known."""
-        # Unlocked, what the manifest names has not come where the daemon could not read it.
+        """Returns the bytes of a credential that the manifest names; None if there is none of that name.
+        Raises ProtectedDataUnavailable while credentials cannot be read."""
+        # The device is unlocked, but the daemon could not read the credentials that the manifest
+        # names.
         may_come = self._credentials is None and self._launch.flags & _NAMES_CREDENTIALS
         if not self.is_protected_data_available or may_come:
             raise ProtectedDataUnavailable(name)
@@ -815,16 +819,17 @@ class Application:
     # State restoration.
 
     def register_object(self, restorable, identifier):
-        """Saves and restores its state with the app's. Its methods are named with ApplicationDelegate; each is
-        optional. None removes what was registered."""
+        """Registers an object whose state is saved and restored with the app's. ApplicationDelegate lists its
+        methods; each is optional. None removes the object."""
         if restorable is None:
             self._restorables.pop(identifier, None)
         else:
             self._restorables[identifier] = restorable
 
     def extend_state_restoration(self):
-        """What was handed over is not restored when the callbacks return, until complete_state_restoration was
-        called as many times. If the app fails before that, the state is deleted; nothing is saved over it."""
+        """Says that the state that was handed over is not restored yet when the callbacks return, until
+        complete_state_restoration was called as many times. Until then nothing is saved over the state, and it
+        is deleted if the app fails."""
         self._extend(None)
 
     def complete_state_restoration(self):
@@ -833,9 +838,10 @@ class Application:
     # Background time.
 
     def begin_background_task(self, name=None, expiration_handler=None):
-        """Work that goes on in the background for a while, until `end_background_task` is given what this
-        returns: 0 if there is no time (it is about to end) or 64 are open. `expiration_handler` is called
-        shortly before the time is over: an app whose tasks have not ended by then is killed."""
+        """Begins work that may go on in the background for a while, and returns its number for
+        `end_background_task`; 0 if there is no time (it is about to end) or if 64 tasks are open.
+        `expiration_handler` is called shortly before the time is over. If tasks are still open then, the app is
+        killed."""
         if self._is_expiring or len(self._background_tasks) >= _BACKGROUND_TASK_LIMIT:
             return 0
         self._last_background_task += 1
@@ -850,13 +856,13 @@ class Application:
 
     @property
     def background_time_remaining(self):
-        """Seconds; infinite where there is no limit. While a task is open."""
+        """The remaining time in seconds; infinite if there is no limit. It is exact while a task is open."""
         if self._background_until == _NO_LIMIT:
             return math.inf
         return max(0, self._background_until - time.monotonic_ns()) / 1e9
 
     def process_events(self):
-        """Does everything that can be done now, without waiting. The first call runs the launch sequence."""
+        """Handles all events that have arrived, without waiting. The first call runs the launch sequence."""
         if self._is_processing:
             return
         self._is_processing = True
@@ -900,13 +906,13 @@ class Application:
                     content.pop(key, None)
             self._deliver_to_delegate(content)
         if self._channel is None:
-            self._own_events = [_Message(_LIFECYCLE, status=2)]  # by hand: into the foreground
+            self._own_events = [_Message(_LIFECYCLE, status=2)]  # started by hand: into the foreground
         self._acknowledge(self._launch.cookie, accepted or "remote_notification" in self._content)
 
     # Events.
 
     def _end_channel(self):
-        """The daemon is gone for good: the app goes on by itself."""
+        """The daemon has closed the channel. The app goes on by itself."""
         self._channel.close()
         self._channel = None
         waiting, self._requests = self._requests, {}
@@ -930,7 +936,7 @@ class Application:
         elif message.type == _QUIT:
             self._channel.drain()
             raise SystemExit(0)
-        elif message.type in (_GO, _LAUNCH):  # There is one launch in the life of a process.
+        elif message.type in (_GO, _LAUNCH):  # A process is launched once.
             message.close()
             self._channel.send(_ERROR, status=errno.EPROTO, cookie=message.cookie)
         else:
@@ -940,7 +946,8 @@ class Application:
     def _handle(self, message):
         handled = True
         if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
-            # Steps count up from 1. A daemon that was restarted does not know that one was done.
+            # Steps count up from 1. A restarted daemon repeats a step if it does not know that it
+            # was taken.
             if message.cookie <= self._last_step:
                 return self._acknowledge(message.cookie)
             self._last_step = message.cookie
@@ -971,7 +978,7 @@ class Application:
         self._acknowledge(message.cookie, handled)
 
     def _answered(self, message):
-        if message.cookie == 0:  # another greenroomd, which does not know who waits
+        if message.cookie == 0:  # a restarted greenroomd, which does not know the unanswered requests
             for cookie, (_, kept) in self._requests.items():
                 self._channel.send(cookie=cookie | _ASKED_AGAIN, **kept)
             self._tell_launch_steps()
@@ -1001,7 +1008,7 @@ class Application:
         self._background_until = message.cookie
         self._is_expiring = True
         for identifier, task in list(self._background_tasks.items()):
-            # One of the handlers may have ended it.
+            # Another handler may have ended this task.
             if task.was_told or identifier not in self._background_tasks:
                 continue
             task.was_told = True
@@ -1051,7 +1058,7 @@ class Application:
         scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
         content = _content(message.pairs())
         self._call_of(scene.delegate, "will_connect", scene, content)
-        if _document_of(content) is None:  # Who wants a document does not want to be somewhere else.
+        if _document_of(content) is None:  # A user who wants a document does not want to be taken elsewhere.
             self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
@@ -1063,8 +1070,8 @@ class Application:
         if scene is None or message.status not in _ACTIVATIONS:
             return
         name = "did_disconnect" if message.status == 5 else _LIFECYCLE_NAMES[message.status]
-        # A state is left when the callback that announces it has returned, and entered before the one
-        # that tells of it.
+        # A scene leaves a state after the callback that announces it ("will"), and enters one
+        # before the callback that tells of it ("did").
         was_in_front = scene._is_in_front()
         if message.status == 1:
             self._time_without_limit()
@@ -1100,7 +1107,7 @@ class Application:
         return True
 
     def _run_deferred(self):
-        # The launch is over when the app has been told whether it is in front.
+        # The launch is over when the app has been told whether it is in the foreground.
         has_first_state = self._has_had_scene if self._uses_scenes else bool(self._reached)
         if not self._deferred or not has_first_state or self.state == ApplicationState.INACTIVE:
             return False
@@ -1143,7 +1150,7 @@ class Application:
             self._tell(_SAVE, words=words, fields=fields)
 
     def _save_before_end(self):
-        """An app that ends in the foreground does not pass through the background."""
+        """Saves the state of an app that ends in the foreground: it does not pass through the background."""
         if not self._uses_scenes and self._state != ApplicationState.BACKGROUND:
             self._save_state()
         for scene in list(self.scenes.values()):
@@ -1164,7 +1171,8 @@ class Application:
                 self._held.append(message)
 
     def _restore_late(self, message):
-        """Whether the app wanted it. Protected data can be read now, or the connection had no room."""
+        """Restores state that comes after the launch or the connection, because protected data could not be read
+        then or the message had no room. Returns whether the app wanted it."""
         session = message.word(0)
         if session is None:
             return not self._uses_scenes and self._restore(message)
@@ -1225,7 +1233,7 @@ class Application:
             self._channel.send(type, **message)
 
     def _call(self, name, *arguments):
-        """What the callback of the application's delegate returns; None if it has none."""
+        """Calls a callback of the application's delegate. Returns None if the delegate does not have it."""
         return self._call_of(self.delegate, name, *arguments)
 
     def _call_of(self, delegate, name, *arguments):
@@ -1256,7 +1264,8 @@ class Application:
             self._report_step(step, session)
 
     def _request(self, type, completion, **message):
-        """`completion` gets the reason of a refusal, or None; of a list it gets that, or None."""
+        """Sends a request. `completion` is called with the reason of a refusal, or None; for a query, with the
+        list, or None."""
         if type == _QUERY:
             answered = lambda requests, refusal: completion(None if refusal else requests)  # noqa: E731
         else:
@@ -1275,7 +1284,7 @@ _ALONE = "Greenroom does not run this app"
 
 
 def _document_of(content):
-    """The file that the user wants to see."""
+    """The file that the user wants to see, or None."""
     return next((one.url for one in content.get("urls", []) if one.url.startswith("file:")), None)
 
 
@@ -1283,18 +1292,18 @@ def _document_of(content):
 
 
 def application_main(delegate_class):
-    """Waits for the launch, creates the delegate, and runs the app to its end. Call it once, last."""
+    """Waits for the launch, creates the delegate, and runs the app until it ends. Call it once, at the end."""
     application = application_start(delegate_class)
     application.process_events()
     while application._channel:
         select.select([application.fileno()], [], [])
         application.process_events()
-    while True:  # Without a daemon there is nothing more to hear.
+    while True:  # Without a daemon there are no more events.
         time.sleep(3600)
 
 
 def application_start(delegate_class):
-    """As `application_main`, for apps with a loop of their own: returns when the launch has come."""
+    """The same as `application_main` for apps with their own event loop: returns when the app is launched."""
     return Application(delegate_class, _await_launch())
 
 
@@ -1316,7 +1325,7 @@ def _await_launch():
         try:
             message = channel.receive(waiting=True)
         except EOFError:
-            raise SystemExit(0) from None  # Nobody will launch it any more.
+            raise SystemExit(0) from None  # The process will not be launched any more.
         if message.type == _PING:
             channel.send(_PONG, cookie=message.cookie)
         elif message.type == _QUIT:
@@ -1351,7 +1360,8 @@ def _await_launch():
 
 
 def _find_channel():
-    """GREENROOM_CHANNEL is "descriptor:inode": a variable that was inherited by accident names no socket."""
+    """Finds the channel. GREENROOM_CHANNEL is "descriptor:inode", so that a variable which was inherited by
+    accident is recognized."""
     value = os.environ.pop("GREENROOM_CHANNEL", None)
     if value is None:
         return None
@@ -1365,10 +1375,10 @@ def _find_channel():
 
 
 def _keep_job_control():
-    """Why ^Z works in an app: the kernel stops a process group only where one of its members has a parent in
-    another group of the same session (setpgid(2)), and the parent of an app is elsewhere. So a keeper, in a
-    group of its own, has a child in the app's group; both do nothing, hear no signal, and end with the app.
-    The keeper is nobody's child that waits."""
+    """Makes ^Z work in an app. The kernel stops a process group only if one of its members has a parent in
+    another group of the same session (setpgid(2)), and the parent of an app is in another session. So a
+    keeper, in its own group, has a child in the app's group. Both do nothing, get no signals, and end with
+    the app. Nobody waits for the keeper."""
     app = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads of modules: these two run no code of theirs
@@ -1395,7 +1405,7 @@ def _keep_job_control():
 
 
 def _apply(go):
-    """Makes this process the launch: descriptors, directory, umask, environment, arguments."""
+    """Applies the launch to this process: descriptors, directory, umask, environment, arguments."""
     places = [role for role in go.roles if role >= 0]
     above = max([2, *places]) + 1
     moved = []
@@ -1405,7 +1415,7 @@ def _apply(go):
     go.descriptors = []
     for role, descriptor in zip(go.roles, moved):
         if role == _DIRECTORY_ROLE:
-            if go.flags & _DIRECTORY_BY_NAME:  # among our own mounts
+            if go.flags & _DIRECTORY_BY_NAME:  # in this process's own mounts
                 os.chdir(os.readlink(f"/proc/self/fd/{descriptor}"))
             else:
                 os.fchdir(descriptor)
@@ -1425,7 +1435,7 @@ def _apply(go):
     for name, value in go.pairs():
         if name:
             os.environ[name] = value
-    os.environ["ActivePrewarm"] = "1"  # until the launch is over, as Apple has it
-    # The words behind the interpreter's: from this script's name on.
+    os.environ["ActivePrewarm"] = "1"  # until the launch is over, as on Apple's systems
+    # The words after the interpreter's, beginning with this script's name.
     script = sys.argv[0]
     sys.argv[:] = go.words[go.words.index(script):] if script in go.words else [script, *go.words[1:]]

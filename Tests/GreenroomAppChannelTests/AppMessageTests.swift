@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a field, a flag and a detail that are not known are ignored`() throws {
+    @Test func `an unknown field, flag or detail is ignored`() throws {
         var frame = AppLaunch(cookie: 1).frame
         frame.flags |= 1 << 30
         frame.fields.entries += ["future=1", "url.source=nobody's", "no equals sign", "action.x=1"]
@@ -163,7 +163,7 @@ import Testing
         #expect(launch.flags.contains(.foreground))
     }
 
-    @Test func `each thing that can be wrong with it has its own error`() throws {
+    @Test func `each mistake in a message has its own error`() throws {
         let good = try AppEvent.scene(.didDisconnect, session: "s", cookie: 1).encoded()
         func expect(_ error: WireError, changing offset: Int, to byte: UInt8) {
             var bytes = good

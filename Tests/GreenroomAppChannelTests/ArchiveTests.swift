@@ -3,7 +3,7 @@ import Testing
 @testable import GreenroomAppChannel
 
 @Suite struct `What an app wants to find again` {
-    @Test func `gives back the first value of a name, whatever is in it`() {
+    @Test func `an archive gives back the first value of a name, whatever is in it`() {
         var archive = AppArchive()
         #expect(archive.isEmpty)
         archive.add("note", "a=b=c")
@@ -13,14 +13,14 @@ import Testing
         #expect(archive.byteCount == "note=a=b=c".utf8.count + "note=second".utf8.count + 2)
     }
 
-    @Test func `holds a scene's activity with everything in it`() {
+    @Test func `an archive holds a scene's activity with everything in it`() {
         let activity = AppMessageTests.content.userActivities[0]
         #expect(AppArchive(activity).activity == activity)
         #expect(AppArchive().activity == nil)
     }
 
     /// What a scene is connected for and what it had before travel in one message.
-    @Test func `of the largest size fits a message of its own`() throws {
+    @Test func `an archive of the largest size fits one message`() throws {
         var archive = AppArchive()
         archive.add("k", String(repeating: "x", count: AppArchive.byteLimit - 3))
         #expect(archive.byteCount == AppArchive.byteLimit)
@@ -30,7 +30,8 @@ import Testing
         _ = try AppMessage.report(.state(.save(archive), session: "1", cookie: 0)).encoded()
     }
 
-    @Test func `is refused with words missing, and with a kind that is not known`() throws {
+    @Test func `a state with missing words is refused, and so is an unknown kind of report`() throws
+    {
         var frame = SavedState(AppArchive()).frame(session: nil, cookie: 1)
         frame.words.removeLast()
         let short = try frame.encoded()

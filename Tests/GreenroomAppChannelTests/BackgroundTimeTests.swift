@@ -39,7 +39,7 @@ extension AppMessageTests {
         (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << (8 * $1) }
     }
 
-    @Test func `no limit is all ones`() throws {
+    @Test func `a time without a limit is all ones`() throws {
         let event = AppEvent.background(.time(until: nil))
         let bytes = try DaemonMessage.event(event).encoded().datagram
         #expect(bytes[6] == 51)
@@ -66,7 +66,7 @@ extension AppMessageTests {
                     + "task.power=1\0task.network=1\0task=org.example.refresh=1\0task.kind=0\0"))
     }
 
-    @Test func `a kind, a question and a completion that are not known are refused`() throws {
+    @Test func `an unknown kind, question or completion is refused`() throws {
         func expect(_ error: WireError, _ report: AppReport.Background) throws {
             var bytes = try Self.bytes(report)
             bytes[40] = 9

@@ -89,7 +89,7 @@ import Testing
             GoMessage(arguments: one, environment: huge))
     }
 
-    @Test func `each thing that can be wrong has its own error`() throws {
+    @Test func `each mistake in a message has its own error`() throws {
         let good = try AppMessage.pong(cookie: 1).encoded()
         func expect(_ error: WireError, changing offset: Int, to byte: UInt8) {
             var bytes = good

@@ -11,19 +11,19 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == "5:token,6:secret,5:empty,0:,")
     }
 
-    @Test func `each is found by its name, and nothing is found by another`() throws {
+    @Test func `a credential is found by its name, and by no other`() throws {
         let bytes = CredentialFile.bytes(of: Self.credentials)
         for (name, value) in Self.credentials {
             #expect(try CredentialFile.value(of: name, in: bytes).map(Array.init) == value)
         }
-        // A value is no name.
+        // A value such as "secret" is not found as a name.
         for name in ["", "secret", "toke", "tokens"] {
             #expect(try CredentialFile.value(of: name, in: bytes) == nil)
         }
         #expect(try CredentialFile.value(of: "token", in: []) == nil)
     }
 
-    @Test func `the limit holds as much as there may be`() {
+    @Test func `the file's limit is enough for as many credentials as there may be`() {
         let names = (0..<32).map { String(repeating: "n", count: 253) + "\($0 + 10)" }
         var credentials = names.map { (name: $0, value: [UInt8](repeating: 1, count: 0)) }
         credentials[0].value = [UInt8](repeating: 1, count: CredentialFile.valueByteLimit)
@@ -35,7 +35,7 @@ import Testing
         ":,0:,",
         "token", "-1:,0:,", "99999999999999999999:x,0:,", "05", "5", "1:a,99999999:",
     ])
-    func `what is cut off or is no such file says so`(text: String) {
+    func `a file that is cut off or of another format is refused`(text: String) {
         #expect(throws: WireError.malformedStrings) {
             try CredentialFile.value(of: "other", in: Array(text.utf8))
         }

@@ -11,7 +11,7 @@ enum MetricSamples {
         report.hangs.add(microseconds: 300_000)
         for exit in MetricExit.allCases {
             report.foregroundExits[exit] = 3
-            // The largest number that is believed.
+            // This is the largest number that the reader accepts.
             report.backgroundExits[exit] = UInt64(Int64.max / 2)
         }
         (report.foregroundTime, report.backgroundTime) = (7, 8)
@@ -34,7 +34,7 @@ enum MetricSamples {
 }
 
 @Suite struct `Counts of launches and ends` {
-    @Test func `are the same after their lines were read`() {
+    @Test func `a report is the same after its lines were read`() {
         var read = MetricReport(begin: MetricSamples.full.begin, end: MetricSamples.full.end)
         for line in MetricSamples.full.lines { read.take(line.name, line.value) }
         #expect(read == MetricSamples.full)
@@ -43,14 +43,14 @@ enum MetricSamples {
     @Test(arguments: [
         "", ".", "launch", "launch.resume", "launch.resume.4", "launch.later.200", "hang.x",
         "exit.foreground.never", "exit.somewhere", "time.", "memory.unknown", "launch.resume.200.1",
-    ]) func `pass over a line that they do not know`(name: String) {
+    ]) func `a report ignores a line that it does not know`(name: String) {
         var report = MetricReport(begin: 1, end: 2)
         report.take(name, "3")
         report.take("launch.resume.200", "many")
         #expect(report == MetricReport(begin: 1, end: 2))
     }
 
-    @Test func `fall into the bucket that begins at or before them`() {
+    @Test func `a duration falls into the bucket that begins at or before it`() {
         for (index, bound) in MetricHistogram.bounds.enumerated() {
             #expect(MetricHistogram.bucket(of: Int64(bound) * 1000) == UInt8(index))
             guard index > 0 else { continue }
@@ -60,7 +60,7 @@ enum MetricSamples {
         #expect(MetricHistogram.bucket(of: -5) == 0)
     }
 
-    @Test func `are taken back from one bucket and no other`() {
+    @Test func `a removal changes one bucket and no other`() {
         var histogram = MetricHistogram()
         histogram.add(2, to: 3)
         histogram.add(1, to: 4)
@@ -70,7 +70,7 @@ enum MetricSamples {
         #expect(histogram.counts == [3: 1])
     }
 
-    @Test func `of bad length are no diagnostics`() {
+    @Test func `a diagnostic is read back, and a text of another form is none`() {
         for report in MetricSamples.diagnostics {
             #expect(DiagnosticReport(text: report.text) == report)
         }

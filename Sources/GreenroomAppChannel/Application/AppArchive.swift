@@ -1,17 +1,19 @@
-/// What an app wants to find again when it comes back: named strings, which only the app understands.
-/// The daemon keeps one for the app and one for each scene session.
+/// An app's saved state: named strings that only the app understands. The daemon keeps one archive
+/// for the app and one for each scene session.
 public struct AppArchive: Hashable, Sendable {
-    /// `name=value`, in the order in which they were set. A name has no `=`, and neither has a NUL.
+    /// `name=value`, in the order in which they were set. A name contains no `=`, and neither
+    /// contains a NUL.
     public internal(set) var entries: [String] = []
 
-    /// All entries with their NULs, in bytes. State is where the user was, not what the user made: that
-    /// belongs into files. With this limit it fits a message beside everything else that one may carry.
+    /// The largest archive in bytes, including a NUL for each entry. State says where the user was;
+    /// what the user made belongs into files. With this limit, the archive fits into a message
+    /// beside everything else that a message may contain.
     public static let byteLimit = 32 << 10
 
     public init() {}
     init(_ fields: AppFields) { entries = fields.entries }
 
-    /// What ``byteLimit`` is about.
+    /// The size that ``byteLimit`` limits.
     public var byteCount: Int { entries.reduce(0) { $0 + $1.utf8.count + 1 } }
 
     public var isEmpty: Bool { entries.isEmpty }
@@ -27,14 +29,14 @@ public struct AppArchive: Hashable, Sendable {
 
     private static let activityName = "restored"
 
-    /// A scene's: its activity.
+    /// Creates the archive of a scene, which is an activity.
     public init(_ activity: AppContent.Activity) {
         var fields = AppFields()
         activity.add(to: &fields, as: Self.activityName)
         entries = fields.entries
     }
 
-    /// Nil where there is none in it.
+    /// The activity in the archive; nil if there is none.
     public var activity: AppContent.Activity? {
         var activity: AppContent.Activity?
         for (name, value) in fields.pairs {
@@ -53,11 +55,11 @@ public struct SavedState: Hashable, Sendable {
     public var archive: AppArchive
     /// The app's `Version=` when it was saved; empty if its manifest had none.
     public var appVersion: String
-    /// What has to agree, so that it is handed over: `StateVersion=`.
+    /// The app's `StateVersion=` when it was saved. It is handed over only to the same one.
     public var stateVersion: String
-    /// Microseconds since 1970, CLOCK_REALTIME.
+    /// When it was saved: CLOCK_REALTIME in microseconds.
     public var savedAt: UInt64
-    /// Whose it is: another user is never given it.
+    /// The user to whom it belongs. No other user gets it.
     public var user: UInt32
 
     public init(
@@ -72,16 +74,17 @@ public struct SavedState: Hashable, Sendable {
     }
 }
 
-/// An app's word about its state; UIKit's `shouldSaveSecureApplicationState` and what follows.
+/// An app's report about its state; UIKit's `shouldSaveSecureApplicationState` and what follows.
 public enum StateReport: Equatable, Sendable {
-    /// Keep this instead of what was kept before.
+    /// Keep this archive instead of the earlier one.
     case save(AppArchive)
-    /// There is nothing to come back to: forget what was kept.
+    /// Delete the earlier archive: the app has no state to save.
     case forget
-    /// It has more bytes than ``AppArchive/byteLimit``, so it is not sent. What was kept before stays.
+    /// The archive has more bytes than ``AppArchive/byteLimit``, so it is not sent. The earlier one
+    /// stays.
     case tooLarge(byteCount: UInt64)
-    /// What was handed over is not restored yet when the callbacks return; ``complete`` follows. Until
-    /// then nothing is saved.
+    /// The archive that was handed over is not restored yet although the callbacks have returned;
+    /// ``complete`` follows. Nothing is saved until then.
     case extend
     case complete
 }
@@ -89,7 +92,7 @@ public enum StateReport: Equatable, Sendable {
 // MARK: On the wire
 
 extension SavedState {
-    /// - Parameter session: nil is the app's.
+    /// - Parameter session: nil means the app's own state.
     func frame(session: String?, cookie: UInt64) -> AppFrame {
         var frame = AppFrame(
             .restoreState, cookie: cookie,

@@ -1,28 +1,29 @@
-/// What an app shall open, do, go on with or hear of: the launch options of UIKit in the form in which
-/// they travel. One value serves a launch, the connection of a scene and a running app.
+/// What an app shall open, do, continue or be told of: UIKit's launch options in the form in which
+/// the channel carries them. The same type is used for a launch, the connection of a scene and a
+/// running app.
 ///
-/// Keys of user information must not hold `=`; what breaks the rule is cut at it.
+/// Keys of user information must not contain `=`; a key that does is cut there.
 public struct AppContent: Hashable, Sendable {
-    /// `url`, `urlContexts`: in the order of the request.
+    /// `url`, `urlContexts`: the URLs in the order of the request.
     public var urls: [OpenURL] = []
-    /// `sourceApplication`: identifier of the app that asked.
+    /// `sourceApplication`: the identifier of the app that asked.
     public var sourceApplication: String?
     /// `shortcutItem`
     public var quickAction: QuickAction?
     /// `userActivityDictionary`, `userActivities`
     public var userActivities: [Activity] = []
-    /// `handoffUserActivityType`: of an activity that is announced and comes later.
+    /// `handoffUserActivityType`: the type of an activity whose data comes later.
     public var handoffUserActivityType: String?
-    /// `remoteNotification`: the payload as it was sent, JSON as a rule.
+    /// `remoteNotification`: the payload as it was sent, usually JSON.
     public var remoteNotification: String?
     /// `localNotification`
     public var localNotification: String?
-    /// `notificationResponse`: the identifier of what the user chose on a notification; set beside the
-    /// notification that was tapped.
+    /// `notificationResponse`: the identifier of what the user chose on the notification, which is
+    /// set as well.
     public var notificationResponse: String?
-    /// `location`: there are events to be fetched.
+    /// `location`: whether there are location events to fetch.
     public var isForLocation = false
-    /// Identifiers to restore.
+    /// The identifiers to restore.
     public var newsstandDownloads: [String] = []
     public var bluetoothCentrals: [String] = []
     public var bluetoothPeripherals: [String] = []
@@ -33,13 +34,13 @@ public struct AppContent: Hashable, Sendable {
 
     public var isEmpty: Bool { self == AppContent() }
 
-    /// A URL and how it shall be opened.
+    /// A URL and how to open it.
     public struct OpenURL: Hashable, Sendable {
         public var url: String
         public var sourceApplication: String?
         public var annotation: String?
         public var eventAttribution: String?
-        /// The document shall be changed where it is; a copy is not enough.
+        /// Whether to change the document in its place instead of a copy.
         public var opensInPlace = false
 
         public init(_ url: String) { self.url = url }
@@ -67,8 +68,8 @@ public struct AppContent: Hashable, Sendable {
     }
 }
 
-/// On the wire: one field per value. What belongs to a URL, an activity or a quick action follows it
-/// with its name as prefix, `url.source=…` after `url=…`.
+/// On the wire, each value is a field. The details of a URL, an activity or a quick action follow
+/// it, and their names have its name as prefix: `url.source=…` after `url=…`.
 extension AppContent {
     func add(to fields: inout AppFields) {
         for url in urls {
@@ -120,7 +121,7 @@ extension AppContent {
         }
     }
 
-    /// A detail without what it belongs to is ignored.
+    /// Reads a detail. It is ignored if nothing precedes it to which it could belong.
     private mutating func takeDetail(_ name: Substring, _ value: String) {
         if let detail = name.without(prefix: "url."), !urls.isEmpty {
             urls[urls.count - 1].take(detail, value)

@@ -1,27 +1,27 @@
-/// What the daemon tells an app that is built with an SDK.
+/// A message of the daemon to an app that is made with an SDK.
 ///
-/// A launch comes first. All others may follow it at once: the app takes them in their order, and
-/// acknowledges each with its cookie when its callbacks have returned.
+/// A launch comes first. The others may follow it at once. The app handles them in their order, and
+/// acknowledges each with its cookie after its callbacks have returned.
 public enum AppEvent: Equatable, Sendable {
     case launch(AppLaunch)
     /// Something happened to the app as a whole.
     case lifecycle(Lifecycle, cookie: UInt64)
-    /// Make a scene for this session.
+    /// Connect a scene for this session.
     case connectScene(SceneConnection)
     /// A connected scene changes its state.
     case scene(SceneTransition, session: String, cookie: UInt64)
-    /// Sessions that the user closed for good, perhaps while the app was not running.
+    /// The user has closed these sessions for good, perhaps while the app was not running.
     case discardScenes([String], cookie: UInt64)
-    /// For a running app: to the scene with that session, or to the app itself.
+    /// Content for a running app, or for the scene with that session.
     case deliver(AppContent, session: String?, cookie: UInt64)
-    /// The app's credentials, a ``CredentialFile``, after a launch that was without because protected data
-    /// was unavailable.
+    /// The app's credentials, a ``CredentialFile``, if the launch did not have them because
+    /// protected data was unavailable.
     case credentials(cookie: UInt64)
-    /// What was saved of the app, or of the scene with that session; nil: it cannot be had after all. It
-    /// follows a launch that announced it (``AppLaunch/Flags/archive``); otherwise it was withheld, as
-    /// protected data, and can be read now.
+    /// The saved state of the app, or of the scene with that session. Nil means that it could not
+    /// be read after all. It follows a launch that has announced it (``AppLaunch/Flags/archive``).
+    /// At other times it was withheld as protected data, and can be read now.
     case restoreState(SavedState?, session: String?, cookie: UInt64)
-    /// What was counted of it in the times that are over; one at a time.
+    /// The app's metrics of past spans of time. One such message is under way at a time.
     case metrics([MetricReport], cookie: UInt64)
     case diagnostics([DiagnosticReport], cookie: UInt64)
     /// The answer to the app's own request with that cookie. Not acknowledged.
@@ -29,8 +29,8 @@ public enum AppEvent: Equatable, Sendable {
     /// Background time and scheduled work. Not acknowledged.
     case background(Background)
 
-    /// The answer to request 0, which nobody makes: the daemon is another, and does not know who
-    /// waits. Who does asks again, with ``AppReport/againBit``.
+    /// The answer to request 0, which no app makes. It means that the daemon was restarted and does
+    /// not know the unanswered requests. The app sends them again, with ``AppReport/againBit``.
     public static let askAgain = AppEvent.answer(request: 0, .done)
 
     /// UIKit's events of the app delegate.
@@ -39,7 +39,7 @@ public enum AppEvent: Equatable, Sendable {
         case didBecomeActive = 2
         case willResignActive = 3
         case didEnterBackground = 4
-        /// The app acknowledges and then ends by itself.
+        /// The app acknowledges this and then ends by itself.
         case willTerminate = 5
         case didReceiveMemoryWarning = 6
         case significantTimeChange = 7
@@ -47,7 +47,7 @@ public enum AppEvent: Equatable, Sendable {
         case protectedDataDidBecomeAvailable = 9
     }
 
-    /// UIKit's events of the scene delegate, apart from connection.
+    /// UIKit's events of the scene delegate, except the connection.
     public enum SceneTransition: Int32, CaseIterable, Sendable {
         case willEnterForeground = 1
         case didBecomeActive = 2
@@ -59,7 +59,7 @@ public enum AppEvent: Equatable, Sendable {
 
     public enum Answer: Equatable, Sendable {
         case done
-        /// An errno, and a sentence for people.
+        /// An errno, and the reason in words.
         case refused(code: Int32, reason: String)
     }
 }
@@ -68,18 +68,18 @@ public enum AppEvent: Equatable, Sendable {
 public struct SceneConnection: Equatable, Sendable {
     public var session: String
     public var role: String
-    /// The manifest's names; the app may answer `configurationForConnecting` with others.
+    /// The names in the manifest. The app may choose others in `configurationForConnecting`.
     public var configuration: String?
     public var delegate: String?
     public var content: AppContent
     /// `stateRestorationActivity` of the session, nil while protected data is unavailable.
     public var restoration: AppContent.Activity?
-    /// The scene stays *unattached* until it enters the foreground, which follows. Otherwise it is in
-    /// the background once it is connected.
+    /// Whether the scene stays *unattached* until it enters the foreground, which follows.
+    /// Otherwise it is in the background once it is connected.
     public var isForForeground: Bool
     public var cookie: UInt64
 
-    /// What shells present to users on a screen.
+    /// The role of scenes that shells show on a screen.
     public static let applicationRole = "application"
 
     public init(
@@ -99,10 +99,11 @@ public struct SceneConnection: Equatable, Sendable {
 }
 
 extension AppEvent {
-    /// - Throws: ``WireError`` for a string with a NUL, or strings beyond the datagram's limit.
+    /// - Throws: ``WireError`` if a string contains a NUL, or if the strings exceed the datagram's
+    ///   limit.
     func encoded() throws(WireError) -> [UInt8] { try frame.encoded() }
 
-    /// What the app acknowledges; nil for what it does not.
+    /// The cookie that the app acknowledges; nil if the message is not acknowledged.
     public var cookie: UInt64? {
         switch self {
         case .launch(let launch): launch.cookie
@@ -115,7 +116,7 @@ extension AppEvent {
         }
     }
 
-    /// ENOENT of errno(3).
+    /// ENOENT (errno(3)).
     private static let notThere: Int32 = 2
 
     private var frame: AppFrame {

@@ -10,7 +10,7 @@ extension AppFrame {
         return frame
     }
 
-    /// What stands before the first report belongs to none.
+    /// The reports. Fields before the first report are ignored.
     var metricReports: [MetricReport] {
         var reports: [MetricReport] = []
         for (name, value) in fields.pairs {

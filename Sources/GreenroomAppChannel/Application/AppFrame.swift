@@ -1,4 +1,4 @@
-/// The numbers of the messages that only apps with an SDK exchange with the daemon. They begin after
+/// The numbers of the messages that only apps with an SDK exchange with the daemon. They come after
 /// LAUNCH (daemon → app) or PAUSED, STARTED, PONG and ERROR (app → daemon), which every app knows.
 ///
 /// | Number | Direction | Message | Cookie | Status | Strings (words) | Fields |
@@ -37,13 +37,14 @@
 /// | 92 | to the daemon | ``AppReport/launchSteps(_:)`` | time of the request | | | `paused`, `step.N`, `drawn`: times |
 /// | 58–63, 90, 91, 93–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
 ///
-/// After a restart of the daemon each app gets an answer to request 0: it sends requests that still wait
-/// once more, with the highest bit of the cookie set; their answers have the plain cookie. Cookies of
-/// requests count up from 1. It also tells how its launch went, if it remembers (92).
+/// After a restart of the daemon, each app gets an answer to request 0. It then sends unanswered
+/// requests again, with the highest bit of the cookie set; the answers have the cookie without it.
+/// The cookies of requests count up from 1. The app also reports its launch again, if it remembers
+/// it (92).
 ///
-/// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps are built apart from the
-/// daemon, so both sides ignore fields and flags that they do not know; an app answers a message of an
-/// unknown type with ERROR(`ENOSYS`), the daemon ignores one.
+/// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps and the daemon are
+/// built separately, so both sides ignore fields and flags that they do not know. An app answers a
+/// message of an unknown type with ERROR(`ENOSYS`), and the daemon ignores it.
 enum AppMessageType: UInt16, CaseIterable {
     case launch = 32
     case lifecycle = 33
@@ -81,7 +82,7 @@ enum AppMessageType: UInt16, CaseIterable {
     case launchSteps = 92
 }
 
-/// A message of the table above before its meaning: the header's fields and the strings.
+/// A message of the table above in its raw form: the header's fields and the strings.
 struct AppFrame: Equatable {
     var type: AppMessageType
     var flags: UInt32 = 0
@@ -100,14 +101,14 @@ struct AppFrame: Equatable {
         self.words = words
     }
 
-    /// Its first string, unless that is missing or empty.
+    /// The word with that index, or nil if it is missing or empty.
     func word(_ index: Int) -> String? {
         words.count > index && !words[index].isEmpty ? words[index] : nil
     }
 }
 
 extension AppFrame {
-    /// Most strings in one message; the size of a datagram bounds them too.
+    /// The highest number of strings in one message. The size of a datagram limits them as well.
     static let stringCountLimit = 4096
 
     init(_ header: Header, in datagram: RawSpan) throws(WireError) {
@@ -163,7 +164,7 @@ extension AppFrame {
     }
 }
 
-/// Named strings, in order; a name may come several times.
+/// Named strings, in order. A name may occur several times.
 struct AppFields: Equatable {
     var entries: [String] = []
 
@@ -175,15 +176,16 @@ struct AppFields: Equatable {
         for value in values { add(name, value) }
     }
 
-    /// Sorted, so that equal messages have equal bytes.
+    /// Adds values sorted by key, so that equal messages have equal bytes.
     mutating func add(_ prefix: String, _ values: [String: String]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { add(prefix + key, value) }
     }
 
-    /// Each entry's name and value, in order; an entry without `=` is left out.
+    /// The name and value of each entry, in order. Entries without `=` are left out.
     var pairs: Pairs { Pairs(entries: entries) }
 
-    /// No array: its type would have to be made when an app is launched.
+    /// Not an array, because the runtime would have to make the metadata of its type when an app is
+    /// launched.
     struct Pairs: Sequence, IteratorProtocol {
         fileprivate let entries: [String]
         private var index = 0

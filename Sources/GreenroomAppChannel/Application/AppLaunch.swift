@@ -1,7 +1,8 @@
-/// Why, when and into what an app is launched. A paused app gets it just before its GO; an app that is
-/// launched cold gets it instead of one, and has its arguments and environment from exec.
+/// Why, when and into which state an app is launched. A paused app gets this just before its GO. An
+/// app that is launched cold gets it instead of a GO, because it has its arguments and environment
+/// from exec.
 public struct AppLaunch: Equatable, Sendable {
-    /// Comes back in the acknowledgement, when `didFinishLaunchingNotification` has been posted.
+    /// The app acknowledges this cookie after `didFinishLaunchingNotification` has been posted.
     public var cookie: UInt64
     public var reason: Reason
     public var flags: Flags
@@ -9,12 +10,12 @@ public struct AppLaunch: Equatable, Sendable {
     public var requestInstant: UInt64
     /// The manifest's default interface, for an app without scenes.
     public var interface: String?
-    /// The launch options. An app with scenes finds them in its scene's connection instead, and they
-    /// are empty here.
+    /// The launch options. They are empty for an app with scenes, which gets them when its scene is
+    /// connected.
     public var content: AppContent
-    /// Where the app may write; nil if its manifest wants none.
+    /// The folders that the app may write to; nil if its manifest asks for none.
     public var container: AppContainer?
-    /// `Version=` of the manifest.
+    /// `Version=` in the manifest.
     public var version: String?
 
     public init(
@@ -33,41 +34,43 @@ public struct AppLaunch: Equatable, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// Into the foreground: the app is *inactive* until it becomes active. Otherwise *background*.
+        /// The launch is into the foreground: the app is *inactive* until it becomes active.
+        /// Without this flag, the app is in the state *background*.
         public static let foreground = Flags(rawValue: 1)
-        /// The app uses scenes: launch options are nil, and scene connections follow.
+        /// The app uses scenes: its launch options are nil, and connections of scenes follow.
         public static let scenes = Flags(rawValue: 2)
         /// The device is unlocked.
         public static let protectedDataAvailable = Flags(rawValue: 4)
-        /// Its credentials, a ``CredentialFile``, are the message's only descriptor.
+        /// The app's credentials, a ``CredentialFile``, are the message's only descriptor.
         public static let credentials = Flags(rawValue: 8)
-        /// ``AppEvent/restoreState(_:session:cookie:)`` of the app follows, whatever comes before it: the
-        /// launch sequence waits for it where state is restored.
+        /// ``AppEvent/restoreState(_:session:cookie:)`` for the app follows, perhaps after other
+        /// messages. The launch sequence waits for it at the point at which state is restored.
         public static let archive = Flags(rawValue: 16)
-        /// The app has never finished launching here: time for its one-time setup.
+        /// No launch of the app has ever finished here: the time for one-time setup.
         public static let firstLaunch = Flags(rawValue: 32)
-        /// The same of this version of it (`Version=`).
+        /// No launch of this version of the app (`Version=`) has ever finished here.
         public static let firstLaunchOfVersion = Flags(rawValue: 64)
-        /// The app's manifest names credentials: while they have not come, none is absent.
+        /// The app's manifest names credentials. Until they have come, they are unavailable and not
+        /// absent.
         public static let namesCredentials = Flags(rawValue: 128)
     }
 
-    /// Who or what wanted the app to run.
+    /// For whom or what the app is launched.
     public enum Reason: Int32, CaseIterable, Sendable {
-        /// Somebody started it.
+        /// The user started it.
         case user = 0
         case url = 1
         case quickAction = 2
         case userActivity = 3
         case remoteNotification = 4
         case location = 5
-        /// Its manifest's timer, socket or path.
+        /// A timer, socket or path in its manifest.
         case timer = 6
         case socket = 7
         case path = 8
-        /// Something else that the system does in the background.
+        /// Another reason of the system, in the background.
         case system = 9
-        /// Work that it had scheduled: the run follows (``AppEvent/Background/run(_:)``).
+        /// Work that it has scheduled. The run follows (``AppEvent/Background/run(_:)``).
         case scheduledTask = 10
     }
 }
@@ -104,14 +107,14 @@ extension AppLaunch {
     }
 }
 
-/// Folders that an app may write to, each as long-lived as its name says: systemd's `StateDirectory=`,
-/// `CacheDirectory=` and a `TMPDIR`. Absolute paths.
+/// The folders that an app may write to, as absolute paths: systemd's `StateDirectory=`,
+/// `CacheDirectory=` and a `TMPDIR`.
 public struct AppContainer: Hashable, Sendable {
-    /// Kept until the app is removed.
+    /// Kept until somebody removes it.
     public var state: String
-    /// Kept, but the user or the system may empty it at any time while the app does not run.
+    /// Kept, but the user or the system may empty it while the app does not run.
     public var cache: String
-    /// Emptied when the app ends.
+    /// Emptied after the app has ended.
     public var temporary: String
 
     public init(state: String, cache: String, temporary: String) {

@@ -1,37 +1,38 @@
-/// What an app that is built with an SDK tells the daemon, after it has started.
+/// A message to the daemon from an app that is made with an SDK and has started.
 public enum AppReport: Equatable, Sendable {
-    /// The callbacks of the event with that cookie have returned. `handled` is false when the app said
-    /// that it could not open, do or continue what it was given.
+    /// The callbacks of the event with that cookie have returned. `handled` is false if the app
+    /// could not open, do or continue what it was given.
     case acknowledged(cookie: UInt64, handled: Bool)
-    /// A step of the launch sequence is done. `session`: the scene's, for steps of a scene.
+    /// A step of the launch sequence was taken. `session` is the scene's, for steps of a scene.
     case launchStep(LaunchStep, at: UInt64, session: String?)
-    /// A callback kept the main thread longer than it should.
+    /// A callback kept the main thread for longer than the limit.
     case callbackOverran(String, duration: Duration)
-    /// The user sees the app. Once per launch or return to the foreground.
+    /// The user sees the app. Sent once for each launch or return to the foreground.
     case didDrawFirstFrame(at: UInt64, session: String?)
-    /// The app wants a scene to appear, to be refreshed or to go. Answered.
+    /// The app asks for a scene to be shown, refreshed or closed. Answered.
     case requestScene(SceneRequest, cookie: UInt64)
-    /// `Application.open(_:)`: let the app in charge open it. Answered.
+    /// `Application.open(_:)`: the app asks for a URL to be opened. Answered.
     case openURL(String, cookie: UInt64)
-    /// What shall be kept of the app, or of the scene with that session, and how far restoring it is. Comes
-    /// before the acknowledgement of the step into the background. Answered unless the cookie is 0.
+    /// The state to keep for the app, or for the scene with that session, or the progress of
+    /// restoring it. Comes before the acknowledgement of the step into the background. Answered
+    /// unless the cookie is 0.
     case state(StateReport, session: String?, cookie: UInt64)
     /// Background time and scheduled work.
     case background(Background)
-    /// Work that is part of the launch, by a name of the app's, has begun or is done.
+    /// Work that is part of the launch has begun or is finished. The app chooses its name.
     case launchTask(String, isFinished: Bool, at: UInt64)
-    /// How the launch went, again, to a daemon that is another (``AppEvent/askAgain``).
+    /// Reports the launch again to a restarted daemon (``AppEvent/askAgain``).
     case launchSteps(LaunchSteps)
-    /// Somebody in the app wants metrics and diagnostics, or nobody any more.
+    /// The app begins or stops to want metrics and diagnostics.
     case subscribesToMetrics(Bool)
 
-    /// Added to the cookie of a request that is asked again because the daemon is another
-    /// (``AppEvent/askAgain``). The answer has the plain cookie.
+    /// Added to the cookie of a request that is sent again because the daemon was restarted
+    /// (``AppEvent/askAgain``). The answer has the cookie without it.
     public static let againBit: UInt64 = 1 << 63
 
-    /// In the order of the sequence.
+    /// The steps of the launch sequence, in order.
     public enum LaunchStep: Int32, CaseIterable, Sendable {
-        /// `ApplicationMain` goes on: of a prewarmed app, after its pause.
+        /// `ApplicationMain` goes on; in a prewarmed app, after its pause.
         case main = 0
         /// The application object and its delegate exist.
         case objects = 1
@@ -44,20 +45,20 @@ public enum AppReport: Equatable, Sendable {
         case didFinishLaunchingNotification = 7
         case sceneConfiguration = 8
         case sceneConnection = 9
-        /// The first didBecomeActive returned.
+        /// The first didBecomeActive has returned.
         case active = 10
-        /// The first didEnterBackground returned.
+        /// The first didEnterBackground has returned.
         case background = 11
-        /// What the app had deferred with `afterLaunch` is done.
+        /// The jobs that the app deferred with `afterLaunch` are done.
         case afterLaunch = 12
     }
 
     public enum SceneRequest: Equatable, Sendable {
-        /// Bring that scene to the front; nil asks for a new one.
+        /// Bring a scene to the foreground; nil asks for a new scene.
         case activate(session: String?, AppContent)
-        /// Let it update what it shows, though it is in the background.
+        /// Let a scene in the background update itself.
         case refresh(session: String)
-        /// Close it for good.
+        /// Close a scene for good.
         case destroy(session: String)
     }
 }
@@ -156,7 +157,7 @@ extension AppReport.SceneRequest {
 }
 
 extension Duration {
-    /// Never negative.
+    /// The whole nanoseconds; 0 for a negative duration.
     fileprivate var wholeNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,14 +1,14 @@
-/// Background time (51, 52; 83, 84) and scheduled work (53–55; 85–87): what UIKit's background tasks and
-/// BGTaskScheduler are on the wire. None of these is acknowledged.
+/// Background time (51, 52; 83, 84) and scheduled work (53–55; 85–87): UIKit's background tasks and
+/// BGTaskScheduler on the wire. These messages are not acknowledged.
 extension AppEvent {
     public enum Background: Equatable, Sendable {
-        /// How long the app may go on in the background: `CLOCK_MONOTONIC` in nanoseconds; nil for no
-        /// limit, which is so in the foreground.
+        /// How long the app may go on in the background: `CLOCK_MONOTONIC` in nanoseconds. Nil
+        /// means no limit, as in the foreground.
         case time(until: UInt64?)
-        /// Background time is about to end. Run the expiration handlers and end every task before then:
-        /// an app that has not is ended.
+        /// Background time is about to end. The app runs the expiration handlers and ends every
+        /// task before then; otherwise it is ended.
         case timeExpires(at: UInt64)
-        /// Run the handler registered for that task.
+        /// Run the handler that is registered for the task.
         case run(TaskRun)
         /// Run the expiration handler of that run and complete it before its deadline.
         case expire(TaskRun)
@@ -19,60 +19,60 @@ extension AppEvent {
 
 extension AppReport {
     public enum Background: Equatable, Sendable {
-        /// `identifier` is the app's own, never 0, and used once in the life of its process.
+        /// The app chooses `identifier`. It is never 0, and used once in the life of the process.
         case begin(identifier: UInt64, name: String?)
         case end(identifier: UInt64)
-        /// Answered (``AppEvent/answer(request:_:)``) with one of ``TaskRequest/Refusal``, or done. Takes
-        /// the place of a pending request with the same identifier.
+        /// Answered (``AppEvent/answer(request:_:)``) with success or one of
+        /// ``TaskRequest/Refusal``. Replaces a pending request with the same identifier.
         case submit(TaskRequest, cookie: UInt64)
         case query(TaskQuery, cookie: UInt64)
         /// ``TaskRun/number`` of the run.
         case completed(run: UInt64, Completion)
     }
 
-    /// What became of a run.
+    /// How a run ended.
     public enum Completion: Int32, CaseIterable, Sendable {
         case success = 0
         case failure = 1
-        /// The app has registered no handler for it.
+        /// The app has registered no handler for the task.
         case noHandler = 2
     }
 }
 
-/// What an app asks about its pending requests.
+/// A question or an order of an app about its pending requests.
 public enum TaskQuery: Equatable, Sendable {
     /// Answered with ``AppEvent/Background/pendingRequests(_:request:)``.
     case list
-    /// Those with these identifiers; not answered. A run that has begun goes on.
+    /// Cancels the requests with these identifiers. Not answered. A run that has begun goes on.
     case cancel([String])
     case cancelAll
 }
 
 /// Work that an app wants to be run later, in the background (`BGTaskRequest`).
 public struct TaskRequest: Hashable, Sendable {
-    /// One of the manifest's `ScheduledTasks=`.
+    /// One of `ScheduledTasks=` in the manifest.
     public var identifier: String
     public var kind: Kind
-    /// Not before: microseconds since 1970 UTC; nil for any time.
+    /// The earliest time at which it may begin: microseconds since 1970 UTC; nil means any time.
     public var earliestBegin: UInt64?
-    /// Of processing requests.
+    /// The conditions of processing requests.
     public var requiresExternalPower = false
     public var requiresNetworkConnectivity = false
 
     public enum Kind: Int32, CaseIterable, Sendable {
-        /// Short, to bring what is shown up to date (`BGAppRefreshTaskRequest`).
+        /// A short task that brings up to date what the app shows (`BGAppRefreshTaskRequest`).
         case appRefresh = 0
-        /// Minutes of work, while nobody uses the machine (`BGProcessingTaskRequest`).
+        /// Minutes of work while nobody uses the machine (`BGProcessingTaskRequest`).
         case processing = 1
     }
 
     /// Why a request is refused, as an errno in the answer (`BGTaskScheduler.Error.Code`).
     public enum Refusal: Int32, CaseIterable, Sendable {
-        /// EOPNOTSUPP: the app may not run in the background here.
+        /// EOPNOTSUPP: apps may not run in the background here.
         case unavailable = 95
-        /// EDQUOT: one app refresh and ten processing requests may be pending.
+        /// EDQUOT: at most one app refresh and ten processing requests may be pending.
         case tooManyPendingTaskRequests = 122
-        /// EPERM: the manifest does not name it.
+        /// EPERM: the manifest does not name the task.
         case notPermitted = 1
     }
 
@@ -84,11 +84,12 @@ public struct TaskRequest: Hashable, Sendable {
 
 /// One run of scheduled work.
 public struct TaskRun: Hashable, Sendable {
-    /// Never 0, and used once.
+    /// The run's number, which is never 0 and never used again.
     public var number: UInt64
     public var identifier: String
     public var kind: TaskRequest.Kind
-    /// When it must be completed: `CLOCK_MONOTONIC`, nanoseconds. Its expiration comes before.
+    /// When the run must be completed: `CLOCK_MONOTONIC`, nanoseconds. Its expiration comes
+    /// earlier.
     public var deadline: UInt64
 
     public init(number: UInt64, identifier: String, kind: TaskRequest.Kind, deadline: UInt64) {
@@ -205,7 +206,7 @@ extension TaskRequest {
         requiresNetworkConnectivity = frame.flags & Self.networkFlag != 0
     }
 
-    /// A detail of a list's entry.
+    /// Reads a detail of a pending request.
     fileprivate mutating func take(_ name: Substring, _ value: String) {
         switch name {
         case "kind": kind = Int32(value).flatMap { Kind(rawValue: $0) } ?? kind

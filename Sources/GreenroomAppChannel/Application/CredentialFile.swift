@@ -1,10 +1,12 @@
-/// An app's credentials in one file that nobody can change, not even root: a sealed memfd (memfd_create(2),
-/// `F_SEAL_WRITE`). Names and values take turns in it, each a netstring
+/// An app's credentials in one file that nobody can change, not even root: a sealed memfd
+/// (memfd_create(2), `F_SEAL_WRITE`). It contains names and values alternately, each as a netstring
 /// (https://cr.yp.to/proto/netstrings.txt): `5:token,6:secret,`.
 public enum CredentialFile {
-    /// Most bytes of all values together, as systemd has it (systemd.exec(5), LoadCredential=).
+    /// How many bytes all values may have together, as in systemd (systemd.exec(5),
+    /// LoadCredential=).
     public static let valueByteLimit = 1 << 20
-    /// Most bytes of the whole file: with names of 255 bytes, and their framing, many times over.
+    /// How many bytes the whole file may have. This leaves more than enough room for names of 255
+    /// bytes and for the framing.
     public static let byteLimit = valueByteLimit + 65_536
 
     public static func bytes(of credentials: [(name: String, value: [UInt8])]) -> [UInt8] {
@@ -23,8 +25,8 @@ public enum CredentialFile {
         bytes.append(UInt8(ascii: ","))
     }
 
-    /// - Returns: the value of the first credential of that name; nil when there is none.
-    /// - Throws: `malformedStrings` when what comes before its end is no such file.
+    /// - Returns: the value of the first credential of that name; nil if there is none.
+    /// - Throws: `malformedStrings` if the file is malformed before the end of that credential.
     public static func value(
         of name: String, in bytes: [UInt8]
     ) throws(WireError) -> ArraySlice<UInt8>? {
@@ -41,7 +43,7 @@ public enum CredentialFile {
     {
         var count = 0
         let colon = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }.endIndex
-        // (Seven digits are more than any has.)
+        // (No length has more than seven digits.)
         guard 1...7 ~= colon - rest.startIndex, colon < rest.endIndex,
             rest[colon] == UInt8(ascii: ":")
         else { throw .malformedStrings }

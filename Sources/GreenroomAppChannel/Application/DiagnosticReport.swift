@@ -4,20 +4,20 @@ public struct DiagnosticReport: Hashable, Sendable {
     /// Microseconds since 1970 UTC.
     public var time: Int64
     public var wasInForeground: Bool
-    /// Of a crash: why it ended, a word of the control interface; of a hang: the callback; of a launch: its
-    /// metric.
+    /// The reason of the end, as a word of the control interface (crash), the callback (hang), or
+    /// the metric (launch).
     public var reason: String
-    /// Of a crash, if a signal ended it.
+    /// The signal that ended the app, for a crash.
     public var signal: Int32?
-    /// Of a hang or a launch, in microseconds.
+    /// The duration of a hang or a launch, in microseconds.
     public var duration: Int64?
 
     public enum Kind: String, CaseIterable, Sendable {
-        /// It ended in no way that anybody meant.
+        /// The app ended although nobody meant to end it.
         case crash
         /// The main thread did not answer.
         case hang
-        /// It took long to launch.
+        /// A launch took long.
         case launch
     }
 
@@ -35,7 +35,7 @@ public struct DiagnosticReport: Hashable, Sendable {
 }
 
 extension DiagnosticReport {
-    /// On one line: kind, time, place, signal, duration, and the reason to its end.
+    /// The report as one line: kind, time, place, signal, duration, and the reason up to the end.
     public var text: String {
         let place = wasInForeground ? "foreground" : "background"
         let numbers = "\(signal.map(String.init) ?? "-") \(duration.map(String.init) ?? "-")"

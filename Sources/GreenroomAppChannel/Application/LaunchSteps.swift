@@ -1,12 +1,12 @@
-/// The times of a launch that is over, as the app remembers them: `CLOCK_MONOTONIC`, nanoseconds.
+/// The times of a past launch, as the app remembers them: `CLOCK_MONOTONIC`, nanoseconds.
 public struct LaunchSteps: Equatable, Sendable {
-    /// When somebody asked for it.
+    /// When the launch was requested.
     public var requestedAt: UInt64
-    /// When it was prewarmed and paused; nil if it was not.
+    /// When the prewarmed process paused; nil if it was not prewarmed.
     public var pausedAt: UInt64?
-    /// When each was done first, in the order of the sequence.
+    /// When each step was first taken, in the order of the sequence.
     public var steps: [Step] = []
-    /// The first draw, if the app spoke of one.
+    /// The first draw, if the app has reported one.
     public var drawnAt: UInt64?
 
     public struct Step: Equatable, Sendable {
@@ -32,7 +32,7 @@ extension LaunchSteps {
         return frame
     }
 
-    /// Fields that are not known are ignored, as everywhere.
+    /// Unknown fields are ignored, as everywhere.
     init(_ frame: AppFrame) {
         self.init(requestedAt: frame.cookie)
         for (name, value) in frame.fields.pairs {

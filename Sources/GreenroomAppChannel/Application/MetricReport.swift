@@ -1,12 +1,12 @@
-/// What is counted of an app in a time, in MetricKit's categories (MXMetricPayload). It travels to the app as
-/// fields, and the daemon keeps it as lines of the same form.
+/// What was counted of an app in a span of time, in MetricKit's categories (MXMetricPayload). It is
+/// sent to the app as fields, and the daemon keeps it as lines of the same form.
 public struct MetricReport: Hashable, Sendable {
-    /// From its first count to its last; microseconds since 1970 UTC.
+    /// The span from the first count to the last; microseconds since 1970 UTC.
     public var begin: Int64
     public var end: Int64
-    /// From the user's request to what the name says.
+    /// Times from the user's request to the point that the metric names.
     public var launches: [LaunchMetric: MetricHistogram] = [:]
-    /// The time for which the main thread did not answer.
+    /// Times for which the main thread did not answer.
     public var hangs = MetricHistogram()
     public var foregroundExits: [MetricExit: UInt64] = [:]
     public var backgroundExits: [MetricExit: UInt64] = [:]
@@ -15,7 +15,7 @@ public struct MetricReport: Hashable, Sendable {
     public var backgroundTime: UInt64 = 0
     /// In bytes; 0 if it was not measured.
     public var peakMemory: UInt64 = 0
-    /// Together, and how often it was measured.
+    /// The sum of all measurements in bytes, and how many they were.
     public var suspendedMemory: UInt64 = 0
     public var suspensions: UInt64 = 0
 
@@ -24,35 +24,35 @@ public struct MetricReport: Hashable, Sendable {
         self.end = end
     }
 
-    /// Nothing but its times.
+    /// Whether nothing was counted.
     public var isEmpty: Bool { self == MetricReport(begin: begin, end: end) }
 }
 
 /// MXAppLaunchMetric.
 public enum LaunchMetric: String, CaseIterable, Sendable {
-    /// A cold launch, to the first draw.
+    /// To the first draw of a cold launch.
     case firstDraw = "first-draw"
-    /// A prewarmed one.
+    /// To the first draw of a launch of a prewarmed process.
     case optimizedFirstDraw = "optimized-first-draw"
-    /// From the background, or suspended, to the foreground.
+    /// To the foreground, for an app in the background or suspended.
     case resume
-    /// To the end of what the app declared as part of its launch.
+    /// To the end of work that the app has declared as part of its launch.
     case extendedLaunch = "extended-launch"
 }
 
 /// MXForegroundExitData, MXBackgroundExitData.
 public enum MetricExit: String, CaseIterable, Sendable {
-    /// It ended by itself with status 0, or was asked to.
+    /// The app ended by itself with status 0, or because it was asked to.
     case normal
-    /// Its own limit of memory.
+    /// The app reached its own limit of memory.
     case memoryLimit = "memory-limit"
-    /// Memory was short, and it was ended for others.
+    /// The app was ended to free memory for others.
     case memoryPressure = "memory-pressure"
-    /// SIGSEGV, SIGBUS.
+    /// SIGSEGV or SIGBUS.
     case badAccess = "bad-access"
-    /// SIGILL, SIGTRAP.
+    /// SIGILL or SIGTRAP.
     case illegalInstruction = "illegal-instruction"
-    /// Any other signal, and a status other than 0.
+    /// Any other signal, or a status other than 0.
     case abnormal
     case watchdog
     case cpuLimit = "cpu-limit"
@@ -60,16 +60,16 @@ public enum MetricExit: String, CaseIterable, Sendable {
     case backgroundTaskTimeout = "background-task-timeout"
 }
 
-/// Counts by length of time, in buckets that are the same everywhere.
+/// How often something took how long, in buckets that are the same everywhere.
 public struct MetricHistogram: Hashable, Sendable {
-    /// Where buckets begin, in milliseconds; the last has no end.
+    /// Where the buckets begin, in milliseconds. The last has no end.
     public static let bounds: [UInt32] = [
         0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 250, 300, 400, 500, 700, 1000,
         1500,
         2000, 3000, 5000, 7000, 10_000, 20_000, 60_000,
     ]
 
-    /// By the number of the bucket; empty ones are left out.
+    /// The counts by the number of the bucket. Empty buckets are left out.
     public private(set) var counts: [UInt8: UInt64] = [:]
 
     public init() {}
@@ -90,13 +90,13 @@ public struct MetricHistogram: Hashable, Sendable {
         counts[bucket, default: 0] &+= count
     }
 
-    /// Takes back what was counted there.
+    /// Removes one count from a bucket.
     public mutating func remove(from bucket: UInt8) {
         guard let count = counts[bucket] else { return }
         counts[bucket] = count > 1 ? count - 1 : nil
     }
 
-    /// In order of their lengths, in milliseconds; the last bucket has no end.
+    /// The buckets in order, in milliseconds. The last has no end.
     public var buckets: [(start: UInt32, end: UInt32?, count: UInt64)] {
         counts.sorted { $0.key < $1.key }.map { bucket, count in
             let next = Int(bucket) + 1
@@ -107,7 +107,7 @@ public struct MetricHistogram: Hashable, Sendable {
 }
 
 extension MetricReport {
-    /// One line, or field, for each thing that is not nothing: `launch.resume.200=3`.
+    /// A line, or field, for each count that is not 0: `launch.resume.200=3`.
     public var lines: [(name: String, value: String)] {
         var lines: [(String, String)] = []
         for metric in LaunchMetric.allCases {
@@ -133,8 +133,8 @@ extension MetricReport {
         return lines + numbers.filter { $0.1 > 0 }.map { ($0.0, String($0.1)) }
     }
 
-    /// Takes one line; what it does not know it passes over. So it does with numbers that nothing comes
-    /// to, and that could not be counted on.
+    /// Reads one line. Ignores unknown lines, and numbers that are impossibly high and could
+    /// overflow later.
     public mutating func take(_ name: some StringProtocol, _ value: some StringProtocol) {
         let words = name.split(separator: ".")
         guard words.count > 1, let count = UInt64(value), count <= Int64.max / 2 else { return }

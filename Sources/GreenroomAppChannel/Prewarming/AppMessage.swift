@@ -1,26 +1,27 @@
-/// What a prewarmed process says to the daemon.
+/// A message of a prewarmed process to the daemon.
 public enum AppMessage: Equatable, Sendable {
-    /// The process waits. The first message of every instance.
+    /// The process is paused and waits. This is the first message of a prewarmed instance.
     case paused(Pause)
-    /// The launch with that cookie is applied and main runs next: the last message.
+    /// The process has applied the launch with that cookie, and main runs next. This is the last
+    /// message of a process that the shim paused.
     case started(cookie: UInt64)
     /// Answers a ping.
     case pong(cookie: UInt64)
-    /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting)
-    /// or failed half-way (any other errno: the channel ends next and main has not run).
+    /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting),
+    /// or applying it failed (any other errno: the channel closes next, and main has not run).
     case error(errno: Int32, cookie: UInt64)
-    /// From an app that is built with an SDK.
+    /// A report of an app that is made with an SDK.
     case report(AppReport)
 
     public struct Pause: Equatable, Sendable {
         public var reason: PauseReason
-        /// Threads of the process; 0 when it cannot tell (`/proc` missing). More than one means
-        /// that it can be resumed but not forked.
+        /// How many threads the process has; 0 if it does not know (`/proc` is missing). With more
+        /// than one, it can be resumed but not forked.
         public var threadCount: UInt32
-        /// Entries of the prewarm's argv. More than were passed to exec when the kernel put a
-        /// script's interpreter before them.
+        /// How many entries the prewarm's argv has. They are more than were passed to exec if the
+        /// kernel put a script's interpreter before them.
         public var argumentCount: UInt32
-        /// `CLOCK_MONOTONIC` when it was sent, in nanoseconds.
+        /// When the message was sent: `CLOCK_MONOTONIC`, nanoseconds.
         public var instant: UInt64
 
         public init(
@@ -45,8 +46,9 @@ public enum AppMessage: Equatable, Sendable {
 
 extension AppMessage {
     /// - Parameters:
-    ///   - datagram: one message, whole.
-    ///   - descriptorCount: how many descriptors came with it. None may; the caller closes them.
+    ///   - datagram: one complete message.
+    ///   - descriptorCount: how many descriptors came with it. None are allowed; the caller closes
+    ///     them.
     public init(decoding datagram: RawSpan, descriptorCount: Int = 0) throws(WireError) {
         let header = try Header(decoding: datagram, descriptorCount: descriptorCount)
         guard let type = WireFormat.MessageType(rawValue: header.type) else {
@@ -86,8 +88,8 @@ extension AppMessage {
         try unsafe self.init(decoding: datagram.span.bytes, descriptorCount: descriptorCount)
     }
 
-    /// One datagram.
-    /// - Throws: ``WireError`` for a report whose strings hold a NUL or are too long.
+    /// The message as a datagram.
+    /// - Throws: ``WireError`` if a report's strings contain a NUL or are too long.
     public func encoded() throws(WireError) -> [UInt8] {
         var header = Header()
         switch self {

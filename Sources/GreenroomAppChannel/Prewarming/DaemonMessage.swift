@@ -1,23 +1,23 @@
-/// What the daemon says to a prewarmed process.
+/// A message of the daemon to a prewarmed process.
 public enum DaemonMessage: Equatable, Sendable {
-    /// Become this launch.
+    /// Go on as this launch.
     case go(GoMessage)
-    /// Answer with a pong: a process at its pause does.
+    /// Answer with a pong, which a paused process does.
     case ping(cookie: UInt64)
     /// Exit without running main.
     case quit
-    /// For an app that is built with an SDK.
+    /// An event for an app that is made with an SDK.
     case event(AppEvent)
 
     /// A message ready to be sent.
     public struct Encoded: Equatable, Sendable {
         public var datagram: [UInt8]
-        /// When not nil: put these bytes into a sealed memfd and send it as the **last** descriptor,
-        /// after those of the message's roles. Its own role is in the datagram already.
+        /// If not nil, the sender puts these bytes into a sealed memfd and sends it as the **last**
+        /// descriptor, after those of the message's roles. The datagram already contains its role.
         public var descriptorStrings: [UInt8]?
     }
 
-    /// - Throws: ``WireError`` when the message breaks a limit or contradicts itself.
+    /// - Throws: ``WireError`` if the message exceeds a limit or contradicts itself.
     public func encoded() throws(WireError) -> Encoded {
         switch self {
         case .go(let go): try go.encoded()
@@ -33,7 +33,8 @@ public enum DaemonMessage: Equatable, Sendable {
 }
 
 extension GoMessage {
-    /// One allocation for the datagram, apart from strings that need a descriptor.
+    /// Encodes the message with one allocation for the datagram, apart from strings that need a
+    /// descriptor.
     func encoded() throws(WireError) -> DaemonMessage.Encoded {
         var rawRoles = roles.map(\.rawValue)
         if needsStringDescriptor { rawRoles.append(WireFormat.stringsRole) }

@@ -1,12 +1,12 @@
-/// The receiving end of the daemon's messages, for programs that speak the channel themselves
-/// instead of being preloaded. The rules are the shim's.
+/// Decodes the daemon's messages, for programs that use the channel themselves instead of being
+/// preloaded. The rules are those of the shim.
 extension DaemonMessage {
     /// - Parameters:
-    ///   - datagram: one message, whole.
+    ///   - datagram: one complete message.
     ///   - descriptorCount: how many descriptors came with it.
-    ///   - readStrings: reads that many bytes from the descriptor with that index; called for a
-    ///     launch whose strings are too large for a datagram. That descriptor has no entry in the
-    ///     message's `roles`: it is the last one.
+    ///   - readStrings: reads a number of bytes from the descriptor with that index. It is called
+    ///     for a launch whose strings are too large for a datagram. That descriptor is the last
+    ///     one, and has no entry in the message's `roles`.
     public init(
         decoding datagram: RawSpan, descriptorCount: Int = 0,
         readStrings: (_ descriptorIndex: Int, _ byteCount: Int) throws(WireError) -> [UInt8] = {
@@ -84,7 +84,7 @@ extension GoMessage {
             cookie: header.cookie)
     }
 
-    /// Divides the strings where the arguments end.
+    /// Divides the strings after the arguments.
     private static func split(
         _ bytes: [UInt8], _ argumentCount: Int, _ environmentCount: Int
     ) throws(WireError) -> (StringList, StringList) {

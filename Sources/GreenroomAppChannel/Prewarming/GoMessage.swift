@@ -1,19 +1,21 @@
-/// A launch: everything a paused process becomes before its main runs.
+/// A launch: everything that a paused process takes over before its main runs.
 public struct GoMessage: Equatable, Sendable {
     public struct Flags: OptionSet, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// `/proc/PID/cmdline` and `environ` show the launch, not the prewarm. About 10 µs.
+        /// `/proc/PID/cmdline` and `environ` show the launch, not the prewarm. This takes about 10
+        /// µs.
         public static let setCommandLine = Flags(rawValue: 1)
-        /// setsid(2). Does nothing when the process leads its session already.
+        /// Call setsid(2). Does nothing if the process already leads its session.
         public static let newSession = Flags(rawValue: 2)
         /// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's controlling
         /// terminal, `TIOCSCTTY`.
         public static let controllingTerminal = Flags(rawValue: 4)
 
-        /// The working directory is entered by what it is called, with the process's own rights: in a
-        /// file system of its own, the descriptor would lead out of that. Bit 3 is the strings'.
+        /// Enter the working directory by its path, with the process's own rights. For a process
+        /// with its own view of the file system, the descriptor would lead out of that view. Bit 3
+        /// is in use for the strings.
         public static let directoryByName = Flags(rawValue: 16)
 
         static let all: Flags = [
@@ -21,17 +23,17 @@ public struct GoMessage: Equatable, Sendable {
         ]
     }
 
-    /// Whole argv; the first is the program's name. For a script: what the kernel would pass, that
-    /// is interpreter, its option, script, then the launch's own arguments.
+    /// The whole argv; the first is the program's name. For a script, it is what the kernel would
+    /// pass: the interpreter, its option, the script, and the launch's own arguments.
     public var arguments: StringList
-    /// Whole environment, `NAME=value` each.
+    /// The whole environment, each entry as `NAME=value`.
     public var environment: StringList
     public var flags: Flags
-    /// File mode creation mask, 0 to 0777; nil leaves the prewarm's.
+    /// The file mode creation mask, 0 to 0777; nil leaves that of the prewarm.
     public var umask: UInt32?
-    /// What each descriptor sent along is for, in their order.
+    /// What each descriptor of the message is for, in their order.
     public var roles: [DescriptorRole]
-    /// Comes back in STARTED or ERROR.
+    /// The cookie of the answer, which is STARTED or ERROR.
     public var cookie: UInt64
 
     public init(
@@ -54,7 +56,7 @@ public struct GoMessage: Equatable, Sendable {
 
 /// What a descriptor is for.
 public enum DescriptorRole: Equatable, Hashable, Sendable {
-    /// The program shall find it at this number, 0 or above.
+    /// It becomes the descriptor with this number, 0 or above.
     case place(Int32)
     /// A directory (`O_PATH` is enough) that becomes the working directory.
     case workingDirectory

@@ -1,4 +1,4 @@
-/// The header's fields as they stand on the wire; every message becomes one and comes from one.
+/// The header's fields as on the wire. Every message is encoded into a header and decoded from one.
 struct Header: Equatable {
     var type: UInt16 = 0
     var flags: UInt32 = 0
@@ -10,12 +10,12 @@ struct Header: Equatable {
     var cookie: UInt64 = 0
     var status: Int32 = 0
     var threads: UInt32 = 0
-    /// Exactly `descriptorCount` of them.
+    /// The roles of exactly `descriptorCount` descriptors.
     var roles: [Int32] = []
 }
 
 extension Header {
-    /// - Throws: ``WireError`` for anything that no type of message allows.
+    /// - Throws: ``WireError`` for a header that no type of message allows.
     init(decoding datagram: RawSpan, descriptorCount received: Int) throws(WireError) {
         typealias Offset = WireFormat.Offset
         guard datagram.byteCount >= WireFormat.headerByteCount else {
@@ -46,7 +46,7 @@ extension Header {
         }
     }
 
-    /// Writes the header at the start of a datagram with room for `stringByteCount` more bytes.
+    /// Creates a datagram with the header and room for `stringByteCount` more bytes.
     func datagram(reserving stringByteCount: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(WireFormat.headerByteCount + stringByteCount)
@@ -70,7 +70,8 @@ extension Header {
 }
 
 extension RawSpan {
-    /// The caller has compared `offset` with the span's size, and the standard library does again.
+    /// Reads a little-endian integer. The caller has compared `offset` with the span's size, and
+    /// the standard library does so again.
     fileprivate func littleEndian<Value: FixedWidthInteger & BitwiseCopyable>(
         at offset: Int, as type: Value.Type
     ) -> Value {

@@ -1,8 +1,8 @@
-/// Arguments or environment entries in the form in which they travel: NUL-terminated, one after
-/// the other. Bytes, not characters: Linux does not promise UTF-8.
+/// Arguments or environment entries in the form in which the channel carries them: NUL-terminated,
+/// one after the other. They are bytes, because Linux does not promise UTF-8.
 ///
-/// Building one costs a copy of its strings; a list that many launches share (an app's environment)
-/// is built once.
+/// Building a list copies its strings, so a list that many launches share (an app's environment) is
+/// built once.
 public struct StringList: Equatable, Sendable {
     /// The strings, each followed by its NUL.
     public private(set) var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ public struct StringList: Equatable, Sendable {
         for string in strings { try append(string) }
     }
 
-    /// The strings in `bytes`, each of which must end with its NUL.
+    /// Creates a list of the strings in `bytes`, each of which must end with a NUL.
     init(terminated bytes: [UInt8], count: Int) {
         self.bytes = bytes
         self.count = count
@@ -25,7 +25,8 @@ public struct StringList: Equatable, Sendable {
     public mutating func append(_ string: String) throws(WireError) {
         var string = string
         let isClean = string.withUTF8 { utf8 in
-            // On the path of each launch: one scan, one copy, no character by character.
+            // Every launch comes here, so the string is scanned once and copied once, not character
+            // by character.
             guard unsafe !utf8.contains(0) else { return false }
             unsafe bytes.append(contentsOf: utf8)
             return true
@@ -48,7 +49,7 @@ public struct StringList: Equatable, Sendable {
         count += other.count
     }
 
-    /// The strings as text; bytes that are not UTF-8 are replaced by U+FFFD.
+    /// The strings as text, with U+FFFD for bytes that are not UTF-8.
     public var strings: [String] {
         var strings: [String] = []
         var rest = bytes[...]

@@ -1,36 +1,36 @@
 /// Why a datagram is not a message, or a message cannot become a datagram.
 ///
-/// A peer that sends such a datagram is broken or hostile; nothing it sent was applied. The daemon
-/// treats the instance as failed, the shim answers ERROR(EPROTO) and goes on waiting.
+/// A peer that sends such a datagram is broken or hostile. Nothing of the datagram was applied. The
+/// daemon treats the instance as failed; the shim answers ERROR(EPROTO) and goes on waiting.
 public enum WireError: Error, Equatable, Sendable {
-    /// Shorter than a header.
+    /// The datagram is shorter than a header.
     case truncated(byteCount: Int)
     case wrongMagic(UInt32)
     case unsupportedVersion(UInt16)
-    /// No such type, or not one this side may receive.
+    /// There is no such type, or this side may not receive it.
     case unknownType(UInt16)
     case unknownFlags(UInt32)
     /// A field that this type of message does not use is not zero.
     case unusedFieldSet(type: UInt16)
-    /// The header's count of string bytes and the datagram's length disagree.
+    /// The header's count of string bytes does not match the datagram's length.
     case wrongLength(announced: Int, received: Int)
-    /// The header's count of descriptors and those received disagree.
+    /// The header's count of descriptors does not match those that were received.
     case wrongDescriptorCount(announced: Int, received: Int)
     case tooManyDescriptors(Int)
-    /// Not a place (0 and up), nor a role that exists.
+    /// The number is neither a place (0 or above) nor a known role.
     case unknownRole(Int32)
-    /// Two descriptors with the same role or place.
+    /// Two descriptors have the same role or place.
     case duplicateRole(Int32)
     /// The bytes are not as many NUL-terminated strings as announced.
     case malformedStrings
     case tooManyStringBytes(Int)
-    /// A launch has at least the program's name.
+    /// A launch without arguments: it must have at least the program's name.
     case noArguments
     case invalidUmask(UInt32)
     case unknownPauseReason(Int32)
     /// An SDK message's status names no event, step or reason that this side knows.
     case unknownValue(Int32, type: UInt16)
-    /// A string with a NUL inside cannot be an argument.
+    /// A string contains a NUL.
     case stringContainsNUL(index: Int)
 }
 

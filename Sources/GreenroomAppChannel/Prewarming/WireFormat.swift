@@ -1,31 +1,32 @@
-/// The numbers of the app channel: what `Sources/CPrewarm/wire.h` says in C.
+/// The numbers of the app channel, which `Sources/CPrewarm/wire.h` defines in C.
 ///
 /// One datagram of a `SOCK_SEQPACKET` socketpair is one message: a header of 160 bytes,
-/// little-endian, then NUL-terminated strings. Descriptors travel beside it by `SCM_RIGHTS`, one
-/// role each. A test compiles the C header and compares every figure below with it.
+/// little-endian, followed by NUL-terminated strings. Descriptors are sent with it by `SCM_RIGHTS`,
+/// and each has a role. A test compiles the C header and compares every number below with it.
 public enum WireFormat {
     public static let magic: UInt32 = 0x3143_5247
     public static let version: UInt16 = 1
     public static let headerByteCount = 160
 
-    /// Most descriptors in one message: stdio, socket activation and two roles, with room to spare.
+    /// The highest number of descriptors in one message: enough for standard streams, socket
+    /// activation and two roles.
     public static let descriptorLimit = 28
 
-    /// Strings up to this size travel in the datagram; the default socket buffer (212 KB) holds
+    /// Strings of up to this size are in the datagram. The default socket buffer (212 KB) holds
     /// two such messages.
     public static let inlineStringLimit = 65_536
 
-    /// Strings beyond `inlineStringLimit` travel in a memfd, up to the kernel's own limit for exec
+    /// Longer strings are in a memfd, up to the kernel's own limit for exec
     /// (three quarters of an 8 MiB stack, execve(2)).
     public static let stringLimit = 6 << 20
 
-    /// The largest datagram either side sends: a receive buffer of this size is enough.
+    /// The largest datagram that either side sends, and so the size of a receive buffer.
     public static let datagramLimit = headerByteCount + inlineStringLimit
 
-    /// Where a message's cookie is, for answers to messages that cannot be understood.
+    /// The offset of a message's cookie, for answers to messages that cannot be decoded.
     public static let cookieOffset = Offset.cookie
 
-    /// Where each field of the header begins, in bytes.
+    /// The offset of each field of the header, in bytes.
     enum Offset {
         static let magic = 0
         static let version = 4
@@ -53,7 +54,7 @@ public enum WireFormat {
         case inherit = 19
     }
 
-    /// In a GO's flags: the strings are in the descriptor with the role `-3`.
+    /// A flag of GO: the strings are in the descriptor with the role `-3`.
     static let stringsInDescriptor: UInt32 = 8
     static let stringsRole: Int32 = -3
     static let workingDirectoryRole: Int32 = -1

@@ -94,7 +94,7 @@ class App:
         self.step(0)
         say("will finish launching", *map(os.fsdecode, self.launch.fields))
         self.step(4)
-        while self.launch.flags & 16:  # state: an app that keeps some reads it here
+        while self.launch.flags & 16:  # an app that saves state reads it here
             message = self.receive()
             if message.number == 48:
                 self.send(64, message.cookie, 1)
@@ -142,10 +142,10 @@ class App:
             say(NAMES[message.status - 1])
         if number in (33, 35) and message.status in (2, 4):
             self.step(10 if message.status == 2 else 11)
-        if number == 53:  # it has registered no handlers for scheduled work
+        if number == 53:  # this app has no handlers for scheduled work
             self.send(87, cookie, 2)
         elif number in (33, 34, 35, 36, 37, 39, 48, 56, 57) and message.is_whole:
-            # It opens nothing, and wants no state.
+            # This app opens nothing and wants no state.
             self.send(64, cookie, 1 if number in (37, 48) else 0)
         elif number not in (38, 51, 52, 54, 55):
             return self.common(message)

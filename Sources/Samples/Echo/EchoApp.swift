@@ -1,8 +1,9 @@
 internal import ApplicationKit
 internal import Glibc
 
-/// Echo: says back what it hears on a socket that greenroomd holds and hands over (`LISTEN_FDS`,
-/// sd_listen_fds(3)). The first connection launches it in the background. It brings its own loop, poll(2).
+/// Echo: sends back what it receives on a socket that greenroomd opens and hands over
+/// (`LISTEN_FDS`, sd_listen_fds(3)). The first connection launches the app in the background. The
+/// app has its own event loop, poll(2).
 final class EchoApp: ApplicationDelegate {
     func applicationWillTerminate(_ application: Application) {
         log("ends after \(Server.shared.count) connections")

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// The sockets: listening ones first, then connections.
+/// Serves the sockets: the listening ones and the connections.
 @MainActor
 final class Server {
     static let shared = Server()
 
-    /// How many have connected so far.
+    /// How many clients have connected so far.
     private(set) var count = 0
     private var listeners: [CInt] = []
     private var connections: [CInt] = []
 
-    /// More wait in the sockets' backlog.
+    /// At most this many connections. Further ones wait in the sockets' backlog.
     private static let connectionLimit = 64
     private static let firstDescriptor: CInt = 3
 
@@ -23,7 +23,7 @@ final class Server {
         return true
     }
 
-    /// Waits for something to do, and does it. True when the other descriptor is readable.
+    /// Waits for events and handles them. Returns whether the other descriptor is readable.
     func wait(besides other: CInt) -> Bool {
         let accepting = connections.count < Self.connectionLimit ? listeners : []
         var entries = ([other] + accepting + connections).map {

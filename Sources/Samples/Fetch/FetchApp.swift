@@ -1,9 +1,10 @@
 internal import ApplicationKit
 internal import Glibc
 
-/// Fetch: keeps a history of what a file says (its first argument, else the system's load), a line per
-/// refresh. A timer of its manifest launches it in the background; opened, it shows the history and schedules
-/// the next refresh, which schedules the one after it.
+/// Fetch: keeps a history of a file's contents (its first argument, else the system's load), with
+/// one line for each refresh. A timer in its manifest launches it in the background. When the user
+/// opens it, it shows the history and schedules the next refresh, and each refresh schedules the
+/// one after it.
 @main final class FetchApp: ApplicationDelegate {
     func application(
         _ application: Application,
@@ -13,14 +14,14 @@ internal import Glibc
         TaskScheduler.shared.register(forTaskWithIdentifier: Self.refresh) {
             Self.refresh($0, from: source)
         }
-        // The run follows.
+        // The run of the scheduled work follows.
         if application.launchInfo.reason == .scheduledTask { return true }
         let isScheduled = application.launchInfo.reason == .timer
         Task {
             let line = await Self.fetch(source)
             History.append(line)
             say(isScheduled ? "fetched: \(line)\n" : History.text)
-            // The work is done: nothing is left to wait for in the background.
+            // The work is done, and there is nothing left to wait for in the background.
             if application.applicationState == .background { exit(0) }
             await Self.scheduleRefresh()
         }
@@ -62,7 +63,7 @@ internal import Glibc
         }
     }
 
-    /// Off the main thread: a file may be slow.
+    /// Reads the file off the main thread, because it may be slow.
     @concurrent private static func fetch(_ path: String) async -> String {
         guard let file = unsafe fopen(path, "re") else { return "\(path): errno \(errno)" }
         defer { unsafe fclose(file) }

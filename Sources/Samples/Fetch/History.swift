@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// What was fetched, a line each with its time: `FETCH_FILE`, else a file in the app's data directory.
+/// The fetched lines with their times, in the file `FETCH_FILE`, else in a file in the app's data
+/// directory.
 enum History {
     private static var path: String {
         func variable(_ name: String) -> String? {

@@ -1,11 +1,11 @@
-/* An app in C on GLib's main loop: what a GTK, GStreamer or libsoup program does.
+/* An app in C on GLib's main loop, as in a GTK, GStreamer or libsoup program.
  *
  *     cc glib_loop.c -o glib-loop $(pkg-config --cflags --libs glib-2.0 greenroom-app)
  */
 #include <glib.h>
 #include <greenroom-app.h>
 
-/* --- The source: to be copied as it is. Attach it before the loop runs. */
+/* --- The source. Copy it unchanged, and attach it before the loop runs. */
 
 struct greenroom_source {
     GSource source;
@@ -14,7 +14,7 @@ struct greenroom_source {
     gboolean has_begun;
 };
 
-/* The launch sequence runs first, whatever the descriptor says. */
+/* The launch sequence runs first, whether or not the descriptor is readable. */
 static gboolean prepare(GSource *source, int *timeout) {
     *timeout = -1;
     return !((struct greenroom_source *)source)->has_begun;
@@ -31,7 +31,7 @@ static gboolean dispatch(GSource *source, GSourceFunc unused, gpointer data) {
     (void)data;
     one->has_begun = TRUE;
     greenroom_app_process(one->app);
-    /* Without a daemon there is nothing more to hear; the app goes on by itself. */
+    /* Without a daemon there are no more events, and the app goes on by itself. */
     return greenroom_app_descriptor(one->app) >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
@@ -53,7 +53,7 @@ static gboolean tick(gpointer data) {
     return G_SOURCE_REMOVE;
 }
 
-/* Work of the loop that goes on in the background, until it is done or there is no more time. */
+/* Work of the loop that goes on in the background until it is done or the time is over. */
 static guint tidying;
 
 static void stop_tidying(struct greenroom_app *app, uint64_t task, void *unused) {
@@ -85,7 +85,7 @@ static void begin_tidying(struct greenroom_app *app) {
     tidying = g_timeout_add_full(G_PRIORITY_DEFAULT, 1, tidy, one, g_free);
 }
 
-/* Where its user was: at the how-manieth visit. */
+/* The app's state: how many times the user has visited it. */
 static int64_t visit = 1;
 
 static bool should_save(struct greenroom_app *app, struct greenroom_state *state) {
@@ -121,7 +121,7 @@ static void event(struct greenroom_app *app, enum greenroom_event event) {
 }
 
 int main(int argc, char **argv) {
-    /* Whatever needs neither a user nor a display may stand here: the prewarm does it. */
+    /* Work that needs neither a user nor a display can be done here, during the prewarm. */
     struct greenroom_delegate delegate = {
         .did_finish_launching = finished, .event = event, .should_save_state = should_save,
         .should_restore_state = should_restore,

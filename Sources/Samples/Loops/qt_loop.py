@@ -26,7 +26,7 @@ class Window(QLabel):
 class Delegate(app.ApplicationDelegate):
     def did_finish_launching(self, application, launch_options):
         print("launched", "prewarmed" if application.launch_info.was_prewarmed else "cold", flush=True)
-        # A display belongs to the launch: nothing that needs one is made before.
+        # Nothing that needs a display is made before the launch.
         self.window = Window(application)
         return True
 
@@ -46,13 +46,13 @@ class Delegate(app.ApplicationDelegate):
 
 application = app.application_start(Delegate)
 qt = QApplication(sys.argv)
-QTimer.singleShot(0, application.process_events)  # the launch sequence, when the loop runs
+QTimer.singleShot(0, application.process_events)  # runs the launch sequence when the loop begins
 if application.fileno() >= 0:
     notifier = QSocketNotifier(application.fileno(), QSocketNotifier.Read)
 
     def process():
         application.process_events()
-        if application.fileno() < 0:  # greenroomd is gone: the app goes on by itself
+        if application.fileno() < 0:  # greenroomd has closed the channel: the app goes on by itself
             notifier.setEnabled(False)
 
     notifier.activated.connect(process)

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The notes, a line each in a file: `NOTES_FILE`, else `notes.txt` in the app's own folder; by hand, in the
-/// user's data directory.
+/// The notes, one line each, in the file `NOTES_FILE`, else in `notes.txt` in the app's own folder,
+/// or, if the app is run by hand, in the user's data directory.
 @MainActor
 final class NoteStore {
     private var lines: [String]?
@@ -22,7 +22,7 @@ final class NoteStore {
         return lines ?? []
     }
 
-    /// Once; a file that is not there holds no notes.
+    /// Reads the file, once. A file that does not exist has no notes.
     func load() {
         guard lines == nil else { return }
         lines = []
@@ -38,7 +38,7 @@ final class NoteStore {
         }
     }
 
-    /// For who has never been here.
+    /// Adds a note for a user who has none.
     func welcome() {
         if notes.isEmpty { _ = add("Welcome. 'new' makes a note, 'delete 1' takes this one away.") }
     }
@@ -58,7 +58,7 @@ final class NoteStore {
         return true
     }
 
-    /// Whole, by a new file in the old one's place.
+    /// Writes all notes to a new file, which replaces the old one.
     func save() {
         guard let lines else { return }
         let new = path + ".new"

@@ -1,8 +1,8 @@
 internal import ApplicationKit
 
-/// Notes: one line each, kept in a file, with scenes, a URL scheme (`notes:3`, `notes:new`) and a quick
-/// action (`new-note`). It comes back to where its user left it. What it shows, it shows on a terminal:
-/// `greenroomctl run io.greenroom.Notes`.
+/// Notes: keeps notes of one line each in a file. It has scenes, a URL scheme (`notes:3`,
+/// `notes:new`) and a quick action (`new-note`), and restores its state. It shows its notes on a
+/// terminal: `greenroomctl run io.greenroom.Notes`.
 @main final class NotesApp: ApplicationDelegate {
     static var sceneDelegateClass: (any SceneDelegate.Type)? { NotesScene.self }
 

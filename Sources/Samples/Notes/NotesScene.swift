@@ -1,14 +1,14 @@
 internal import ApplicationKit
 internal import Glibc
 
-/// One terminal full of notes.
+/// A terminal that shows notes.
 final class NotesScene: SceneDelegate {
     private var terminal: Terminal?
-    /// The next line is a note.
+    /// Whether the next line is a new note.
     private var isWriting = false
-    /// The number of the note that is looked at.
+    /// The number of the note that is shown.
     private var shown: Int?
-    /// Connected for something, it does not go where it was before.
+    /// Whether the scene was connected for a request, so that it does not restore its state.
     private var isAsked = false
 
     func scene(
@@ -32,7 +32,7 @@ final class NotesScene: SceneDelegate {
         if activity.userInfo["writing"] != nil { startWriting() }
     }
 
-    /// What is typed is the active scene's.
+    /// The active scene gets the lines that the user types.
     func sceneDidBecomeActive(_ scene: Scene) {
         terminal = Terminal { [unowned self] in take($0) }
         if !isWriting { Terminal.say("Notes. 'help' tells what can be said.") }
@@ -52,7 +52,7 @@ final class NotesScene: SceneDelegate {
         completionHandler: @escaping @MainActor (Bool) -> Void
     ) { completionHandler(perform(shortcutItem.type)) }
 
-    // MARK: What can be asked
+    // MARK: Requests
 
     private func open(_ url: String) {
         let place = url.drop { $0 != ":" }.dropFirst().drop { $0 == "/" }

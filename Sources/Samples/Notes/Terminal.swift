@@ -2,7 +2,8 @@
 @unsafe @preconcurrency internal import Dispatch
 internal import Glibc
 
-/// Lines from standard input, on the main queue. At its end (there is no terminal) nothing more comes.
+/// Reads lines from standard input, on the main queue, until its end. (It has none if there is no
+/// terminal.)
 @MainActor
 final class Terminal {
     private let source = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)

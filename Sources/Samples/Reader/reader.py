@@ -37,7 +37,7 @@ class Delegate(app.ApplicationDelegate):
                 file.write(WELCOME)
         return path
 
-    # State: where the user was.
+    # State restoration.
 
     def should_save_secure_application_state(self, application, coder):
         coder["path"], coder["page"] = self.path, self.page
@@ -49,7 +49,7 @@ class Delegate(app.ApplicationDelegate):
     def did_decode_restorable_state(self, application, coder):
         self.path, self.page = coder.get("path", self.path), coder.get("page", 0)
 
-    # What it is asked.
+    # Requests.
 
     def open_url(self, application, context):
         parts = urllib.parse.urlsplit(context.url)
@@ -69,7 +69,7 @@ class Delegate(app.ApplicationDelegate):
         application.did_draw_first_frame()
 
     def will_enter_foreground(self, application):
-        self.shown = None  # whatever was on the screen
+        self.shown = None  # forgets what was on the screen
 
     # Pages.
 

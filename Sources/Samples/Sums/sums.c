@@ -1,11 +1,11 @@
-/* Sums: keeps a checksum of each file of a folder, and tells which one's content has changed although its time and
- * size have not: a disk that forgets.
+/* Sums: keeps a checksum of each file in a folder, and reports files whose content has changed although their time and
+ * size have not, as on a failing disk.
  *
  *     greenroomctl run Sums [FOLDER]      the report; the folder is remembered (at first: the home directory)
  *     greenroomctl action Sums check      checks now; in the background it goes on for as long as there is time
  *
- * By itself it checks once a day, while nobody uses the machine, a file at a time: when its time is over it
- * remembers where it was and asks for more.
+  * By itself it checks once a day, while nobody uses the machine, one file at a time. When its time is over, it
+  * remembers where it was and schedules more.
  */
 #define _GNU_SOURCE 1
 #include <greenroom-app.h>
