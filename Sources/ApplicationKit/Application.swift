@@ -2,15 +2,17 @@ internal import CApplicationKit
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// The app: its state, its scenes, why it runs; UIKit's `UIApplication`. There is one, from
-/// ``ApplicationMain(_:)`` on.
+/// The app as a whole: its state, its scenes and the reason for which it runs; UIKit's
+/// `UIApplication`. A process has one application object, which ``ApplicationMain(_:)`` creates.
 @MainActor public final class Application {
     private static var instance: Application?
-    /// Nil before ``ApplicationMain(_:)``.
+    /// The application object, or nil before ``ApplicationMain(_:)`` has created it.
     static var current: Application? { instance }
 
-    /// - Precondition: `ApplicationMain` has been called. What runs before it runs during a prewarm, where
-    ///   the app is not launched: move it into `willFinishLaunching`.
+    /// The process's application object; UIKit's `UIApplication.shared`.
+    ///
+    /// - Precondition: ``ApplicationMain(_:)`` has been called. Code that runs before it runs
+    ///   during a prewarm, when the app is not launched: move such code into `willFinishLaunching`.
     public static var shared: Application {
         guard let instance else {
             fatalError("Application.shared was used before ApplicationMain")
@@ -18,13 +20,16 @@ internal import GreenroomAppChannel
         return instance
     }
 
+    /// The app delegate, which ``ApplicationMain(_:)`` created; UIKit's `UIApplication.delegate`.
     public let delegate: any ApplicationDelegate
 
-    /// Whether, why and when it was launched, and whether it had been prewarmed. Unlike `ActivePrewarm` in
-    /// the environment, which goes after `didFinishLaunching`, this stays.
+    /// Why and when the app was launched, and whether it had been prewarmed. This information stays
+    /// for the life of the process, unlike the environment variable `ActivePrewarm`, which is
+    /// removed after `didFinishLaunching`.
     public internal(set) var launchInfo: LaunchInfo
 
-    /// Whether Greenroom runs this process. By hand, an app is launched into the foreground.
+    /// Whether Greenroom runs this process. An app that is started by hand is launched into the
+    /// foreground and stays there. False as well after the daemon has ended.
     public var isManaged: Bool { channel != nil }
 
     // MARK: Inner state
@@ -36,35 +41,37 @@ internal import GreenroomAppChannel
     let record: LaunchRecord
     let usesScenes: Bool
     var channel: AppChannel?
-    /// Of an app without scenes.
+    /// The state of an app without scenes.
     var ownState: State
     /// Sessions in the order in which they were connected.
     var sessions: [SceneSession] = []
-    /// Whether a scene has ever been attached: until then, the launch says which state the app is in.
+    /// Whether a scene has ever been attached: until then, the launch says which state the app is
+    /// in.
     var hasHadScene = false
     var credentials: Credentials
     var deferred: [@MainActor () -> Void] = []
     var requests: [UInt64: OpenRequest] = [:]
     var requestCount: UInt64 = 0
-    /// The last step that was done, by its cookie.
+    /// The cookie of the last step that the app has taken.
     var lastStep: UInt64 = 0
-    /// Who asked for the pending task requests.
+    /// The callers that wait for the list of pending task requests, by cookie.
     var listRequests: [UInt64: @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void] = [:]
     var background = BackgroundTasks()
-    /// What happens next where no daemon says so.
+    /// Events that the library makes for itself when no daemon sends any.
     var ownEvents: [AppEvent] = []
-    /// What came while the launch sequence waited for something else.
+    /// Messages that arrived while the launch sequence waited for a different one.
     var held: [AppChannel.Incoming] = []
     var restorables = RestorableObjects()
-    /// Restorations that are not complete, by session; nil is the app's own.
+    /// How many restorations are not complete, by session; nil is the app's own state.
     var extensions: [String?: Int] = [:]
-    /// False after a callback that turned out to be the protocol's default.
+    /// False if the last callback ran the protocol's default implementation.
     private var isImplemented = true
-    /// A bit per step.
+    /// One bit for each step of the launch sequence.
     private var reportedSteps: UInt32 = 0
-    /// Waited at for the first time when the launch sequence is over.
+    /// The main thread waits here for the first time after the launch sequence.
     lazy var loop = EventLoop(channel: channel)
-    /// When it said so first, itself or one of its scenes.
+    /// When the app or one of its scenes first said that it has drawn: `CLOCK_MONOTONIC`,
+    /// nanoseconds.
     var drawnAt: UInt64?
     var hasDrawn: Bool { drawnAt != nil }
 
@@ -87,17 +94,19 @@ internal import GreenroomAppChannel
 
     // MARK: Calling back
 
-    /// A callback that keeps the main thread longer than this is reported by its name.
+    /// How long a callback may keep the main thread, 250 ms. A callback that takes longer is
+    /// reported to the daemon by its name and counts as a hang
+    /// (``ApplicationResponsivenessMetric/histogrammedApplicationHangTime``).
     public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
     private static let callbackNanosecondLimit: UInt64 = 250_000_000
 
-    /// What the main actor has to do is the app's too.
+    /// Runs the main actor's jobs. They are the app's code, so they count as a callback.
     func runMainQueue() { call("main queue") { loop.runMainQueue() } }
 
-    /// What begins now is not part of the launch.
+    /// Whether work that begins now is too late to be part of the launch.
     var hasFinishedLaunch: Bool { hasDrawn || hasReached(.active) }
 
-    /// Runs a callback of the app's.
+    /// Calls `body`, one of the app's callbacks, and reports it if it takes too long.
     func call<Result>(_ name: String, _ body: () -> Result) -> Result {
         let start = monotonicNanoseconds()
         let result = body()
@@ -108,7 +117,8 @@ internal import GreenroomAppChannel
         return result
     }
 
-    /// Nil when the delegate does not have the method.
+    /// Calls `body`, an optional callback.
+    /// - Returns: nil if the delegate does not have the method.
     func callOptional<Result>(_ name: String, _ body: () -> Result) -> Result? {
         isImplemented = true
         let result = call(name, body)
@@ -124,18 +134,18 @@ internal import GreenroomAppChannel
 
     func report(_ report: @autoclosure () -> AppReport) { channel?.send(.report(report())) }
 
-    /// What nobody waits for.
+    /// Sends a report that nobody waits for.
     func note(_ report: @autoclosure () -> AppReport) {
         channel?.send(.report(report()), mayBeLost: true)
     }
 
-    /// Ends the process, when what it had to say is said.
+    /// Ends the process after sending what waits in the outbox.
     func end() -> Never {
         channel?.drain()
         exit(0)
     }
 
-    /// Reports a step of the launch sequence, the first time it is done.
+    /// Reports a step of the launch sequence, the first time that it is taken.
     func reached(_ step: AppReport.LaunchStep, session: SceneSession? = nil) {
         guard !hasReached(step) else { return }
         reportedSteps |= 1 << step.rawValue
@@ -152,7 +162,11 @@ internal import GreenroomAppChannel
         report(.acknowledged(cookie: cookie, handled: handled))
     }
 
-    /// The user sees the app now. Without this call, the first activation counts.
+    /// Tells Greenroom that the user now sees the app. The time from the user's request to the
+    /// first such call is the launch's time to first draw
+    /// (``ApplicationLaunchMetric/histogrammedTimeToFirstDraw``); for an app that never calls this
+    /// method, the first activation counts instead. UIKit has no such method: it sees the first
+    /// frame.
     public func didDrawFirstFrame() {
         note(.didDrawFirstFrame(at: drew(), session: nil))
     }
@@ -163,11 +177,11 @@ internal import GreenroomAppChannel
         return now
     }
 
-    /// Runs `work` on the main thread when the launch sequence is over and the app is active, or in the
-    /// background: what need not be done for the user to see the app.
+    /// Runs `work` on the main thread after the launch sequence, as soon as the app is active or in
+    /// the background. Put off to it whatever is not needed for the user to see the app.
     public func afterLaunch(_ work: @escaping @MainActor () -> Void) { deferred.append(work) }
 
-    /// The daemon's, when it is gone: the app goes on alone.
+    /// The daemon has closed the app channel. The app goes on alone.
     func channelEnded() {
         loop.forgetChannel()
         channel = nil

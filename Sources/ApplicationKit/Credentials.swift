@@ -1,21 +1,22 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// Why protected data cannot be had *now*. An absent credential is no error: those who took
-/// "unavailable" for "not there" logged their users out.
+/// Why protected data cannot be read *now*. A credential that does not exist is not an error: apps
+/// that mistook "unavailable" for "does not exist" have logged their users out.
 public enum ProtectedDataError: Error, Hashable, Sendable {
-    /// The device is locked, or was when the app was launched and what the manifest names could not be read
-    /// since: try again after `applicationProtectedDataDidBecomeAvailable`.
+    /// The device is locked; or it was locked when the app was launched, and the daemon has not
+    /// been able to read the credentials since. Try again after
+    /// `applicationProtectedDataDidBecomeAvailable`.
     case unavailable
-    /// It is there and cannot be read; an errno(3).
+    /// The credential exists and cannot be read. `code` is an errno(3).
     case unreadable(code: Int32)
-    /// Larger than ``Application/credentialByteLimit``.
+    /// The credentials are larger than ``Application/credentialByteLimit``.
     case tooLarge
 }
 
-/// What the daemon handed over: a file that nobody can change any more.
+/// The credentials that the daemon handed over, in a file that nobody can change any more.
 struct Credentials {
-    /// -1 when there is none. Open until the process ends.
+    /// The file's descriptor, which stays open until the process ends; -1 if there is none.
     private(set) var file: CInt = -1
 
     var areThere: Bool { file >= 0 }
@@ -25,7 +26,7 @@ struct Credentials {
         file = descriptor
     }
 
-    /// - Returns: nil when there is no credential of that name.
+    /// - Returns: nil if there is no credential of that name.
     func read(_ name: String) throws(ProtectedDataError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)
@@ -46,20 +47,23 @@ struct Credentials {
 }
 
 extension Application {
-    /// As much as systemd allows for all credentials of a service together.
+    /// How many bytes all credentials of an app may have together: 1 MiB, as for a systemd service
+    /// (systemd.exec(5)).
     public nonisolated static let credentialByteLimit = CredentialFile.valueByteLimit
 
-    /// Whether the device is unlocked, so that protected data can be read.
+    /// Whether the device is unlocked, so that protected data can be read; UIKit's property of the
+    /// same name.
     public var isProtectedDataAvailable: Bool { protectedDataIsAvailable }
 
-    /// A credential that the manifest names (`LoadCredential=`).
-    /// - Returns: its bytes; nil when there is none of that name.
-    /// - Throws: ``ProtectedDataError/unavailable`` while the device is locked, whether or not it exists.
+    /// Reads a credential that the manifest names (`LoadCredential=`, `SetCredential=`).
+    /// - Returns: the credential's bytes; nil if there is no credential of that name.
+    /// - Throws: ``ProtectedDataError``; while the device is locked always
+    ///   ``ProtectedDataError/unavailable``, whether or not the credential exists.
     public func credential(named name: String) throws(ProtectedDataError) -> [UInt8]? {
         guard protectedDataIsAvailable else { throw .unavailable }
-        // (Launched while locked, the app gets them before it hears of the unlocking.)
+        // (An app that was launched while locked gets them before it is told of the unlocking.)
         if credentials.areThere { return try credentials.read(name) }
-        // The daemon could not read them, and tries again at the next unlocking.
+        // The daemon could not read them. It tries again when the device is next unlocked.
         if record.launch.flags.contains(.namesCredentials) { throw .unavailable }
         return nil
     }

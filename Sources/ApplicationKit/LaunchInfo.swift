@@ -1,31 +1,36 @@
 internal import GreenroomAppChannel
 
-/// Why this process runs, and when what happened. Times are `CLOCK_MONOTONIC`; differences are what they
-/// are good for. Never measure a launch from the process's start: a prewarmed process may be days old.
+/// Why the app was launched, and when each part of the launch happened. Points in time are counted
+/// on `CLOCK_MONOTONIC`, so only their differences mean something. Never measure a launch from the
+/// start of the process: a prewarmed process may be days old. UIKit has no such type.
 public struct LaunchInfo: Sendable {
-    /// Whether the process had been prewarmed, until the end of the process.
+    /// Whether the process had been prewarmed before the launch.
     public var wasPrewarmed: Bool { record.pauseInstant != nil }
+    /// For whom or what the app was launched.
     public var reason: Reason { Reason(rawValue: record.launch.reason.rawValue) ?? .system }
-    /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same, unless it was
-    /// looked at before `ApplicationMain`: it keeps what it finds first, which is the prewarm's.
+    /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same,
+    /// unless a prewarmed process read it before ``ApplicationMain(_:)``: it then keeps the
+    /// prewarm's arguments.
     public var arguments: [String] { record.arguments?.strings ?? CommandLine.arguments }
-    /// The app has never finished a launch here: time for its one-time setup (install templates into
-    /// ``Container/stateDirectory``, say). Stays so until a launch succeeds; false for an app that is run by
-    /// hand.
+    /// Whether no launch of the app has ever succeeded on this machine: the time for one-time
+    /// setup, such as installing templates into ``Container/stateDirectory``. False in an app that
+    /// is run by hand.
     public var isFirstLaunch: Bool { record.launch.flags.contains(.firstLaunch) }
-    /// The same of this version of it (`Version=` of the manifest).
+    /// Whether no launch of this version of the app (`Version=` in the manifest) has ever
+    /// succeeded.
     public var isFirstLaunchOfVersion: Bool {
         record.launch.flags.contains(.firstLaunchOfVersion)
     }
-    /// `Version=` of the manifest.
+    /// The app's version, `Version=` in the manifest; nil if the manifest does not name one.
     public var version: String? { record.launch.version }
-    /// When somebody asked for the launch.
+    /// When the user or the system asked for the launch.
     public var requestInstant: Duration { Self.duration(record.launch.requestInstant) }
-    /// When the process was prewarmed and paused; nil if it was not.
+    /// When the prewarmed process paused in ``ApplicationMain(_:)``; nil if it was not prewarmed.
     public var pauseInstant: Duration? { record.pauseInstant.map(Self.duration) }
-    /// When the process went on, or reached `ApplicationMain` in a cold launch.
+    /// When the prewarmed process went on; in a cold launch, when it reached
+    /// ``ApplicationMain(_:)``.
     public var resumeInstant: Duration { Self.duration(record.resumeInstant) }
-    /// Each step and when it was done, in order.
+    /// The steps that have been taken, in order, each with the time at which it was.
     public var steps: [(step: Step, instant: Duration)] {
         Step.allCases.filter { instants[Int($0.rawValue)] != 0 }
             .map { ($0, instants[Int($0.rawValue)]) }
@@ -33,12 +38,14 @@ public struct LaunchInfo: Sendable {
             .map { ($0, Self.duration($1)) }
     }
 
-    // As they came, because few apps look: made into what people read when they do.
+    // The record as the daemon sent it. Few apps look at it, so the properties convert it only when
+    // read.
     private let record: LaunchRecord
-    /// By step; 0: not yet. (The metadata of an array of these would have to be made at each launch.)
+    /// When each step was taken, by its raw value; 0 if it was not. (The runtime would have to make
+    /// the metadata of an `Array` at each launch.)
     private var instants = InlineArray<13, UInt64>(repeating: 0)
 
-    /// As the daemon is told it.
+    /// The steps in the form in which the app reports them to the daemon.
     func told(drawnAt: UInt64?) -> LaunchSteps {
         var told = LaunchSteps(
             requestedAt: record.launch.requestInstant, pausedAt: record.pauseInstant,
@@ -56,36 +63,60 @@ public struct LaunchInfo: Sendable {
         .nanoseconds(Int64(clamping: nanoseconds))
     }
 
-    /// Who or what wanted the app to run.
+    /// For whom or what an app is launched.
     public enum Reason: Int32, CaseIterable, Sendable {
+        /// The user started it.
         case user = 0
+        /// It shall open a URL.
         case url = 1
+        /// It shall perform a quick action.
         case quickAction = 2
+        /// It shall continue a user activity.
         case userActivity = 3
+        /// A remote notification has arrived for it.
         case remoteNotification = 4
+        /// There are location events for it.
         case location = 5
+        /// A timer of its manifest has elapsed (`[Timer]`).
         case timer = 6
+        /// Somebody has connected to a socket of its manifest (`[Socket]`).
         case socket = 7
+        /// A path of its manifest has changed (`[Path]`).
         case path = 8
+        /// The system has launched it for another reason.
         case system = 9
-        /// Work that it had scheduled (``TaskScheduler``).
+        /// It shall do work that it has scheduled (``TaskScheduler``).
         case scheduledTask = 10
     }
 
     /// The steps of the launch sequence, in order.
     public enum Step: Int32, CaseIterable, Sendable {
+        /// The process has reached ``ApplicationMain(_:)``, or has gone on from there after a
+        /// prewarm.
         case main = 0
+        /// The application and delegate objects exist.
         case objects = 1
+        /// The main event loop exists.
         case eventLoop = 2
+        /// The default interface is loaded (apps without scenes).
         case interface = 3
+        /// `willFinishLaunching` has returned.
         case willFinishLaunching = 4
+        /// The saved state is restored, or there was none.
         case stateRestoration = 5
+        /// `didFinishLaunching` has returned.
         case didFinishLaunching = 6
+        /// ``Application/didFinishLaunchingNotification`` has been posted.
         case didFinishLaunchingNotification = 7
+        /// The first scene has its configuration.
         case sceneConfiguration = 8
+        /// The first scene is connected.
         case sceneConnection = 9
+        /// The app has become active.
         case active = 10
+        /// The app has entered the background.
         case background = 11
+        /// The jobs of ``Application/afterLaunch(_:)`` are done.
         case afterLaunch = 12
     }
 
@@ -95,10 +126,11 @@ public struct LaunchInfo: Sendable {
     }
 }
 
-/// What is known of the launch, once for all that look at it. A class, because a copy of so much, and
-/// what Swift's runtime makes of its types for one, costs more than the rest of the way to the delegate.
+/// What the library knows about the launch, shared by all its readers. It is a class because
+/// copying a struct of this size, and making the runtime's metadata for the copy, costs more than
+/// all other work up to the delegate's first call.
 final class LaunchRecord: Sendable {
-    /// As it came.
+    /// The launch as the daemon sent it.
     final class Message: Sendable {
         let launch: AppLaunch
         init(_ launch: AppLaunch) { self.launch = launch }
@@ -109,7 +141,7 @@ final class LaunchRecord: Sendable {
     /// `CLOCK_MONOTONIC` in nanoseconds; nil when the process was not prewarmed.
     let pauseInstant: UInt64?
     let resumeInstant: UInt64
-    /// The launch's, where a prewarmed process got them with its order to go.
+    /// The launch's arguments, which a prewarmed process gets with its order to go.
     let arguments: StringList?
 
     init(

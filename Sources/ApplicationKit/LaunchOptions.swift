@@ -1,24 +1,30 @@
 internal import GreenroomAppChannel
 
 extension Application {
-    /// Why the app was launched: `launchOptions?[.url]` is a `String?`. Empty when somebody simply started
-    /// it, and nil for an app with scenes, which finds everything in ``Scene/ConnectionOptions``.
+    /// Why the app was launched, by key: `launchOptions?[.url]` is a `String?`. Follows UIKit's
+    /// `[UIApplication.LaunchOptionsKey: Any]`. The options are empty if the user simply started
+    /// the app. An app with scenes gets nil instead, and finds everything in
+    /// ``Scene/ConnectionOptions``.
     ///
-    /// A key is there only if the app's manifest declares the feature.
+    /// A key can have a value only if the app's manifest declares its feature.
     public struct LaunchOptions: Hashable, Sendable {
         private let record: LaunchRecord
         var content: AppContent { record.launch.content }
 
         init(_ record: LaunchRecord) { self.record = record }
 
+        /// Whether both hold the same values.
         public static func == (one: Self, other: Self) -> Bool { one.content == other.content }
+        /// Feeds the values into `hasher`.
         public func hash(into hasher: inout Hasher) { content.hash(into: &hasher) }
 
+        /// Whether no key has a value: the user simply started the app.
         public var isEmpty: Bool { content.isEmpty }
 
+        /// The value of `key`, or nil if there is none.
         public subscript<Value>(_ key: LaunchOptionsKey<Value>) -> Value? { key.value(content) }
 
-        /// The names of the keys that have a value, in UIKit's words.
+        /// The names of the keys that have a value, as UIKit spells them.
         public var keys: [String] { Self.presence.filter { $0.isIn(content) }.map(\.name) }
 
         private static let presence: [(name: String, isIn: @Sendable (AppContent) -> Bool)] = [
@@ -36,75 +42,83 @@ extension Application {
         }
     }
 
-    /// A key of ``LaunchOptions`` with the type of its value; UIKit's `UIApplication.LaunchOptionsKey`.
+    /// A key of ``LaunchOptions`` with the type of its value; UIKit's
+    /// `UIApplication.LaunchOptionsKey`.
     public struct LaunchOptionsKey<Value>: Sendable {
+        /// The key's name, as UIKit spells it.
         public let rawValue: String
         let value: @Sendable (AppContent) -> Value?
     }
 }
 
 extension Application.LaunchOptionsKey where Value == String {
-    /// The URL to open, the first of them.
+    /// The URL to open; the first if there are several.
     public static var url: Self { Self(rawValue: "url") { $0.urls.first?.url } }
-    /// Identifier of the app that asked.
+    /// The identifier of the app that asked for the launch.
     public static var sourceApplication: Self {
         Self(rawValue: "sourceApplication") {
             $0.sourceApplication ?? $0.urls.first?.sourceApplication
         }
     }
-    /// What came with the URL.
+    /// A text that the app that asked sent with the URL.
     public static var annotation: Self {
         Self(rawValue: "annotation") { $0.urls.first?.annotation }
     }
+    /// The payload of the local notification for which the app was launched.
     public static var localNotification: Self {
         Self(rawValue: "localNotification") { $0.localNotification }
     }
-    /// The payload as it was sent: JSON, as a rule.
+    /// The payload of the remote notification as it was sent, usually JSON.
     public static var remoteNotification: Self {
         Self(rawValue: "remoteNotification") { $0.remoteNotification }
     }
+    /// The type of the user activity to continue.
     public static var userActivityType: Self {
         Self(rawValue: "userActivityType") {
             $0.userActivities.first?.type ?? $0.handoffUserActivityType
         }
     }
+    /// The metadata of a share that the user has accepted, as the sender wrote it.
     public static var cloudKitShareMetadata: Self {
         Self(rawValue: "cloudKitShareMetadata") { $0.cloudKitShareMetadata }
     }
+    /// The attribution that came with the URL.
     public static var eventAttribution: Self {
         Self(rawValue: "eventAttribution") { $0.urls.first?.eventAttribution }
     }
 }
 
 extension Application.LaunchOptionsKey where Value == Bool {
-    /// There are location events to fetch: true, or not there.
+    /// True if there are location events to fetch, otherwise nil.
     public static var location: Self {
         Self(rawValue: "location") { $0.isForLocation ? true : nil }
     }
 }
 
 extension Application.LaunchOptionsKey where Value == [String] {
-    /// Identifiers to restore.
+    /// The identifiers of the downloads that have ended.
     public static var newsstandDownloads: Self {
         Self(rawValue: "newsstandDownloads") { $0.newsstandDownloads.nonEmpty }
     }
+    /// The identifiers of the Bluetooth centrals to restore.
     public static var bluetoothCentrals: Self {
         Self(rawValue: "bluetoothCentrals") { $0.bluetoothCentrals.nonEmpty }
     }
+    /// The identifiers of the Bluetooth peripherals to restore.
     public static var bluetoothPeripherals: Self {
         Self(rawValue: "bluetoothPeripherals") { $0.bluetoothPeripherals.nonEmpty }
     }
 }
 
 extension Application.LaunchOptionsKey where Value == UserActivity {
-    /// What to go on with.
+    /// The user activity to continue. (UIKit's value is a dictionary that contains it.)
     public static var userActivityDictionary: Self {
         Self(rawValue: "userActivityDictionary") { $0.userActivities.first.map(UserActivity.init) }
     }
 }
 
 extension Application.LaunchOptionsKey where Value == ApplicationShortcutItem {
-    /// The quick action that was chosen.
+    /// The quick action that the user chose.
     public static var shortcutItem: Self {
         Self(rawValue: "shortcutItem") { $0.quickAction.map(ApplicationShortcutItem.init) }
     }

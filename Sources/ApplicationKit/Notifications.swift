@@ -1,48 +1,68 @@
-/// What objects other than the delegate can observe; the corner of `NotificationCenter` that an app's life
-/// needs.
+/// Notifications of the app's life, for objects other than the delegate. They follow UIKit's
+/// notifications of the same names, and this file has as much of Foundation's `NotificationCenter`
+/// as they need.
 extension Application {
+    /// The name of a notification; Foundation's `Notification.Name`.
     public struct NotificationName: RawRepresentable, Hashable, Sendable {
+        /// The name.
         public let rawValue: String
+        /// Creates a notification name.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
+    /// What an observer is called with; Foundation's `Notification`.
     public struct Notification {
+        /// The notification's name.
         public let name: NotificationName
+        /// The app that posted the notification.
         public let object: Application
-        /// Of ``didFinishLaunchingNotification``: the launch options; nil for all others, and for an app
-        /// with scenes.
+        /// The launch options, in ``didFinishLaunchingNotification`` of an app without scenes;
+        /// otherwise nil.
         public let userInfo: LaunchOptions?
     }
 
-    /// Posted just after `didFinishLaunchingWithOptions` has returned.
+    /// Posted just after `application(_:didFinishLaunchingWithOptions:)` has returned.
     public static let didFinishLaunchingNotification = NotificationName(
         rawValue: "didFinishLaunching")
+    /// Posted after `applicationDidBecomeActive(_:)`. Apps without scenes.
     public static let didBecomeActiveNotification = NotificationName(rawValue: "didBecomeActive")
+    /// Posted after `applicationWillResignActive(_:)`. Apps without scenes.
     public static let willResignActiveNotification = NotificationName(
         rawValue: "willResignActive")
+    /// Posted after `applicationDidEnterBackground(_:)`. Apps without scenes.
     public static let didEnterBackgroundNotification = NotificationName(
         rawValue: "didEnterBackground")
+    /// Posted after `applicationWillEnterForeground(_:)`. Apps without scenes.
     public static let willEnterForegroundNotification = NotificationName(
         rawValue: "willEnterForeground")
+    /// Posted after `applicationWillTerminate(_:)`. The process exits when the observers have
+    /// returned.
     public static let willTerminateNotification = NotificationName(rawValue: "willTerminate")
+    /// Posted after `applicationDidReceiveMemoryWarning(_:)`.
     public static let didReceiveMemoryWarningNotification = NotificationName(
         rawValue: "didReceiveMemoryWarning")
+    /// Posted after `applicationSignificantTimeChange(_:)`.
     public static let significantTimeChangeNotification = NotificationName(
         rawValue: "significantTimeChange")
+    /// Posted after `applicationProtectedDataWillBecomeUnavailable(_:)`. Protected data can still
+    /// be read.
     public static let protectedDataWillBecomeUnavailableNotification = NotificationName(
         rawValue: "protectedDataWillBecomeUnavailable")
+    /// Posted after `applicationProtectedDataDidBecomeAvailable(_:)`.
     public static let protectedDataDidBecomeAvailableNotification = NotificationName(
         rawValue: "protectedDataDidBecomeAvailable")
 
+    /// Calls observers when a notification is posted; Foundation's `NotificationCenter`.
     @MainActor public final class NotificationCenter {
-        /// Ends with ``removeObserver(_:)``.
+        /// An observer's registration, which lasts until ``NotificationCenter/removeObserver(_:)``.
         public struct Observation: Hashable, Sendable { fileprivate let number: Int }
 
         private var observers:
             [(Observation, NotificationName, @MainActor (Notification) -> Void)] = []
         private var count = 0
 
-        /// Calls `observer` at each notification of that name, in the order of registration.
+        /// Calls `observer` whenever a notification of that name is posted. Observers are called in
+        /// the order in which they were added.
         @discardableResult
         public func addObserver(
             forName name: NotificationName,
@@ -54,6 +74,7 @@ extension Application {
             return observation
         }
 
+        /// Stops calling an observer. Removing it again does nothing.
         public func removeObserver(_ observation: Observation) {
             observers.removeAll { $0.0 == observation }
         }
@@ -65,7 +86,8 @@ extension Application {
         }
     }
 
-    /// There before the application object is: a static initializer or `main` may register already.
+    /// The process's notification center. It exists before the application object, so that a static
+    /// initializer or `main` can already add observers.
     public static let notificationCenter = NotificationCenter()
 
     func post(_ name: NotificationName, userInfo: LaunchOptions? = nil) {

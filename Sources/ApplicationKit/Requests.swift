@@ -1,13 +1,20 @@
 internal import GreenroomAppChannel
 
-/// What the user was doing, on this device or on another; `NSUserActivity`.
+/// What the user was doing, on this device or another; Foundation's `NSUserActivity`.
 public struct UserActivity: Hashable, Sendable {
+    /// The kind of activity, a name in reverse-DNS style; `NSUserActivity.activityType`.
     public var activityType: String
+    /// A title for the user; `NSUserActivity.title`.
     public var title: String?
+    /// A web page that shows the same content; `NSUserActivity.webpageURL`.
     public var webpageURL: String?
+    /// Identifies the content, so that a scene which already shows it can be found;
+    /// `NSUserActivity.targetContentIdentifier`.
     public var targetContentIdentifier: String?
+    /// The app's own data. Keys must not contain `=`; `NSUserActivity.userInfo`.
     public var userInfo: [String: String] = [:]
 
+    /// Creates an activity without a title or data.
     public init(activityType: String) { self.activityType = activityType }
 
     init(_ activity: AppContent.Activity) {
@@ -28,11 +35,15 @@ public struct UserActivity: Hashable, Sendable {
     }
 }
 
-/// A quick action; `UIApplicationShortcutItem`.
+/// A quick action that the user chose; UIKit's `UIApplicationShortcutItem`.
 public struct ApplicationShortcutItem: Hashable, Sendable {
+    /// The kind of action, as the app names it.
     public let type: String
+    /// The title that the user saw; ``type`` if it has no title.
     public let localizedTitle: String
+    /// The line below the title.
     public let localizedSubtitle: String?
+    /// The app's own data.
     public let userInfo: [String: String]
 
     init(_ action: AppContent.QuickAction) {
@@ -43,18 +54,24 @@ public struct ApplicationShortcutItem: Hashable, Sendable {
     }
 }
 
-/// A URL to open, and how; `UIOpenURLContext`. The URL is text, so that an app need not have Foundation:
-/// one that has says `URL(string: context.url)`.
+/// A URL to open, and how to open it; UIKit's `UIOpenURLContext`. The URL is text, so that an app
+/// can do without Foundation. With Foundation, write `URL(string: context.url)`.
 public struct OpenURLContext: Hashable, Sendable {
+    /// The URL.
     public let url: String
+    /// Who asked to open the URL, and how.
     public let options: Options
 
+    /// How to open a URL; UIKit's `UIScene.OpenURLOptions`.
     public struct Options: Hashable, Sendable {
-        /// Identifier of the app that asked.
+        /// The identifier of the app that asked to open the URL.
         public let sourceApplication: String?
+        /// A text that the app that asked sent with the URL.
         public let annotation: String?
-        /// The document is to be changed where it is; otherwise copy it before using it.
+        /// Whether to change the document in its place. If false, copy the document before using
+        /// it.
         public let openInPlace: Bool
+        /// The attribution that came with the URL.
         public let eventAttribution: String?
     }
 
@@ -66,10 +83,12 @@ public struct OpenURLContext: Hashable, Sendable {
     }
 }
 
-/// Why the daemon did not do what the app asked of it.
+/// Why a request of the app was refused.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// An errno(3). `EAGAIN`: 16 requests of the app are under way; it asks again when one of them is
-    /// answered.
+    /// An errno(3). `EAGAIN` means that too many requests of the app are under way: the daemon
+    /// accepts 16 at a time. Ask again after one of them was answered. `ENOTCONN` means that the
+    /// app runs without Greenroom.
     public let code: Int32
+    /// The reason in words.
     public let description: String
 }

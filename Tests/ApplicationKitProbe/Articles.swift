@@ -17,7 +17,7 @@ import ApplicationKit
 
     static func canOpen(_ launchOptions: Application.LaunchOptions?) -> Bool {
         guard let url = launchOptions?[.url] else { return true }
-        // False: this app cannot open it, and is not asked to.
+        // False: this app cannot open it, and will not be asked to.
         return url.hasPrefix("notes:")
     }
 
@@ -46,7 +46,7 @@ import ApplicationKit
             cancel()
             finish()
         }
-        // No time is left: it waits for the next launch.
+        // No time is left: the upload waits for the next launch.
         guard task != .invalid else { return keep(page) }
         Task {
             await send(page)

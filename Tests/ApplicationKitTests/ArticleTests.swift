@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `every test that the table of sentences names exists`() throws {
-        // A function's name, whatever blanks stand before it; a suite's is not enough.
+        // A function's name after any number of blanks; the name of a suite is not enough.
         let tests = try Self.files(below: "\(packageRoot)/Tests", suffix: ".swift")
             .map(Self.text).joined().split { $0 == " " || $0 == "\n" }.joined(separator: " ")
         let table = try Self.text("\(Self.articles)/SentencesAndTests.md")

@@ -2,7 +2,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Why an app was launched, and what its two answers do to it.
+/// Why an app was launched, and what the results of its two methods change.
 @Suite struct LaunchReasonTests {
     typealias Start = AppProcess.Start
 
@@ -31,7 +31,7 @@ import Testing
     private static let opened = "open notes://1 from org.example.mail inactive"
 
     @Test(arguments: Start.allCases)
-    func `a URL is in the launch options and opened after both have said true`(
+    func `a URL is in the launch options, and opened if both methods return true`(
         start: Start
     ) throws {
         let (lines, handled) = try launch("both", Self.url, start: start)
@@ -103,7 +103,7 @@ import Testing
         #expect(lines.contains(#"remoteNotification {"a":1}"#))
     }
 
-    /// Everything that an app can be launched for at once, each value another.
+    /// Every reason for a launch at once, with different values.
     private static let everything: AppContent = {
         var url = AppContent.OpenURL("notes://1")
         url.sourceApplication = "org.example.mail"
@@ -160,7 +160,7 @@ import Testing
             ])
     }
 
-    @Test func `a scene's connection options have all of it, too`() throws {
+    @Test func `a scene's connection options have every value, too`() throws {
         let app = try AppProcess("scenes", .cold, environment: ["PROBE_VALUES=1"])
         try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .cold)
         var content = Self.everything
@@ -192,7 +192,7 @@ import Testing
             ])
     }
 
-    @Test func `an app that cannot do what a request asks says so`() throws {
+    @Test func `an app that cannot do what a request asks refuses it`() throws {
         let app = try AppProcess(
             "both", .cold, environment: ["PROBE_OPEN=false", "PROBE_ACTION=false"])
         try app.launch(AppLaunch(cookie: 1), .cold)

@@ -110,7 +110,7 @@ import Testing
         #expect(try app.awaitAcknowledgement(1))
         try app.connect("s1", foreground: false)
         #expect(app.steps == Self.stepsOfEveryLaunch + [.sceneConfiguration, .sceneConnection])
-        // Later the user comes.
+        // Later the user brings the app to the front.
         try app.tell(.willEnterForeground, "s1")
         try app.tell(.didBecomeActive, "s1")
         let lines = try app.end()
@@ -160,7 +160,7 @@ import Testing
         try app.awaitAcknowledgement(1)
         #expect(Array(app.steps[2...4]) == [.eventLoop, .interface, .willFinishLaunching])
         #expect(Array(try app.end()[1...2]) == ["delegate", "loadInterface main.ui"])
-        // An app with scenes has none.
+        // An app with scenes loads no default interface.
         let other = try AppProcess("scenes", .cold)
         try other.launch(
             AppLaunch(cookie: 1, flags: [.foreground, .scenes], interface: "main.ui"), .cold)
@@ -206,14 +206,14 @@ import Testing
             cookies.append(app.nextCookie())
             try app.send(.lifecycle(event, cookie: cookies.last!))
         }
-        // Not before all is done does the daemon read.
+        // The daemon reads only after the app has done everything.
         #expect(try app.awaitLine("willTerminate"))
         while try app.receive() != nil {}
         let acknowledged = app.reports.compactMap {
             if case .acknowledged(let cookie, true) = $0 { cookie } else { nil }
         }
         #expect(acknowledged == [1] + cookies)
-        // What nobody waits for is lost beyond a limit.
+        // The library drops reports above a limit if nothing waits for them.
         #expect(app.hasDrawn && app.reports.count < 5000)
         #expect(try app.child.waitForExit() == .status(0))
     }

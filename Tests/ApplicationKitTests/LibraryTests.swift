@@ -1,7 +1,7 @@
 @testable import ApplicationKit
 import Testing
 
-/// What needs no process of its own.
+/// Tests that need no process of their own.
 @Suite @MainActor struct `The library for apps` {
     @Test func `states have UIKit's raw values`() {
         #expect(
@@ -13,7 +13,7 @@ import Testing
             ].map(\.rawValue) == [-1, 0, 1, 2])
     }
 
-    @Test func `a coder knows what it holds`() {
+    @Test func `a coder says whether it contains a key`() {
         let coder = StateCoder(appVersion: "1")
         #expect(!coder.containsValue(forKey: "page"))
         coder.encode(7, forKey: "page")

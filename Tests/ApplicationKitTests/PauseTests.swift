@@ -20,7 +20,7 @@ import Testing
         #expect(app.lines() == ["main"])
     }
 
-    @Test func `a paused app whose daemon goes ends without ApplicationMain`() throws {
+    @Test func `a paused app whose daemon ends exits without ApplicationMain`() throws {
         let app = try AppProcess("both", .prewarmed)
         try app.awaitPause()
         shutdown(app.channel, Int32(SHUT_RDWR))
@@ -28,7 +28,7 @@ import Testing
         #expect(app.lines() == ["main"])
     }
 
-    @Test func `an app that never reaches ApplicationMain shows as the channel's end`() throws {
+    @Test func `an app that never reaches ApplicationMain closes its channel`() throws {
         let app = try AppProcess("exit", .prewarmed)
         #expect(try app.receive() == nil)
         #expect(try app.child.waitForExit() == .status(3))
@@ -58,7 +58,7 @@ import Testing
         else { throw TestError("no request to open") }
         try app.send(.answer(request: request, .done))
         try app.tell(.didBecomeActive)
-        // The answer's task comes back by another thread, in its own time.
+        // Another thread resumes the task that awaits the answer, at a time of its own.
         while !app.steps.contains(.afterLaunch) || !app.hasDrawn {
             try #require(try app.receive() != nil, "the app ended")
         }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a refused request throws, and one is refused when the daemon goes`() throws {
+    @Test func `a refused request throws, and so does one whose daemon ends`() throws {
         for goes in [false, true] {
             let app = try AppProcess("busy", .cold)
             try app.launch(AppLaunch(cookie: 1, flags: []), .cold)
@@ -126,7 +126,7 @@ import Testing
             ])
     }
 
-    @Test func `run by hand it is a foreground launch`() throws {
+    @Test func `an app that is run by hand is launched into the foreground`() throws {
         func lines(_ delegate: String, until last: String) throws -> [String] {
             let pipe = try Pipe()
             let program = try builtProgram("application-kit-probe")
@@ -159,7 +159,7 @@ import Testing
             ])
     }
 
-    @Test func `a message that is not known is answered and changes nothing`() throws {
+    @Test func `an unknown message is answered and changes nothing`() throws {
         let app = try AppProcess("both", .cold)
         try app.launch(AppLaunch(cookie: 1), .cold)
         try app.awaitAcknowledgement(1)

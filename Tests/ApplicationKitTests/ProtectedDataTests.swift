@@ -18,11 +18,12 @@ import Testing
     }
 
     @Test(arguments: AppProcess.Start.allCases)
-    func `what is unavailable is not taken for absent`(start: AppProcess.Start) throws {
+    func `an unavailable credential is not taken for an absent one`(start: AppProcess.Start) throws
+    {
         let file = credentials()
         defer { close(file) }
         let app = try AppProcess("both", start)
-        // Launched while the device is locked: no credentials yet.
+        // The launch has no credentials, because the device is locked.
         try app.launch(AppLaunch(cookie: 1), start)
         try app.awaitAcknowledgement(1)
         try app.tell(.protectedDataWillBecomeUnavailable)
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what the manifest names and could not be read is unavailable, not absent`(
+    func `a credential that could not be read is unavailable, not absent`(
         isNamed: Bool
     ) throws {
         let app = try AppProcess("both", .cold)

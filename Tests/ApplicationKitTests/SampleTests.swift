@@ -4,7 +4,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// The sample apps do what they are samples of.
+/// The sample apps do what they demonstrate.
 @Suite struct SampleTests {
     private func type(_ text: String, into pipe: Pipe) {
         var text = text

@@ -2,7 +2,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Several scenes, and what apps ask about them.
+/// Several scenes, and the requests of apps about them.
 @Suite struct SceneTests {
     private func launched() throws -> AppProcess {
         let app = try AppProcess("scenes", .cold)

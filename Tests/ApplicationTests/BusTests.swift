@@ -221,7 +221,7 @@ import Testing
         let (_, text) = try ctl("kit")
         #expect(text.contains("Name=org.example.kit\nExec=/") && text.contains("/greenroom-bus "))
         #expect(try ctl("org.example.plain").1.contains("DBusActivatable=true"))
-        #expect(try ctl("org.example.2go").1.contains("no name for the message bus"))
+        #expect(try ctl("org.example.2go").1.contains("not a name for the message bus"))
         #expect(try ctl("kit", "--install").0 == .status(0))
         #expect(
             String(decoding: try readFile(folder + "/org.example.kit.service"), as: UTF8.self)

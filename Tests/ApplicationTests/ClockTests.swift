@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `put forward over a calendar time it launches at once; put back, that time comes again`()
+    func `a clock put past a calendar time launches; put back, that time comes again`()
         throws
     {
         let stage = try Stage(at: 10 * Self.hour, "OnCalendar=*-*-* 12:00:00")

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `is there when the app runs, and nobody else's`(prewarm: Int) throws {
+    func `the container is there when the app runs, and nobody else's`(prewarm: Int) throws {
         let kit = try KitDaemon(Self.app(prewarm: prewarm))
         try kit.launch()
         #expect(kit.said.filter { $0.contains("written") } == Self.written)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `belongs to the app's user, whoever the daemon runs as`() throws {
+    @Test func `the container belongs to the app's user, whoever the daemon runs as`() throws {
         try requireOrSkip(getuid() == 0, "another user's files need root")
         let kit = try KitDaemon(Self.app("User=daemon"))
         // The log is the daemon's.
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `can be written to by an app that is confined`() throws {
+    @Test func `a confined app can write to its container`() throws {
         try requireOrSkip(getuid() == 0, "a mount namespace needs root")
         let kit = try KitDaemon(Self.app())
         var app = Self.app()
@@ -66,7 +66,7 @@ import Testing
         #expect(kit.said.filter { $0.contains("written") } == Self.written)
     }
 
-    @Test func `loses its temporary files when the app has ended, and no others`() throws {
+    @Test func `the container loses only its temporary files when the app has ended`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         let files = Self.paths(kit).map { $0 + "/file" }
@@ -79,7 +79,7 @@ import Testing
         #expect(access(Self.paths(kit)[2], F_OK) == 0)
     }
 
-    @Test func `loses its temporary files after a reboot`() throws {
+    @Test func `the container loses its temporary files after a reboot`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.daemon.terminate()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `is made for a program that wants one, and for no other`() throws {
+    @Test func `a container is made for a program that wants one, and for no other`() throws {
         let script = "#!/bin/sh\necho \"$STATE_DIRECTORY $TMPDIR\" > $OUT\n"
         let daemon = try TestDaemon()
         let path = try daemon.directory.write(script, to: "script")

@@ -50,7 +50,7 @@ enum Damage: String, CaseIterable, Sendable {
         #expect(Set(lines).count == lines.count, "said twice: \(lines)")
     }
 
-    @Test(arguments: Damage.allCases) func `costs the metrics in it and nothing else`(
+    @Test(arguments: Damage.allCases) func `a damaged file costs its metrics and nothing else`(
         damage: Damage
     ) throws {
         let daemon = try TestDaemon.with(Probe(Self.app), Probe(Self.other))
@@ -95,7 +95,8 @@ enum Damage: String, CaseIterable, Sendable {
         #expect(try daemon.terminate() == .status(0))
     }
 
-    @Test(arguments: Damage.allCases) func `costs the scheduled work in it and nothing else`(
+    @Test(arguments: Damage.allCases)
+    func `a damaged file costs its scheduled work and nothing else`(
         damage: Damage
     ) throws {
         let later = "earliest=9000000000000000"

@@ -27,7 +27,7 @@ import Testing
         unlink(gate)
     }
 
-    @Test func `what one was asked and did not answer is refused by the next, with the reason`()
+    @Test func `the next supervisor refuses an unanswered request, with the reason`()
         throws
     {
         let (kit, gates) = try kit(waitingAt: "configuration 2")
@@ -49,7 +49,7 @@ import Testing
         #expect(said.count { $0.hasPrefix("2 willConnect") } == 1)
     }
 
-    @Test func `what one had not read is answered by the next`() throws {
+    @Test func `the next supervisor answers a request that was not read`() throws {
         let (kit, gates) = try kit(waitingAt: "scene opens", "asked")
         try kit.ask(.open(.init(urls: ["notes://another"])))
         kit.daemon.signal(SIGSTOP)
@@ -66,7 +66,8 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts, [false, true])
-    func `the steps of a launch are known to the next`(prewarm: Int, inBackground: Bool) throws {
+    func `the next supervisor knows the steps of a launch`(prewarm: Int, inBackground: Bool) throws
+    {
         let app = inBackground ? KitApp(prewarm: prewarm) : .scenes(prewarm: prewarm)
         let kit = try KitDaemon(app)
         try kit.launch(inBackground: inBackground)

@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `is shown at the request and dropped when the app is active`(prewarm: Int) throws {
+    func `a screen is shown at the request and dropped when the app is active`(prewarm: Int) throws
+    {
         let daemon = try Self.daemon { Self.probe("Default=\($0)/plain.ui", prewarm: prewarm) }
         if prewarm > 0 { try daemon.awaitPaused(Self.app) }
         let watcher = try daemon.watch()
@@ -79,7 +80,7 @@ import Testing
         #expect(watcher.events[..<launched].contains(shown))
     }
 
-    @Test func `goes at the first draw, though the app is not active yet`() throws {
+    @Test func `a screen goes at the first draw, though the app is not active yet`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.environment = ["PROBE_DRAW=launch"]
@@ -95,7 +96,7 @@ import Testing
             ])
     }
 
-    @Test func `stays until the first draw where the manifest says so`() throws {
+    @Test func `a screen stays until the first draw where the manifest says so`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui", "Until=first-draw")
             probe.environment = ["PROBE_DRAW=deliver"]
@@ -117,7 +118,8 @@ import Testing
             ])
     }
 
-    @Test func `is never shown for a launch in the background, nor when that comes forward`() throws
+    @Test func `no screen is shown for a launch in the background, nor when that comes forward`()
+        throws
     {
         let daemon = try Self.daemon { Self.probe("Default=\($0)/plain.ui") }
         let watcher = try daemon.watch()
@@ -132,7 +134,7 @@ import Testing
             ])
     }
 
-    @Test func `is not shown of an app that runs, in front or suspended`() throws {
+    @Test func `no screen is shown for an app that runs, in front or suspended`() throws {
         let daemon = try Self.daemon { Self.probe("Default=\($0)/plain.ui") }
         let watcher = try daemon.watch()
         let client = try daemon.client()
@@ -150,7 +152,7 @@ import Testing
             ])
     }
 
-    @Test func `is shown of a launch in the background that a user asks for meanwhile`() throws {
+    @Test func `a screen is shown for a background launch that a user asks for meanwhile`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.environment = ["PROBE_GATE=\($0)/gate"]
@@ -171,7 +173,7 @@ import Testing
             ])
     }
 
-    @Test func `goes when the launch fails`() throws {
+    @Test func `a screen goes when the launch fails`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.lines = ["LaunchDeadlineSec=300ms"]
@@ -188,7 +190,7 @@ import Testing
             ])
     }
 
-    @Test func `survives the death of the supervisor, and the next one drops it`() throws {
+    @Test func `a screen survives the supervisor's death, and the next one drops it`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui", "Until=first-draw")
             probe.environment = ["PROBE_DRAW=deliver"]
@@ -208,7 +210,7 @@ import Testing
         #expect(dropped.step == "firstDraw")
     }
 
-    @Test func `is chosen by the URL, then the orientation, then the width`() throws {
+    @Test func `a screen is chosen by the URL, then the orientation, then the width`() throws {
         let files = ["plain.ui", "wide.ui", "tall.ui", "left.ui", "small.ui", "note.ui"]
         let daemon = try Self.daemon(
             { folder in
@@ -245,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `of a file that is not there leaves the app as it is`() throws {
+    @Test func `a screen whose file is missing leaves the app as it is`() throws {
         let daemon = try Self.daemon({ Self.probe("Default=\($0)/absent.ui") })
         #expect(daemon.log.contains("absent.ui: no such file or directory, ignoring it"))
         let watcher = try daemon.watch()
@@ -257,7 +259,7 @@ import Testing
             ])
     }
 
-    @Test func `is checked by verify: there, at most 25 MB, more than an image`() throws {
+    @Test func `verify checks a screen: there, at most 25 MB, more than an image`() throws {
         let folder = try TemporaryDirectory()
         try folder.write("a screen\n", to: "good.ui")
         try folder.write("\u{89}PNG\r\n", to: "not-quite.ui")

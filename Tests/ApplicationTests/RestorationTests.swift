@@ -37,7 +37,7 @@ import Testing
     // MARK: Sequences
 
     @Test(arguments: KitApp.starts)
-    func `is saved on the way to the background and restored at the next launch, in UIKit's order`(
+    func `state is saved on the way to the background and restored later, in UIKit's order`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(Self.app(prewarm: prewarm))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `of a scene is saved with it, and comes back with its session`(prewarm: Int) throws {
+    func `a scene's state is saved with it, and comes back with its session`(prewarm: Int) throws {
         let kit = try KitDaemon(Self.scenes(prewarm: prewarm))
         try kit.ask(.open(.init(urls: ["place:rome"])))
         #expect(kit.said.contains("willConnect 1 nil"))
@@ -77,7 +77,7 @@ import Testing
         #expect(!kit.said.contains("shouldSave"))
     }
 
-    @Test func `is not saved by an app that was launched into the background`() throws {
+    @Test func `no state is saved by an app that was launched into the background`() throws {
         var app = Self.app()
         app.lines = ["BackgroundGraceSec=1h"]
         let kit = try KitDaemon(app)
@@ -88,7 +88,9 @@ import Testing
         #expect(!kit.said.contains("willEncode"))
     }
 
-    @Test func `is saved by an app that ends in the foreground, before its last callback`() throws {
+    @Test func `state is saved by an app that ends in the foreground, before its last callback`()
+        throws
+    {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         let said = try kit.end()
@@ -97,7 +99,7 @@ import Testing
         #expect(Self.restored(kit) == Self.everything)
     }
 
-    @Test func `has objects that are made when they are asked for`() throws {
+    @Test func `an object of the state is made when it is asked for`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -112,7 +114,7 @@ import Testing
 
     // MARK: The app's will
 
-    @Test func `is not kept by an app that does not agree, which forgets what was`() throws {
+    @Test func `an app that refuses to save state loses its old state, too`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -124,7 +126,7 @@ import Testing
         #expect(Self.restored(kit).isEmpty)
     }
 
-    @Test func `is not restored by an app that does not agree, and stays`() throws {
+    @Test func `state that an app refuses to restore stays`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -135,7 +137,7 @@ import Testing
         #expect(try kit.daemon.client().instance(kit.instance).exit?.reason == .forceQuit)
     }
 
-    @Test func `can be prevented by the document that the app is launched for`() throws {
+    @Test func `a document that the app is launched for can prevent its restoration`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -145,7 +147,7 @@ import Testing
         #expect(kit.said.contains("open file://\(path)"))
     }
 
-    @Test func `of a scene is not restored where it is connected to open a document`() throws {
+    @Test func `no state is restored to a scene that is connected to open a document`() throws {
         let kit = try KitDaemon(Self.scenes())
         try kit.ask(.open(.init(urls: ["place:rome"])))
         try kit.end()
@@ -159,7 +161,7 @@ import Testing
     // MARK: Deleting
 
     @Test(arguments: [false, true])
-    func `is gone when the user force-quits the app`(hasScenes: Bool) throws {
+    func `state is gone when the user force-quits the app`(hasScenes: Bool) throws {
         let kit = try KitDaemon(hasScenes ? Self.scenes() : Self.app())
         if hasScenes {
             try kit.ask(.open(.init(urls: ["place:rome"])))
@@ -177,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["didDecode", "didBecomeActive"], [false, true])
-    func `is gone when the app crashes with it during its launch`(
+    func `state is gone when the app crashes with it during its launch`(
         word: String, hasScenes: Bool
     ) throws {
         let word = hasScenes && word == "didDecode" ? "restore" : word
@@ -201,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `stays when the app crashes later`() throws {
+    @Test func `state stays when the app crashes later`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.change(.background)
@@ -212,7 +214,7 @@ import Testing
         #expect(Self.restored(kit) == Self.everything)
     }
 
-    @Test func `of a discarded session is gone`() throws {
+    @Test func `the state of a discarded session is gone`() throws {
         let kit = try KitDaemon(Self.scenes())
         try kit.ask(.open(.init(urls: ["place:rome"])))
         try kit.end()
@@ -225,7 +227,7 @@ import Testing
 
     // MARK: Limits and versions
 
-    @Test func `beyond its size is refused with a clear record, and the old one stays`() throws {
+    @Test func `too large a state is refused with a clear record, and the old one stays`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -240,7 +242,7 @@ import Testing
         #expect(Self.restored(kit) == Self.everything)
     }
 
-    @Test func `of another version is skipped`() throws {
+    @Test func `state of another version is skipped`() throws {
         var (first, second) = (Self.app(), Self.app())
         first.lines = ["Version=1"]
         second.lines = ["Version=2"]
@@ -269,7 +271,7 @@ import Testing
     // MARK: Protected data
 
     @Test(arguments: [false, true])
-    func `is withheld while the user is locked out, and delivered afterwards`(
+    func `state is withheld while the user is locked out, and delivered afterwards`(
         hasScenes: Bool
     ) throws {
         let kit = try KitDaemon(hasScenes ? Self.scenes() : Self.app())
@@ -296,7 +298,7 @@ import Testing
     // MARK: Long restorations
 
     @Test(arguments: [false, true])
-    func `is on trial until a long restoration is complete`(isComplete: Bool) throws {
+    func `state is on trial until a long restoration is complete`(isComplete: Bool) throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -312,7 +314,7 @@ import Testing
 
     // MARK: Surviving
 
-    @Test func `survives the supervisor's death between saving and the next launch`() throws {
+    @Test func `state survives the supervisor's death between saving and the next launch`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.change(.background)
@@ -326,7 +328,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `survives a reboot, with the sessions it belongs to`(hasScenes: Bool) throws {
+    func `state survives a reboot, with the sessions it belongs to`(hasScenes: Bool) throws {
         let kit = try KitDaemon(hasScenes ? Self.scenes() : Self.app())
         if hasScenes {
             try kit.ask(.open(.init(urls: ["place:rome"])))
@@ -344,7 +346,7 @@ import Testing
         }
     }
 
-    @Test func `that is torn counts as missing`() throws {
+    @Test func `torn state counts as missing`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()

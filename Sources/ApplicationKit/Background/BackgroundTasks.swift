@@ -2,14 +2,16 @@ internal import GreenroomAppChannel
 
 /// A background task, from its beginning to its end; UIKit's `UIBackgroundTaskIdentifier`.
 public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
+    /// The task's number: tasks count up from 1, and 0 is ``invalid``.
     public let rawValue: Int
+    /// Creates the identifier of the task with that number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// No task was begun: there is no time left in the background.
+    /// Says that no task was begun; UIKit's `UIBackgroundTaskIdentifier.invalid`.
     public static let invalid = BackgroundTaskIdentifier(rawValue: 0)
 }
 
-/// The tasks that are open.
+/// The app's open background tasks.
 struct BackgroundTasks {
     private var open: [(identifier: Int, expirationHandler: (@MainActor () -> Void)?)] = []
     private var lastIdentifier = 0
@@ -17,7 +19,8 @@ struct BackgroundTasks {
     private(set) var end: UInt64?
     private var isExpired = false
 
-    /// More than anybody finishes in half a minute; the daemon counts no more.
+    /// At most this many tasks are open at a time: more than any app finishes in half a minute, and
+    /// as many as the daemon counts.
     static let limit = 64
 
     mutating func begin(_ expirationHandler: (@MainActor () -> Void)?) -> Int? {
@@ -27,7 +30,7 @@ struct BackgroundTasks {
         return lastIdentifier
     }
 
-    /// False if it has ended already.
+    /// - Returns: false if the task has ended already.
     mutating func remove(_ identifier: Int) -> Bool {
         guard let index = open.firstIndex(where: { $0.identifier == identifier }) else {
             return false
@@ -41,7 +44,7 @@ struct BackgroundTasks {
         if end == nil { isExpired = false }
     }
 
-    /// The handlers, each once, in the order in which the tasks began.
+    /// Gives out the expiration handlers, each once, in the order in which their tasks began.
     mutating func expire(at end: UInt64) -> [@MainActor () -> Void] {
         self.end = end
         isExpired = true
@@ -52,18 +55,20 @@ struct BackgroundTasks {
 }
 
 extension Application {
-    /// Begins a task that shall be finished even if the app goes to the background: it is not suspended
-    /// while a task is open, for as long as ``backgroundTimeRemaining``.
+    /// Begins a task that the app shall finish even if it goes to the background; UIKit's method of
+    /// the same name. The app is not suspended while a task is open, for at most
+    /// ``backgroundTimeRemaining``.
     ///
-    /// Each call needs a call of ``endBackgroundTask(_:)``. An app whose time is over while a task is open is
-    /// ended.
+    /// End each task with ``endBackgroundTask(_:)``. An app whose time runs out while a task is
+    /// open is ended. At most 64 tasks may be open.
     ///
     /// - Parameters:
-    ///   - name: for people: `greenroomctl status` shows it.
-    ///   - expirationHandler: called on the main thread shortly before the time is over. Clean up and end the
-    ///     task in it.
-    /// - Returns: ``BackgroundTaskIdentifier/invalid`` if no time is left, from the call of the expiration handlers
-    ///   until the app is resumed or comes to the front.
+    ///   - name: a name for humans, which `greenroomctl status` shows.
+    ///   - expirationHandler: called on the main thread shortly before the time runs out. It shall
+    ///     clean up and end the task.
+    /// - Returns: ``BackgroundTaskIdentifier/invalid`` if 64 tasks are open, or if no time is left:
+    ///   after the expiration handlers were called, until the app is resumed or comes to the
+    ///   foreground.
     @discardableResult
     public func beginBackgroundTask(
         withName name: String? = nil, expirationHandler: (@MainActor () -> Void)? = nil
@@ -73,14 +78,15 @@ extension Application {
         return BackgroundTaskIdentifier(rawValue: identifier)
     }
 
-    /// Ends a task. Ending it again does nothing.
+    /// Ends a task; UIKit's method of the same name. Ending it again does nothing.
     public func endBackgroundTask(_ identifier: BackgroundTaskIdentifier) {
         guard background.remove(identifier.rawValue) else { return }
         report(.background(.end(identifier: UInt64(identifier.rawValue))))
     }
 
-    /// How long the app may go on in the background. Very long in the foreground, by hand, and until the
-    /// daemon has said how long: `Duration.seconds(Int64.max)`.
+    /// How long the app may go on running in the background; UIKit's property of the same name. It
+    /// is `Duration.seconds(Int64.max)` while the app is in the foreground, until the daemon has
+    /// set a limit, and in an app that is run by hand.
     public var backgroundTimeRemaining: Duration {
         guard let end = background.end else { return .seconds(Int64.max) }
         let now = monotonicNanoseconds()

@@ -1,16 +1,19 @@
 internal import GreenroomAppChannel
 
-/// One run of scheduled work; `BGTask`. Its handler starts the work and, when it is done, calls
-/// ``setTaskCompleted(success:)``.
+/// One run of scheduled work; BackgroundTasks' `BGTask`. The handler that
+/// ``TaskScheduler/register(forTaskWithIdentifier:launchHandler:)`` registered starts the work, and
+/// the app calls ``setTaskCompleted(success:)`` when the work is done.
 @MainActor public class ScheduledTask {
+    /// The identifier under which the task was submitted; `BGTask.identifier`.
     public let identifier: String
     let run: TaskRun
     private unowned let application: Application
     private var isCompleted = false
     private var isExpired = false
 
-    /// Called on the main thread shortly before the time for the task is over. Stop the work and complete the
-    /// task in it; an app that has not is ended.
+    /// Called on the main thread shortly before the task's time runs out;
+    /// `BGTask.expirationHandler`. It shall stop the work and complete the task: an app that does
+    /// not is ended.
     public var expirationHandler: (@MainActor () -> Void)? {
         didSet { if isExpired { callExpirationHandler() } }
     }
@@ -21,7 +24,8 @@ internal import GreenroomAppChannel
         self.application = application
     }
 
-    /// Says that the work is done, or that it could not be. Calling it again does nothing.
+    /// Tells Greenroom that the work is done (true) or has failed (false);
+    /// `BGTask.setTaskCompleted(success:)`. Calling it again does nothing.
     public func setTaskCompleted(success: Bool) {
         guard !isCompleted else { return }
         isCompleted = true
@@ -43,49 +47,58 @@ internal import GreenroomAppChannel
     }
 }
 
-/// Brings what the app shows up to date; `BGAppRefreshTask`.
+/// A short task that brings up to date what the app shows; `BGAppRefreshTask`.
 public final class AppRefreshTask: ScheduledTask {}
 
-/// Minutes of work while nobody uses the machine; `BGProcessingTask`.
+/// A task of several minutes that runs while nobody uses the machine; `BGProcessingTask`.
 public final class ProcessingTask: ScheduledTask {}
 
-/// What is submitted to the ``TaskScheduler``; `BGTaskRequest`.
+/// A request to run a task, for ``TaskScheduler/submit(_:)``; `BGTaskRequest`.
 public protocol TaskRequest: Sendable {
-    /// One of `ScheduledTasks=` in `[Application]` of the app's manifest.
+    /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     var identifier: String { get }
-    /// Not before: the time since 1970 (UTC) on the wall clock. Nil for as soon as possible.
+    /// The task does not run before this time on the wall clock, which is counted from 1970 UTC.
+    /// Nil means as soon as possible.
     var earliestBeginDate: Duration? { get set }
 }
 
 extension TaskRequest {
-    /// Not before so much time from now.
+    /// Lets the task run only after `delay` from now: sets ``earliestBeginDate``.
     public mutating func beginNoEarlier(than delay: Duration) {
         earliestBeginDate = wallClock() + delay
     }
 }
 
-/// A short task, run when the machine allows; `BGAppRefreshTaskRequest`. One may be pending.
+/// A request to run a short task when the machine allows; `BGAppRefreshTaskRequest`. An app may
+/// have one such request pending.
 public struct AppRefreshTaskRequest: TaskRequest, Hashable {
+    /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     public var identifier: String
+    /// The wall clock's time since 1970 UTC before which the task does not run; nil: at any time.
     public var earliestBeginDate: Duration?
 
+    /// Creates a request to run the task as soon as possible.
     public init(identifier: String) { self.identifier = identifier }
 }
 
-/// A long task, run while nobody uses the machine; `BGProcessingTaskRequest`. Ten may be pending.
+/// A request to run a long task while nobody uses the machine; `BGProcessingTaskRequest`. An app
+/// may have ten such requests pending.
 public struct ProcessingTaskRequest: TaskRequest, Hashable {
+    /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     public var identifier: String
+    /// The wall clock's time since 1970 UTC before which the task does not run; nil: at any time.
     public var earliestBeginDate: Duration?
-    /// Not while a battery feeds the machine.
+    /// Whether the task must not begin while the machine runs on battery.
     public var requiresExternalPower = false
-    /// Not without a way to the network.
+    /// Whether the task must not begin without a route to the network.
     public var requiresNetworkConnectivity = false
 
+    /// Creates a request to run the task as soon as possible, without conditions.
     public init(identifier: String) { self.identifier = identifier }
 }
 
 extension GreenroomAppChannel.TaskRequest {
-    /// As it travels.
+    /// The request in the form in which the app channel carries it.
     init(_ request: any TaskRequest) {
         let processing = request as? ProcessingTaskRequest
         self.init(request.identifier, kind: processing == nil ? .appRefresh : .processing)

@@ -1,27 +1,31 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// Schedules work that the app shall do later, in the background, launched for it where it does not run;
-/// `BGTaskScheduler`.
+/// Schedules work that the app shall do later, in the background; BackgroundTasks'
+/// `BGTaskScheduler`. Greenroom launches the app for it if the app is not running.
 ///
-/// Requests outlive the app and a reboot. Each is run once, when its time has come and the machine allows; a
-/// task that shall come again is submitted again, from its handler. `greenroomctl tasks` shows what is pending,
-/// and `greenroomctl debug run-task` runs it without waiting.
+/// Requests outlive the app and a reboot. Each is run once, when its time has come and the machine
+/// allows. To repeat a task, submit it again from its handler. `greenroomctl tasks` shows the
+/// pending requests, and `greenroomctl debug run-task` runs one at once.
 @MainActor public final class TaskScheduler {
+    /// The app's scheduler; `BGTaskScheduler.shared`.
     public static let shared = TaskScheduler()
 
     private var handlers: [String: @MainActor (ScheduledTask) -> Void] = [:]
     private var runs: [UInt64: ScheduledTask] = [:]
-    /// Numbers count up; one that comes again is known.
+    /// The number of the last run. Runs count up, so a lower number is a run that the daemon
+    /// repeats.
     private var lastRun: UInt64 = 0
 
     private init() {}
 
-    /// Registers what runs a task. Do so before the launch is over: at the latest in
-    /// `application(_:didFinishLaunchingWithOptions:)`.
+    /// Registers the handler of a task;
+    /// `BGTaskScheduler.register(forTaskWithIdentifier:using:launchHandler:)`. Register every task
+    /// before the launch is over, at the latest in `application(_:didFinishLaunchingWithOptions:)`.
     ///
-    /// - Parameter launchHandler: called on the main thread, with an ``AppRefreshTask`` or a ``ProcessingTask``.
-    /// - Returns: false if the identifier has a handler, or the launch is over.
+    /// - Parameter launchHandler: called on the main thread with an ``AppRefreshTask`` or a
+    ///   ``ProcessingTask``.
+    /// - Returns: false if the identifier has a handler already, or if the launch is over.
     @discardableResult
     public func register(
         forTaskWithIdentifier identifier: String,
@@ -34,7 +38,9 @@ internal import GreenroomAppChannel
         return true
     }
 
-    /// Schedules a task. A pending request with the same identifier is replaced.
+    /// Schedules a task; `BGTaskScheduler.submit(_:)`. The request replaces a pending one with the
+    /// same identifier. Returns when the daemon has accepted the request.
+    /// - Throws: ``Error`` if the daemon refused the request.
     public func submit(_ request: any TaskRequest) async throws(Error) {
         let answer = await withCheckedContinuation { continuation in
             submit(request) { continuation.resume(returning: $0) }
@@ -42,7 +48,9 @@ internal import GreenroomAppChannel
         if let answer { throw answer }
     }
 
-    /// - Parameter completionHandler: is told why not, or nil.
+    /// Schedules a task, as ``submit(_:)`` does.
+    /// - Parameter completionHandler: called on the main thread with the daemon's refusal, or nil
+    ///   if it accepted the request.
     public func submit(
         _ request: any TaskRequest, completionHandler: @escaping @MainActor (Error?) -> Void
     ) {
@@ -55,16 +63,19 @@ internal import GreenroomAppChannel
         }
     }
 
-    /// Withdraws a pending request; a task that runs goes on.
+    /// Withdraws a pending request; `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`. A task
+    /// that is already running goes on.
     public func cancel(taskRequestWithIdentifier identifier: String) {
         Application.current?.report(.background(.query(.cancel([identifier]), cookie: 0)))
     }
 
+    /// Withdraws all pending requests of the app; `BGTaskScheduler.cancelAllTaskRequests()`.
     public func cancelAllTaskRequests() {
         Application.current?.report(.background(.query(.cancelAll, cookie: 0)))
     }
 
-    /// What has been submitted and was not run yet.
+    /// The requests that have been submitted and not run yet;
+    /// `BGTaskScheduler.pendingTaskRequests()`. Empty in an app that is run by hand.
     public func pendingTaskRequests() async -> [any TaskRequest] {
         guard let application = Application.current, application.isManaged else { return [] }
         return await withCheckedContinuation { continuation in
@@ -72,19 +83,22 @@ internal import GreenroomAppChannel
         }
     }
 
-    /// Why a request was not accepted.
+    /// Why a request was not accepted; `BGTaskScheduler.Error`.
     public struct Error: Swift.Error, Hashable, CustomStringConvertible {
+        /// The kind of the refusal.
         public let code: Code
+        /// The reason in words, as the daemon gave it.
         public let description: String
 
-        /// `BGTaskScheduler.Error.Code`
+        /// The kinds of refusal; `BGTaskScheduler.Error.Code`.
         public enum Code: Int, Sendable {
-            /// The app cannot be run in the background: it runs by hand, or the machine's administrator
-            /// allows no scheduled work.
+            /// The app cannot be run in the background: it was started by hand, or the machine's
+            /// administrator allows no scheduled work.
             case unavailable = 1
-            /// One app refresh and ten processing requests may be pending.
+            /// The app has as many pending requests of this kind as it may: one for an app refresh,
+            /// ten for processing.
             case tooManyPendingTaskRequests = 2
-            /// The manifest does not name the identifier.
+            /// `ScheduledTasks=` in the app's manifest does not name the identifier.
             case notPermitted = 3
         }
 
@@ -125,7 +139,7 @@ internal import GreenroomAppChannel
     func forget(_ run: UInt64) { runs[run] = nil }
 }
 
-/// The wall clock: since 1970 (UTC).
+/// The wall clock's time since 1970 UTC (clock_gettime(2)).
 func wallClock() -> Duration {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)

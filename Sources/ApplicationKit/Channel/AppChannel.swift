@@ -2,24 +2,26 @@ internal import CApplicationKit
 internal import Glibc
 internal import GreenroomAppChannel
 
+/// `CLOCK_MONOTONIC` in nanoseconds (clock_gettime(2)).
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// The app's end of the socket to the daemon.
+/// The app's end of its socket to the daemon.
 @MainActor
 @safe final class AppChannel {
     let descriptor: CInt
-    /// For one message at a time; the memory is untouched until a large one comes.
+    /// Holds one message at a time. The kernel gives memory to a page of it only when a message is
+    /// large enough to reach that page.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
     private let descriptorBuffer = UnsafeMutablePointer<CInt>.allocate(
         capacity: WireFormat.descriptorLimit)
 
-    /// What the daemon has not had room for.
+    /// Messages for which the socket has had no room yet.
     let outbox = Outbox()
 
     init(_ descriptor: CInt) { self.descriptor = descriptor }
@@ -27,15 +29,15 @@ func monotonicNanoseconds() -> UInt64 {
     /// A message with the descriptors that came with it.
     struct Incoming {
         var message: DaemonMessage
-        /// Whoever gets this closes them.
+        /// The receiver closes them.
         var descriptors: [CInt]
     }
 
     enum Reception {
         case message(Incoming)
-        /// Nothing is there now.
+        /// No message has arrived.
         case nothing
-        /// Something that this side does not understand; it has been answered.
+        /// A message that this side does not understand. It has been answered with an error.
         case refused
         case end
     }
@@ -83,7 +85,7 @@ func monotonicNanoseconds() -> UInt64 {
         ).littleEndian
     }
 
-    /// The strings of a launch that are too many for a datagram.
+    /// Reads a launch's strings from a file: they were too long for a datagram.
     private static func read(_ file: CInt, _ byteCount: Int) throws(WireError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: byteCount)
         var done = 0
@@ -100,18 +102,20 @@ func monotonicNanoseconds() -> UInt64 {
         return bytes
     }
 
-    /// Never waits: a daemon that does not read for long must not stop the app. What does not fit the
-    /// socket now goes out in its order when there is room. (One that is gone shows when we listen.)
-    /// - Parameter mayBeLost: a note that nobody waits for, not kept where too many wait already.
+    /// Sends a message without ever waiting, because a daemon that is slow to read must not stop
+    /// the app. A message that does not fit into the socket now is sent in its turn when there is
+    /// room. (If the daemon has closed its end, the next receive says so.)
+    /// - Parameter mayBeLost: true for a message that nobody waits for. It is dropped if too many
+    ///   wait.
     func send(_ message: AppMessage, mayBeLost: Bool = false) {
         guard let bytes = try? message.encoded() else { return }
         outbox.send(bytes, to: descriptor, mayBeLost: mayBeLost)
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends waiting messages while there is room.
     func flush() { outbox.flush(to: descriptor) }
 
-    /// Before the process ends: what waits goes out, if the daemon reads within a moment.
+    /// Sends all waiting messages before the process ends, if the daemon reads them soon.
     func drain() { outbox.drain(to: descriptor) }
 
     func close() {

@@ -2,13 +2,15 @@ internal import CApplicationKit
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// What of a launch the kernel refused.
+/// A part of a launch that the kernel refused.
 struct ApplyError: Error {
+    /// errno(3).
     var code: CInt
 }
 
 extension GoMessage {
-    /// Makes this process the launch: descriptors, session, directory, umask, environment, arguments.
+    /// Gives this process what the launch orders: its descriptors, session, working directory,
+    /// umask, environment and arguments.
     func apply(_ descriptors: [CInt], except channel: CInt) throws(ApplyError) {
         try place(descriptors, except: channel)
         if flags.contains(.newSession) { setsid() }
@@ -17,7 +19,7 @@ extension GoMessage {
             if failure != 0 { throw ApplyError(code: failure) }
         }
         if let umask { Glibc.umask(mode_t(umask)) }
-        // (A list of no strings still needs an address.)
+        // (An empty list still needs an address, hence the extra byte.)
         let failure = unsafe (environment.bytes + [0]).withUnsafeBytes {
             unsafe cak_set_environment(
                 $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count - 1,
@@ -36,8 +38,9 @@ extension GoMessage {
         if result < 0 { throw ApplyError(code: errno) }
     }
 
-    /// Received descriptors have the lowest free numbers, which may be somebody's place: they move out of
-    /// the way first, because a copy onto a place could close one that is still needed.
+    /// Puts each received descriptor in its place. The kernel gave them the lowest free numbers,
+    /// which may be the places of others, and a dup2(2) to a place closes what is there. So all of
+    /// them first move above the highest place.
     private func place(_ descriptors: [CInt], except channel: CInt) throws(ApplyError) {
         var highest: CInt = 2
         for case .place(let target) in roles {

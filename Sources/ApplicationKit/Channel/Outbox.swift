@@ -1,17 +1,17 @@
 internal import CApplicationKit
 internal import Glibc
 
-/// Datagrams that wait for room in the socket, in their order. An app that says much at once would
-/// otherwise lose an acknowledgement among its notes, and be ended for it.
+/// Datagrams that wait for room in the socket, in order. Without it, an app that sends many
+/// messages at once could lose an acknowledgement, and the daemon would end the app for it.
 @MainActor
 final class Outbox {
     private var waiting: [[UInt8]] = []
-    /// Told when something waits, and when nothing does any more.
+    /// Called when the first datagram has to wait, and when none waits any longer.
     var onChange: ((_ isWaiting: Bool) -> Void)?
 
-    /// Notes (steps, first frames, slow callbacks) are kept up to this number. What the daemon waits for
-    /// always is: an acknowledgement for each of its own messages, and requests, which are counted
-    /// (``Application/requestLimit``).
+    /// Messages that may be lost (steps, first frames, slow callbacks) are dropped if this many
+    /// messages wait. Messages that the daemon waits for are always kept: acknowledgements, one for
+    /// each of the daemon's messages, and requests, which ``Application/requestLimit`` limits.
     static let noteLimit = 256
     /// How long an app that ends waits for a daemon that does not read, in milliseconds.
     private static let patience: CInt = 5000
@@ -37,7 +37,8 @@ final class Outbox {
         while !waiting.isEmpty, cak_wait_writable(socket, Self.patience) { flush(to: socket) }
     }
 
-    /// False where there is no room now. What cannot be sent at all has been.
+    /// - Returns: false if the socket has no room now. True as well for a datagram that can never
+    ///   be sent, so that it does not stay in the way.
     private static func send(_ bytes: [UInt8], to socket: CInt) -> Bool {
         var sent: Int
         repeat {

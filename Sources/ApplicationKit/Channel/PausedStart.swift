@@ -2,16 +2,16 @@ internal import CApplicationKit
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// How the process came to be launched: what stands between `ApplicationMain`'s call and its work.
+/// How the process was launched: the result of what `ApplicationMain` does first.
 @MainActor
 struct PausedStart {
     var record: LaunchRecord
-    /// Nil without Greenroom.
+    /// Nil in an app that is run by hand.
     var channel: AppChannel?
     var credentials = Credentials()
 
-    /// Returns when the app is launched: at once if it is launched cold or by hand. A process that nobody
-    /// will launch any more ends here.
+    /// Waits until the app is launched, and returns at once if it was started by hand. A process
+    /// that will not be launched any more exits here.
     static func awaitLaunch() -> PausedStart {
         let descriptor = cak_channel()
         guard descriptor >= 0 else {
@@ -29,8 +29,9 @@ struct PausedStart {
     }
 }
 
-/// The wait itself. One thread: a plain blocking receive, as in the preload shim, and its rules: the end of
-/// the channel is the end of the process, and application-main has not run.
+/// The wait for the launch. The process has one thread, so a blocking receive suffices. The rules
+/// are those of the preload shim: when the channel closes, the process exits, and the application's
+/// main has not run.
 @MainActor
 private struct Pause {
     let channel: AppChannel
@@ -49,7 +50,7 @@ private struct Pause {
     mutating func awaitGo() -> PausedStart {
         Self.rehearse()
         let pausedAt = monotonicNanoseconds()
-        // (Looking at the arguments would fix them: CommandLine keeps what it finds first.)
+        // (The count of arguments is 0 here, because reading CommandLine would fix its contents.)
         channel.send(
             .paused(
                 .init(
@@ -62,8 +63,8 @@ private struct Pause {
         }
     }
 
-    /// Reads a launch and writes a report that nobody sends: what that takes of Swift's runtime (metadata of
-    /// generic types, pages) is there when it counts.
+    /// Decodes a launch and encodes a report, and throws both away. Swift's runtime then has the
+    /// metadata of the generic types and the pages in memory before the real launch needs them.
     private static func rehearse() {
         guard let one = try? StringList(["rehearsal"]) else { return }
         var launch = AppLaunch(cookie: 0)
@@ -110,7 +111,7 @@ private struct Pause {
         case .ping(let cookie): channel.send(.pong(cookie: cookie))
         case .quit: exit(0)
         case .event(let event):
-            // Nothing happens to an app that is not launched.
+            // The daemon sends events only to an app that has been launched.
             refuse(event.cookie ?? 0, incoming.descriptors)
         }
         return nil
@@ -121,14 +122,16 @@ private struct Pause {
         channel.send(.error(errno: EPROTO, cookie: cookie))
     }
 
-    /// A directory has a link from each subdirectory: one per thread here. 0 when /proc is missing.
+    /// The number of threads of this process; 0 if /proc is not mounted. A directory has one link
+    /// from each subdirectory, and /proc/self/task has one subdirectory for each thread.
     private static var threadCount: UInt32 {
         var status = stat()
         guard unsafe stat("/proc/self/task", &status) == 0, status.st_nlink >= 2 else { return 0 }
         return UInt32(clamping: status.st_nlink - 2)
     }
 
-    /// From here there is no way back to waiting: what fails, fails the instance.
+    /// Applies the launch to this process. The process cannot return to waiting afterwards, so an
+    /// error ends it.
     private func apply(_ go: GoMessage, _ descriptors: [CInt]) {
         do throws(ApplyError) {
             try go.apply(descriptors, except: channel.descriptor)
@@ -136,7 +139,7 @@ private struct Pause {
             channel.send(.error(errno: error.code, cookie: go.cookie))
             exit(0)
         }
-        // As Apple has it: there until the app has finished launching.
+        // As on Apple's systems, the variable is there until the app has finished launching.
         cak_show_prewarm(true)
     }
 }

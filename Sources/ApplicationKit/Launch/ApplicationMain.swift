@@ -1,17 +1,19 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// Creates the application object and its delegate, and runs the app: UIKit's `UIApplicationMain`.
+/// Creates the application object and its delegate, and runs the app; UIKit's `UIApplicationMain`.
 ///
-/// **A prewarm stops exactly here.** What runs before this call (static initializers, the body of a `main` of
-/// your own) runs during the prewarm: the device may be locked, and the launch may be days away or never come.
+/// **A prewarm stops exactly here.** Code that runs before this call (static initializers, the body
+/// of your own `main`) runs during the prewarm. The device may be locked then, and the launch may
+/// be days away or never come.
 ///
-/// Call it on the main thread, once; it does not return. `@main` on the delegate's class does nothing else: write a
-/// `main.swift` with a call of your own where something cheap and independent of the device's state is worth
-/// having been done before the launch.
+/// Call it once, on the main thread. It does not return. `@main` on the delegate's class only makes
+/// this call. Write a `main.swift` that makes it if the app has work that is cheap, does not depend
+/// on the device's state, and is worth doing before the launch.
 ///
-/// `CommandLine.arguments` keeps what it finds when it is first looked at: before this call, in a prewarmed process,
-/// that is the prewarm's. ``LaunchInfo/arguments`` are the launch's in any case.
+/// `CommandLine.arguments` keeps the values that it has when the program first reads it. If a
+/// prewarmed process reads it before this call, it keeps the arguments of the prewarm.
+/// ``LaunchInfo/arguments`` always are those of the launch.
 @MainActor
 public func ApplicationMain(_ delegateClass: any ApplicationDelegate.Type) -> Never {
     let application = ApplicationStart(delegateClass)
@@ -21,22 +23,24 @@ public func ApplicationMain(_ delegateClass: any ApplicationDelegate.Type) -> Ne
     }
 }
 
-/// For apps with a loop of their own (GLib, Qt, epoll): pauses and creates the objects as ``ApplicationMain(_:)``
-/// does, and returns. Watch ``Application/channelDescriptor`` for reading, and call
-/// ``Application/processEvents()`` once before the loop begins and whenever the descriptor is readable.
+/// Pauses and creates the objects as ``ApplicationMain(_:)`` does, and then returns: for apps that
+/// have their own event loop (GLib, Qt, epoll). Watch ``Application/channelDescriptor`` for
+/// reading, and call ``Application/processEvents()`` once before the loop begins and whenever the
+/// descriptor is readable.
 @MainActor
 public func ApplicationStart(_ delegateClass: any ApplicationDelegate.Type) -> Application {
     Application(PausedStart.awaitLaunch(), delegateClass: delegateClass)
 }
 
 extension Application {
-    /// Readable when ``processEvents()`` has something to do: the daemon said something, or there is work for
-    /// the main actor.
+    /// A descriptor that is readable when ``processEvents()`` has something to do: the daemon has
+    /// sent a message, or the main actor has a job. Do not read from it or close it.
     public var channelDescriptor: CInt { loop.descriptor }
 
-    /// Does everything that can be done now, without waiting. The first call runs the launch sequence.
+    /// Handles all events and runs all jobs that are there now, without waiting. The first call
+    /// runs the launch sequence, which can wait for the daemon to send the state to restore.
     ///
-    /// Does nothing when called from a callback.
+    /// A call from a callback does nothing.
     public func processEvents() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -52,7 +56,7 @@ extension Application {
         } while runDeferred()
     }
 
-    /// The daemon's next event, or our own.
+    /// The next event of the daemon, or of the library itself.
     private func nextEvent() -> (event: AppEvent, descriptors: [CInt])? {
         while let channel {
             switch held.isEmpty
@@ -79,7 +83,7 @@ extension Application {
         ownEvents.isEmpty ? nil : (ownEvents.removeFirst(), [])
     }
 
-    /// Runs the next thing that was put off until after the launch, if it is time. Events come first.
+    /// Runs the next job that ``afterLaunch(_:)`` put off, if its time has come. Events come first.
     private func runDeferred() -> Bool {
         guard !deferred.isEmpty, hasFirstState, applicationState != .inactive else { return false }
         let work = deferred.removeFirst()
@@ -88,8 +92,9 @@ extension Application {
         return true
     }
 
-    /// The launch sequence is over when the app has been told whether it is in front: an app that is
-    /// launched into the background is there before anybody says so.
+    /// Whether the app has been told whether it is in the foreground or in the background. Only
+    /// then is the launch over: an app that is launched into the background is in that state before
+    /// it is told.
     private var hasFirstState: Bool {
         usesScenes ? hasHadScene : hasReached(.active) || hasReached(.background)
     }

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// What the daemon's events do. Each is acknowledged when its callbacks have returned, and, where a callback
-/// has a completion handler, when that was called.
+/// Handles the daemon's events. Each is acknowledged after its callbacks have returned and, if a
+/// callback has a completion handler, after the app has called the handler.
 extension Application {
     func handle(_ event: AppEvent, descriptors: [CInt]) {
         if let cookie = event.stepCookie, cookie != 0 {
-            // A daemon that was restarted does not know that it was done.
+            // A restarted daemon repeats a step if it does not know that the app has taken it.
             guard cookie > lastStep else { return acknowledge(cookie) }
             lastStep = cookie
         }
         switch event {
         case .launch(let launch):
-            // There is one launch in the life of a process.
+            // A process is launched once.
             channel?.send(.error(errno: EPROTO, cookie: launch.cookie))
         case .credentials(let cookie):
             if let file = descriptors.first { credentials.adopt(file) }
@@ -46,7 +46,7 @@ extension Application {
     private func handle(_ event: AppEvent.Lifecycle, cookie: UInt64) {
         switch event {
         case .didBecomeActive, .willResignActive, .didEnterBackground, .willEnterForeground:
-            // Scenes hear of their own.
+            // The delegate of a scene is told of the scene's own states.
             if !usesScenes { move(event) }
         case .willTerminate:
             saveBeforeEnd()
@@ -80,8 +80,8 @@ extension Application {
         acknowledge(cookie)
     }
 
-    /// Of an app without scenes. A state is left when the callback that announces it has returned, and
-    /// entered before the one that tells of it.
+    /// Moves an app without scenes to another state. The app leaves a state after the callback that
+    /// announces it ("will"), and enters one before the callback that tells of it ("did").
     private func move(_ event: AppEvent.Lifecycle) {
         switch event {
         case .didBecomeActive:
@@ -112,7 +112,8 @@ extension Application {
 
     // MARK: Requests
 
-    /// To the app delegate. `finish` is told whether all of it was dealt with, when it was.
+    /// Delivers content to the app delegate. Calls `finish` after the delegate has dealt with all
+    /// of it, with whether it could.
     func deliverToDelegate(_ content: AppContent, _ finish: @escaping @MainActor (Bool) -> Void) {
         let outcome = Outcome(finish)
         for url in content.urls {
@@ -154,7 +155,7 @@ extension Application {
     }
 }
 
-/// Gathers what several callbacks say, some of them later.
+/// Combines the results of several callbacks, some of which give theirs later.
 @MainActor
 final class Outcome {
     private var isHandled = true
@@ -165,7 +166,7 @@ final class Outcome {
 
     func add(_ handled: Bool) { isHandled = isHandled && handled }
 
-    /// A completion handler; calling it again does nothing.
+    /// Makes a completion handler. Calling the handler again does nothing.
     func open() -> @MainActor (Bool) -> Void {
         awaited += 1
         var isCalled = false
@@ -177,7 +178,7 @@ final class Outcome {
         }
     }
 
-    /// All callbacks have been made.
+    /// Says that all callbacks have been made. Their completion handlers may still be called.
     func close() {
         awaited -= 1
         if awaited == 0 { finish(isHandled) }
@@ -185,8 +186,9 @@ final class Outcome {
 }
 
 extension AppEvent {
-    /// Steps count up from 1 in the life of an app, and are told again with the same cookie. Others have
-    /// cookies with the highest bit, and come once.
+    /// The event's cookie if the event is a step. The cookies of steps count up from 1 in the life
+    /// of an app, and the daemon repeats a step with the same cookie. Cookies of other events have
+    /// the highest bit set, and those events come once.
     fileprivate var stepCookie: UInt64? {
         switch self {
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .restoreState(_, _, let cookie):

@@ -1,9 +1,9 @@
 internal import CApplicationKit
 internal import GreenroomAppChannel
 
-/// The launch sequence, as UIKit orders it: application and delegate objects, main event loop, default
-/// interface, willFinishLaunching, state restoration, didFinishLaunching, its notification; then scenes or
-/// states, which the daemon brings one by one. Each step is reported when it is done.
+/// The launch sequence in UIKit's order: application and delegate objects, main event loop, default
+/// interface, willFinishLaunching, state restoration, didFinishLaunching and its notification. The
+/// daemon then sends scenes or states, one by one. Each step is reported when it has been taken.
 extension Application {
     func finishLaunching() {
         stage = .launching
@@ -37,11 +37,13 @@ extension Application {
         acknowledge(record.launch.cookie, handled: isAccepted || isNotification)
     }
 
-    /// Either's false is the whole's. One that the delegate does not have does not count; none is true.
+    /// The result of both methods: false if either returned false. A method that the delegate does
+    /// not have (nil) does not count; if it has neither, the result is true.
     static func combine(_ will: Bool?, _ did: Bool?) -> Bool { (will ?? true) && (did ?? true) }
 
-    /// What the launch was for is delivered unless a callback said no. For a quick action, that means that it
-    /// has been dealt with; for a remote notification, nothing.
+    /// Delivers the content for which the app was launched, unless a callback returned false: the
+    /// app then refuses the URL or the activity, or has performed the quick action itself. A remote
+    /// notification is delivered in any case.
     private func deliverAtLaunch(isAccepted: Bool) {
         guard !record.launch.content.isEmpty else { return }
         var content = record.launch.content
@@ -54,7 +56,7 @@ extension Application {
         deliverToDelegate(content) { _ in }
     }
 
-    /// What follows the launch where no daemon says it: the foreground.
+    /// The events that follow the launch if there is no daemon: the app comes to the foreground.
     static func eventsByHand(usesScenes: Bool) -> [AppEvent] {
         guard usesScenes else { return [.lifecycle(.didBecomeActive, cookie: 0)] }
         return [

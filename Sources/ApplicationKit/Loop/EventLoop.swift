@@ -1,14 +1,14 @@
 internal import CApplicationKit
 internal import Glibc
 
-/// What the main thread waits for: the app channel, and work for the main actor.
+/// Waits on the main thread for the app channel and for the main actor's jobs.
 ///
-/// Swift's main actor runs on Dispatch's main queue, and that can be run from another loop: it has a
-/// descriptor that tells when there is work. Nothing here starts a thread; `Task.sleep` and tasks off the main
-/// actor make Dispatch start its own.
+/// Swift's main actor runs on Dispatch's main queue. Another loop can run that queue, because it
+/// has a descriptor that is readable when there are jobs. Nothing here starts a thread;
+/// `Task.sleep` and tasks off the main actor make Dispatch start threads of its own.
 @MainActor
 final class EventLoop {
-    /// An epoll(7) instance of the two: readable when there is something to do.
+    /// An epoll(7) instance that watches both: readable when there is something to do.
     let descriptor: CInt
     private let queueDescriptor: CInt
     private var channelDescriptor: CInt?
@@ -25,7 +25,7 @@ final class EventLoop {
         if !channel.outbox.isEmpty { watchRoom(true) }
     }
 
-    /// Wakes when the daemon has read something, while there is more for it.
+    /// While `isWatched`, the loop also wakes when the channel has room for more messages.
     private func watchRoom(_ isWatched: Bool) {
         guard let channelDescriptor else { return }
         _ = cak_watch_room(descriptor, channelDescriptor, isWatched)
@@ -47,7 +47,7 @@ final class EventLoop {
         precondition(result >= 0, "epoll_wait: errno \(-result)")
     }
 
-    /// Runs what the main actor has to do now.
+    /// Runs the jobs that the main actor has now.
     func runMainQueue() {
         var count: UInt64 = 0
         guard unsafe read(queueDescriptor, &count, 8) == 8 else { return }

@@ -1,19 +1,23 @@
 internal import GreenroomAppChannel
 
-/// One thing that went wrong; `MXDiagnosticPayload` and the diagnostics in it.
+/// One thing that went wrong; MetricKit's `MXDiagnosticPayload` with one of the diagnostics in it.
 public struct DiagnosticPayload: Hashable, Sendable {
-    /// Since 1970 UTC.
+    /// When it happened: the time since 1970 UTC.
     public let timeStamp: Duration
+    /// Whether the app was in the foreground.
     public let wasInForeground: Bool
+    /// What went wrong.
     public let diagnostic: Diagnostic
 
+    /// The kinds of things that go wrong.
     public enum Diagnostic: Hashable, Sendable {
-        /// It ended as nobody had meant it (`MXCrashDiagnostic`): `reason` is a word such as `crashed` or
-        /// `watchdog` of greenroom-protocol(7), `signal` one of signal(7).
+        /// The app ended although neither it nor the system meant to end it (`MXCrashDiagnostic`).
+        /// `reason` is a word of greenroom-protocol(7) such as `crashed` or `watchdog`, and
+        /// `signal` a number of signal(7), or nil if no signal ended the app.
         case crash(reason: String, signal: Int32?)
-        /// The callback kept the main thread that long (`MXHangDiagnostic`).
+        /// The callback kept the main thread for `duration` (`MXHangDiagnostic`).
         case hang(callback: String, duration: Duration)
-        /// A launch took long (`MXAppLaunchDiagnostic`), by the name of its metric.
+        /// A launch took long (`MXAppLaunchDiagnostic`). `metric` names the launch metric.
         case launch(metric: String, duration: Duration)
     }
 

@@ -1,35 +1,43 @@
 internal import GreenroomAppChannel
 
-/// Hears of the app's metrics and diagnostics; MetricKit's `MXMetricManagerSubscriber`. Both methods are
-/// optional.
+/// An object that receives the app's metrics and diagnostics; MetricKit's
+/// `MXMetricManagerSubscriber`. Both methods are optional.
 @MainActor public protocol MetricManagerSubscriber: AnyObject {
-    /// What was counted in the days that are over: at most once a day, with those before that nobody took.
+    /// Receives the metrics of past days, at most once a day. Includes earlier days whose metrics
+    /// no subscriber has received.
     func didReceive(_ payloads: [MetricPayload])
-    /// What went wrong, at once; of an app that ended, at its next launch.
+    /// Receives diagnostics as soon as something went wrong; if the app ended, at its next launch.
     func didReceive(_ payloads: [DiagnosticPayload])
 }
 
 extension MetricManagerSubscriber {
+    /// Does nothing.
     public func didReceive(_ payloads: [MetricPayload]) {}
+    /// Does nothing.
     public func didReceive(_ payloads: [DiagnosticPayload]) {}
 }
 
-/// Where an app gets the daemon's measurements of it; MetricKit's `MXMetricManager`. Never measure a launch from
-/// the start of the process: it may have been prewarmed days before. The daemon counts from the user's request.
+/// Gives an app the daemon's measurements of it; MetricKit's `MXMetricManager`. Never measure a
+/// launch from the start of the process, which may have been prewarmed days before: the daemon
+/// measures from the user's request.
 @MainActor public final class MetricManager {
+    /// The process's metric manager; `MXMetricManager.shared`.
     public static let shared = MetricManager()
 
-    /// What was delivered to this process, oldest first.
+    /// The metrics that this process has received, oldest first, at most 32 days;
+    /// `MXMetricManager.pastPayloads`.
     public private(set) var pastPayloads: [MetricPayload] = []
+    /// The diagnostics that this process has received, oldest first, at most 32;
+    /// `MXMetricManager.pastDiagnosticPayloads`.
     public private(set) var pastDiagnosticPayloads: [DiagnosticPayload] = []
 
     private var subscribers: [any MetricManagerSubscriber] = []
     private weak var application: Application?
     private var tasks: Set<LaunchTaskID> = []
 
-    /// More of them at once are a mistake.
+    /// At most this many launch tasks at a time. More are a mistake of the app.
     private static let taskLimit = 16
-    /// Payloads kept for those who come later.
+    /// How many payloads of each kind are kept for subscribers that are added later.
     private static let pastLimit = 32
     private static let nameByteLimit = 128
 
@@ -37,26 +45,29 @@ extension MetricManagerSubscriber {
 
     // MARK: Subscribing
 
-    /// May be called at any time, before the launch too. Subscribers stay until they are removed.
+    /// Adds a subscriber, which stays until it is removed; `MXMetricManager.add(_:)`. May be called
+    /// at any time, also before the launch. Adding the same object again does nothing.
     public func add(_ subscriber: any MetricManagerSubscriber) {
         guard !subscribers.contains(where: { $0 === subscriber }) else { return }
         subscribers.append(subscriber)
         if subscribers.count == 1 { application?.report(.subscribesToMetrics(true)) }
     }
 
+    /// Removes a subscriber; `MXMetricManager.remove(_:)`.
     public func remove(_ subscriber: any MetricManagerSubscriber) {
         let before = subscribers.count
         subscribers.removeAll { $0 === subscriber }
         if before > 0, subscribers.isEmpty { application?.report(.subscribesToMetrics(false)) }
     }
 
-    /// The application object is there, and with it the channel.
+    /// The application object has been created, and with it the channel.
     func begin(_ application: Application) {
         self.application = application
         if !subscribers.isEmpty { application.report(.subscribesToMetrics(true)) }
     }
 
-    /// - Returns: whether somebody wanted them.
+    /// Delivers metrics to the subscribers.
+    /// - Returns: whether there are any.
     func receive(_ reports: [MetricReport]) -> Bool {
         let payloads = reports.map(MetricPayload.init)
         pastPayloads = (pastPayloads + payloads).suffix(Self.pastLimit)
@@ -66,6 +77,8 @@ extension MetricManagerSubscriber {
         return !subscribers.isEmpty
     }
 
+    /// Delivers diagnostics to the subscribers.
+    /// - Returns: whether there are any.
     func receive(_ reports: [DiagnosticReport]) -> Bool {
         let payloads = reports.map(DiagnosticPayload.init)
         pastDiagnosticPayloads = (pastDiagnosticPayloads + payloads).suffix(Self.pastLimit)
@@ -79,25 +92,32 @@ extension MetricManagerSubscriber {
 
     // MARK: Extended launches
 
-    /// The name of work that belongs to the launch, at most 128 bytes.
+    /// The name of work that belongs to the launch: 1 to 128 bytes; `MXLaunchTaskID`.
     public struct LaunchTaskID: RawRepresentable, Hashable, Sendable {
+        /// The name.
         public let rawValue: String
+        /// Creates an identifier with that name.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// Creates an identifier with that name.
         public init(_ rawValue: String) { self.rawValue = rawValue }
     }
 
-    /// Counts work as part of the launch: the launch is over when it has drawn and this is finished
-    /// (``ApplicationLaunchMetric/histogrammedExtendedLaunch``). Of several, the last counts.
+    /// Begins work that counts as part of the launch;
+    /// `MXMetricManager.extendLaunchMeasurement(forTaskID:)`. The extended launch
+    /// (``ApplicationLaunchMetric/histogrammedExtendedLaunch``) ends when the app has drawn and all
+    /// such work is finished.
     ///
-    /// Call it before the app is active and has drawn: in `didFinishLaunchingWithOptions`, or when a scene
-    /// connects.
-    /// - Throws: ``LaunchTaskError``.
+    /// Call it before the app is active or has drawn: in `didFinishLaunchingWithOptions`, or when a
+    /// scene connects. At most 16 tasks may be under way.
+    /// - Throws: ``LaunchTaskError``, except ``LaunchTaskError/unknown``.
     public static func extendLaunchMeasurement(
         forTaskID taskID: LaunchTaskID
     ) throws(LaunchTaskError) { try shared.extend(taskID) }
 
-    /// The work is done.
-    /// - Throws: ``LaunchTaskError/unknown`` if it was not begun, or is finished already.
+    /// Ends work that ``extendLaunchMeasurement(forTaskID:)`` began;
+    /// `MXMetricManager.finishExtendedLaunchMeasurement(forTaskID:)`.
+    /// - Throws: ``LaunchTaskError/unknown`` if the work was not begun or has been finished
+    ///   already.
     public static func finishExtendedLaunchMeasurement(
         forTaskID taskID: LaunchTaskID
     ) throws(LaunchTaskError) { try shared.finish(taskID) }
@@ -122,13 +142,14 @@ extension MetricManagerSubscriber {
 
 /// Why a launch cannot be extended; MetricKit's `MXError.Code` for launch tasks.
 public enum LaunchTaskError: Error, Hashable, Sendable {
-    /// An empty name, a long one, or one with a NUL.
+    /// The name is empty, has more than 128 bytes, or contains a NUL.
     case invalidID
-    /// There are 16 already.
+    /// 16 tasks are under way already.
     case maxCount
-    /// The app is active already, or has drawn.
+    /// The app is active already, or has drawn, or has not been launched.
     case pastDeadline
+    /// A task with this name is under way already.
     case duplicated
-    /// No such task is under way.
+    /// No task with this name is under way.
     case unknown
 }

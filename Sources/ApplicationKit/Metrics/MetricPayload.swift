@@ -1,13 +1,20 @@
 internal import GreenroomAppChannel
 
-/// What was counted of the app in a day; `MXMetricPayload`. Points of time are since 1970 UTC.
+/// What the daemon has measured of the app in one day; MetricKit's `MXMetricPayload`.
 public struct MetricPayload: Hashable, Sendable {
+    /// The beginning of the day: the time since 1970 UTC.
     public let timeStampBegin: Duration
+    /// The end of the day: the time since 1970 UTC.
     public let timeStampEnd: Duration
+    /// How long launches and returns to the foreground took.
     public let applicationLaunchMetrics: ApplicationLaunchMetric
+    /// How often the app ended, and why.
     public let applicationExitMetrics: ApplicationExitMetric
+    /// How long the app ran.
     public let applicationTimeMetrics: ApplicationRunTimeMetric
+    /// How long the app kept the main thread.
     public let applicationResponsivenessMetrics: ApplicationResponsivenessMetric
+    /// How much memory the app used.
     public let memoryMetrics: MemoryMetric
     private let report: MetricReport
 
@@ -30,7 +37,8 @@ public struct MetricPayload: Hashable, Sendable {
             averageSuspendedMemory: suspensions > 0 ? report.suspendedMemory / suspensions : 0)
     }
 
-    /// As an object of the lines that the daemon sent, for a server of yours: `{"launch.resume.200": 3, …}`.
+    /// The payload as a JSON object that has a member for each of the daemon's counters, to be sent
+    /// to a server: `{"launch.resume.200": 3, …}`; `MXMetricPayload.jsonRepresentation()`.
     public func jsonRepresentation() -> String {
         let times = [("begin", "\(report.begin)"), ("end", "\(report.end)")]
         let members = times + report.lines.map { ($0.name, $0.value) }
@@ -38,17 +46,20 @@ public struct MetricPayload: Hashable, Sendable {
     }
 }
 
-/// Counts by length of time; `MXHistogram`.
+/// How often something took how long; MetricKit's `MXHistogram`.
 public struct Histogram: Hashable, Sendable {
-    /// Buckets with a count, in order.
+    /// The buckets whose count is not 0, shortest time first.
     public let buckets: [Bucket]
+    /// The sum of the buckets' counts; `MXHistogram.totalBucketCount` counts buckets instead.
     public var totalCount: UInt64 { buckets.reduce(0) { $0 + $1.bucketCount } }
 
-    /// `MXHistogramBucket`
+    /// The count for one range of times; MetricKit's `MXHistogramBucket`.
     public struct Bucket: Hashable, Sendable {
+        /// The shortest time in the bucket's range.
         public let bucketStart: Duration
-        /// Nil in the last, which has no end.
+        /// The end of the bucket's range; nil in the last bucket, whose range has no end.
         public let bucketEnd: Duration?
+        /// How many times were in the range.
         public let bucketCount: UInt64
     }
 
@@ -61,15 +72,16 @@ public struct Histogram: Hashable, Sendable {
     }
 }
 
-/// `MXAppLaunchMetric`: from the user's request.
+/// How long launches took, each measured from the user's request; MetricKit's `MXAppLaunchMetric`.
 public struct ApplicationLaunchMetric: Hashable, Sendable {
-    /// Of cold launches.
+    /// The time to the first draw in cold launches.
     public let histogrammedTimeToFirstDraw: Histogram
-    /// Of prewarmed ones.
+    /// The time to the first draw in launches of a prewarmed process.
     public let histogrammedOptimizedTimeToFirstDraw: Histogram
-    /// From the background, or suspended, to the foreground.
+    /// The time in which an app that was in the background or suspended came to the foreground.
     public let histogrammedApplicationResumeTime: Histogram
-    /// Of launches with tasks of their own (``MetricManager/extendLaunchMeasurement(forTaskID:)``).
+    /// The time of launches that the app extended
+    /// (``MetricManager/extendLaunchMeasurement(forTaskID:)``).
     public let histogrammedExtendedLaunch: Histogram
 
     init(_ report: MetricReport) {
@@ -83,23 +95,36 @@ public struct ApplicationLaunchMetric: Hashable, Sendable {
     }
 }
 
-/// `MXAppExitMetric`
+/// How often the app ended, and why; MetricKit's `MXAppExitMetric`.
 public struct ApplicationExitMetric: Hashable, Sendable {
+    /// Exits while the app was in the foreground.
     public let foregroundExitData: ExitData
+    /// Exits while the app was in the background or suspended.
     public let backgroundExitData: ExitData
 }
 
-/// `MXForegroundExitData` and `MXBackgroundExitData`.
+/// How often the app ended for each reason; MetricKit's `MXForegroundExitData` and
+/// `MXBackgroundExitData`.
 public struct ExitData: Hashable, Sendable {
+    /// The app exited by itself or was ended in the ordinary course of things.
     public let cumulativeNormalAppExitCount: UInt64
+    /// The app used more memory than its limit allows.
     public let cumulativeMemoryResourceLimitExitCount: UInt64
+    /// The app was ended because the machine was short of memory.
     public let cumulativeMemoryPressureExitCount: UInt64
+    /// The app accessed memory that it must not (`SIGSEGV`, `SIGBUS`).
     public let cumulativeBadAccessExitCount: UInt64
+    /// The app ran an illegal instruction (`SIGILL`, `SIGTRAP`).
     public let cumulativeIllegalInstructionExitCount: UInt64
+    /// The app crashed or failed in another way.
     public let cumulativeAbnormalExitCount: UInt64
+    /// The app was ended because a callback or its launch took too long.
     public let cumulativeAppWatchdogExitCount: UInt64
+    /// The app used more processor time than its limit allows.
     public let cumulativeCPUResourceLimitExitCount: UInt64
+    /// The app was ended because it held a file lock when it was suspended.
     public let cumulativeSuspendedWithLockedFileExitCount: UInt64
+    /// The app was ended because it did not end its background tasks in time.
     public let cumulativeBackgroundTaskAssertionTimeoutExitCount: UInt64
 
     init(_ counts: [MetricExit: UInt64]) {
@@ -117,21 +142,24 @@ public struct ExitData: Hashable, Sendable {
     }
 }
 
-/// `MXAppRunTimeMetric`
+/// How long the app ran; MetricKit's `MXAppRunTimeMetric`.
 public struct ApplicationRunTimeMetric: Hashable, Sendable {
+    /// How long the app was in the foreground.
     public let cumulativeForegroundTime: Duration
-    /// Without the time for which it was suspended.
+    /// How long the app ran in the background, without the time for which it was suspended.
     public let cumulativeBackgroundTime: Duration
 }
 
-/// `MXAppResponsivenessMetric`
+/// How long the app kept the main thread; MetricKit's `MXAppResponsivenessMetric`.
 public struct ApplicationResponsivenessMetric: Hashable, Sendable {
-    /// How long callbacks kept the main thread, where that was over ``Application/callbackTimeLimit``.
+    /// The durations of callbacks that took longer than ``Application/callbackTimeLimit``.
     public let histogrammedApplicationHangTime: Histogram
 }
 
-/// `MXMemoryMetric`; in bytes, 0 where nobody measured.
+/// How many bytes of memory the app used, 0 if that was not measured; MetricKit's `MXMemoryMetric`.
 public struct MemoryMetric: Hashable, Sendable {
+    /// The most bytes that were measured in the day.
     public let peakMemoryUsage: UInt64
+    /// The average number of bytes that the app had when it was suspended.
     public let averageSuspendedMemory: UInt64
 }

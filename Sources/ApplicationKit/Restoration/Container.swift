@@ -1,14 +1,16 @@
 internal import GreenroomAppChannel
 
-/// Folders of the app's own, which it may write to; the manifest says whether there are any (`Container=`). They
-/// exist when the app runs and belong to its user. Programs that the app starts find them in `STATE_DIRECTORY`,
-/// `CACHE_DIRECTORY` and `TMPDIR`.
+/// The app's own folders, which it may write to, as absolute paths. The manifest says whether it
+/// has any (`Container=`). They exist when the app runs and belong to its user. Programs that the
+/// app starts find their paths in the environment variables `STATE_DIRECTORY`, `CACHE_DIRECTORY`
+/// and `TMPDIR`.
 public struct Container: Hashable, Sendable {
-    /// What must stay: documents, settings, templates that were installed at the first launch. Absolute paths.
+    /// For files that must stay: documents, settings, templates that the first launch installed.
     public let stateDirectory: String
-    /// What can be made again: the user or the system may empty it while the app does not run.
+    /// For files that the app can make again. The user or the system may empty this folder while
+    /// the app does not run.
     public let cacheDirectory: String
-    /// Emptied after the app has ended.
+    /// For files that the app needs while it runs. The folder is emptied after the app has ended.
     public let temporaryDirectory: String
 
     init(_ container: AppContainer) {
@@ -19,6 +21,6 @@ public struct Container: Hashable, Sendable {
 }
 
 extension Application {
-    /// Nil if the manifest wants none, and for an app that is run by hand.
+    /// The app's own folders; nil if the manifest asks for none, and in an app that is run by hand.
     public var container: Container? { record.launch.container.map(Container.init) }
 }

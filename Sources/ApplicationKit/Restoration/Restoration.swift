@@ -7,11 +7,14 @@ internal import GreenroomAppChannel
 ///     restoring    shouldRestore, each object's decode, each object's applicationFinishedRestoringState,
 ///                  didDecode
 ///
-/// An app with scenes saves an activity for each scene instead.
+/// An app with scenes instead saves an activity for each scene.
 extension Application {
-    /// Saves and restores the state of `object` with the app's, under `identifier`. Objects that are registered
-    /// before state is restored are decoded with it; for others that are in the archive,
-    /// `application(_:objectWithRestorationIdentifier:coder:)` is asked. They are not kept alive.
+    /// Registers `object`, so that its state is saved and restored with the app's under
+    /// `identifier`; UIKit's
+    /// `UIApplication.registerObject(forStateRestoration:restorationIdentifier:)`. Register objects
+    /// before state is restored. If the archive has state for an identifier that is not registered,
+    /// the delegate's `application(_:objectWithRestorationIdentifier:coder:)` is called. Registered
+    /// objects are not kept alive.
     public func registerObject(_ object: any StateRestoring, forStateRestoration identifier: String)
     {
         restorables.register(object, identifier)
@@ -19,7 +22,7 @@ extension Application {
 
     // MARK: Saving
 
-    /// The app has just left the foreground, or will end in it.
+    /// Saves the app's state when it has just left the foreground, or is about to end while in it.
     func saveState() {
         guard channel != nil, extensions[nil] == nil else { return }
         let coder = StateCoder(appVersion: record.launch.version ?? "")
@@ -53,7 +56,7 @@ extension Application {
         save(AppArchive(activity.activity), of: session.persistentIdentifier)
     }
 
-    /// An app that ends in the foreground does not pass through the background.
+    /// Saves state before the app ends in the foreground: it will not pass through the background.
     func saveBeforeEnd() {
         if !usesScenes, ownState != .background { saveState() }
         for scene in sessions.compactMap(\.scene) where scene.isInForeground {
@@ -74,7 +77,8 @@ extension Application {
 
     // MARK: Restoring
 
-    /// In the launch sequence: the archive that the launch has announced. What else comes meanwhile waits.
+    /// Restores, in the launch sequence, the archive that the launch has announced. Other messages
+    /// that arrive before it are held.
     func restoreAtLaunch() {
         guard record.launch.flags.contains(.archive) else { return }
         while let channel {
@@ -90,7 +94,8 @@ extension Application {
         }
     }
 
-    /// What comes later: protected data can be read now, or the connection had no room.
+    /// Restores an archive that comes after the launch or the connection of its scene, because
+    /// protected data could not be read then, or because the message had no room for it.
     func restoreLate(_ saved: SavedState?, session identifier: String?, cookie: UInt64) {
         var isRestored = false
         if let saved, let identifier {
@@ -103,7 +108,7 @@ extension Application {
         acknowledge(cookie, handled: isRestored)
     }
 
-    /// - Returns: whether the app wanted it.
+    /// - Returns: whether the app wanted its state to be restored.
     private func restore(_ saved: SavedState) -> Bool {
         let coder = StateCoder(saved, launchDocumentURL: record.launch.content.documentURL)
         let wanted = call("application(_:shouldRestoreSecureApplicationState:)") {
@@ -149,12 +154,15 @@ extension Application {
 
     // MARK: Long restorations
 
-    /// What was handed over is not restored when the callbacks return: it is restored elsewhere, until
-    /// ``completeStateRestoration()``. If the app fails before that, the state is taken to be the reason and is
-    /// deleted. Until then nothing is saved over it. Call it while state is being restored or the launch
-    /// finished, as many times as there is something to wait for.
+    /// Says that the app goes on restoring its state after the callbacks have returned; UIKit's
+    /// `UIApplication.extendStateRestoration()`. Each call needs a call of
+    /// ``completeStateRestoration()``. Until then no state is saved over the one that is being
+    /// restored. If the app fails until then, that state is assumed to be the cause and is deleted.
+    /// Call this while state is being restored or the launch finishes.
     public func extendStateRestoration() { extend(nil) }
 
+    /// Says that a restoration that ``extendStateRestoration()`` extended is complete; UIKit's
+    /// `UIApplication.completeStateRestoration()`.
     public func completeStateRestoration() { complete(nil) }
 
     func extend(_ session: String?) {
@@ -170,17 +178,21 @@ extension Application {
 }
 
 extension Scene {
-    /// As ``Application/extendStateRestoration()``, of this scene.
+    /// Says that the app goes on restoring this scene's state, as
+    /// ``Application/extendStateRestoration()`` does for the app's; UIKit's
+    /// `UIScene.extendStateRestoration()`.
     public func extendStateRestoration() {
         application?.extend(session.persistentIdentifier)
     }
 
+    /// Says that a restoration that ``extendStateRestoration()`` extended is complete; UIKit's
+    /// `UIScene.completeStateRestoration()`.
     public func completeStateRestoration() {
         application?.complete(session.persistentIdentifier)
     }
 }
 
 extension AppContent {
-    /// A file to open: what the user wants to see now.
+    /// The file that the user wants to see now, if the content has one.
     var documentURL: String? { urls.first { $0.url.hasPrefix("file:") }?.url }
 }

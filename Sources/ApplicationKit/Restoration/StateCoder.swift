@@ -1,23 +1,27 @@
 internal import GreenroomAppChannel
 
-/// What an app writes its state into and reads it from: named values, as with a keyed `NSCoder`. Each
-/// restorable object has names of its own.
+/// Holds an app's state as named values, to be written and read like a keyed `NSCoder`. Each
+/// restorable object has its own names.
 ///
-/// State is where the user was: which document, which line. What the user made belongs into files.
+/// State says where the user was: in which document, at which line. What the user made belongs into
+/// files. At most 32 KiB are kept.
 @MainActor public final class StateCoder {
-    /// The app's `Version=` when the state was saved (`stateRestorationBundleVersionKey`); now, while it is
-    /// being saved.
+    /// The app's version (`Version=`) that saved the state; while state is being saved, the app's
+    /// version now. UIKit's `stateRestorationBundleVersionKey`.
     public let appVersion: String
-    /// When it was saved, since 1970 UTC (`stateRestorationTimestampKey`); nil while it is being saved.
+    /// When the state was saved, as the time since 1970 UTC; nil while it is being saved. UIKit's
+    /// `stateRestorationTimestampKey`.
     public let timestamp: Duration?
-    /// The document that the app was launched to open. Where a user who wants that document does not want
-    /// what was there before as well, `shouldRestoreSecureApplicationState` returns false.
+    /// The URL of the document that the app was launched to open. If the user who wants that
+    /// document does not want the earlier state as well, return false from
+    /// `application(_:shouldRestoreSecureApplicationState:)`.
     public let launchDocumentURL: String?
 
     private var values: [String: String]
-    /// The names in the order in which they came.
+    /// The names in the order in which they were added.
     private var names: [String] = []
-    /// Whose names are meant; empty is the application's.
+    /// The restoration identifier of the object that encodes or decodes now; empty for the
+    /// delegate.
     var object = ""
 
     init(appVersion: String) {
@@ -42,7 +46,7 @@ internal import GreenroomAppChannel
         if values.updateValue(text, forKey: name) == nil { names.append(name) }
     }
 
-    /// Replaces what had that key; nil stands for no value.
+    /// Sets the value of a key; nil removes it.
     public func encode(_ value: (some StateValue)?, forKey key: String) {
         let name = name(key)
         if let value { return keep(value.stateText, as: name) }
@@ -57,18 +61,19 @@ internal import GreenroomAppChannel
         values[name(key)].flatMap { Value(stateText: $0) }
     }
 
+    /// Whether the key has a value.
     public func containsValue(forKey key: String) -> Bool { values[name(key)] != nil }
 
     // MARK: The archive
 
-    /// What is encoded, the names with their objects.
+    /// Everything that was encoded. Each name contains its object's identifier.
     var archive: AppArchive {
         var archive = AppArchive()
         for name in names { archive.add(name, values[name]!) }
         return archive
     }
 
-    /// The objects that have values, in order.
+    /// The identifiers of the objects that have values, in order.
     var objects: [String] {
         var seen: Set<Substring> = [""]
         return names.compactMap { name in
@@ -82,16 +87,19 @@ internal import GreenroomAppChannel
     }
 }
 
-/// A value that a ``StateCoder`` takes: `String`, `Bool`, `Int`, `Double`, bytes, and arrays of strings.
+/// A type whose values a ``StateCoder`` can hold: `String`, `Bool`, `Int`, `Double`, and arrays of
+/// bytes or strings.
 public protocol StateValue: Sendable {
-    /// Without NUL.
+    /// The value as text without NUL, which ``init(stateText:)`` reads.
     var stateText: String { get }
-    /// Nil unless another value of this type has made the text.
+    /// Reads the text of a value. Nil if a value of another type has made the text.
     init?(stateText: String)
 }
 
 extension String: StateValue {
+    /// `s` and the escaped string.
     public var stateText: String { "s" + StateText.escaped(self) }
+    /// Reads the text of a string.
     public init?(stateText: String) {
         guard stateText.first == "s" else { return nil }
         self = StateText.unescaped(stateText.dropFirst())
@@ -99,7 +107,9 @@ extension String: StateValue {
 }
 
 extension Bool: StateValue {
+    /// `b1` or `b0`.
     public var stateText: String { self ? "b1" : "b0" }
+    /// Reads the text of a Boolean.
     public init?(stateText: String) {
         guard stateText == "b0" || stateText == "b1" else { return nil }
         self = stateText == "b1"
@@ -107,7 +117,9 @@ extension Bool: StateValue {
 }
 
 extension Int: StateValue {
+    /// `i` and the number in decimal.
     public var stateText: String { "i\(self)" }
+    /// Reads the text of an integer.
     public init?(stateText: String) {
         guard stateText.first == "i" else { return nil }
         self.init(stateText.dropFirst())
@@ -115,8 +127,9 @@ extension Int: StateValue {
 }
 
 extension Double: StateValue {
-    /// Its bits, so that every value comes back as it was.
+    /// `d` and the bits in hexadecimal, so that every value comes back exactly.
     public var stateText: String { "d" + String(bitPattern, radix: 16) }
+    /// Reads the text of a number.
     public init?(stateText: String) {
         guard stateText.first == "d", let bits = UInt64(stateText.dropFirst(), radix: 16) else {
             return nil
@@ -126,25 +139,31 @@ extension Double: StateValue {
 }
 
 extension Array: StateValue where Element: StateElement {
+    /// The text that the element's type makes of an array.
     public var stateText: String { Element.arrayText(self) }
+    /// Reads the text of an array.
     public init?(stateText: String) {
         guard let values = Element.array(stateText) else { return nil }
         self = values
     }
 }
 
-/// What there are arrays of.
+/// A type whose arrays a ``StateCoder`` can hold: bytes and strings.
 public protocol StateElement: Sendable {
+    /// The array as text without NUL, which ``array(_:)`` reads.
     static func arrayText(_ values: [Self]) -> String
+    /// Reads the text of an array. Nil if a value of another type has made the text.
     static func array(_ stateText: String) -> [Self]?
 }
 
 extension UInt8: StateElement {
+    /// `x` and two hexadecimal digits for each byte.
     public static func arrayText(_ values: [UInt8]) -> String {
         var text = "x"
         for byte in values { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         return text
     }
+    /// Reads the text of an array of bytes.
     public static func array(_ stateText: String) -> [UInt8]? {
         let digits = Array(stateText.utf8.dropFirst())
         guard stateText.first == "x", digits.count.isMultiple(of: 2) else { return nil }
@@ -159,9 +178,11 @@ extension UInt8: StateElement {
 }
 
 extension String: StateElement {
+    /// `a`, and each escaped string with a slash after it.
     public static func arrayText(_ values: [String]) -> String {
         "a" + values.map { StateText.escaped($0) + "/" }.joined()
     }
+    /// Reads the text of an array of strings.
     public static func array(_ stateText: String) -> [String]? {
         guard stateText.first == "a" else { return nil }
         return stateText.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -169,7 +190,8 @@ extension String: StateElement {
     }
 }
 
-/// What a message, or a name in it, cannot have: NUL, `=`, `/`, and what stands for them.
+/// Escapes the characters that an archive's text or names must not contain: NUL, `=`, `/`, and `%`,
+/// which begins an escape.
 enum StateText {
     private static let special: [UInt8] = Array("%/=\0".utf8)
 

@@ -1,19 +1,25 @@
-/// An object whose state is saved and restored with the app's; UIKit's `UIStateRestoring`. Register it under an
-/// identifier (``Application/registerObject(_:forStateRestoration:)``). Every method is optional.
+/// An object whose state is saved and restored with the app's; UIKit's `UIStateRestoring`. Register
+/// it under an identifier (``Application/registerObject(_:forStateRestoration:)``). Every method is
+/// optional.
 @MainActor public protocol StateRestoring: AnyObject {
+    /// Encodes the object's state into `coder`.
     func encodeRestorableState(with coder: StateCoder)
+    /// Restores the object's state from `coder`.
     func decodeRestorableState(with coder: StateCoder)
-    /// Every object has been decoded.
+    /// All objects have been decoded.
     func applicationFinishedRestoringState()
 }
 
 extension StateRestoring {
+    /// Does nothing.
     public func encodeRestorableState(with coder: StateCoder) {}
+    /// Does nothing.
     public func decodeRestorableState(with coder: StateCoder) {}
+    /// Does nothing.
     public func applicationFinishedRestoringState() {}
 }
 
-/// The objects that were registered, as long as somebody else keeps them, in order.
+/// The registered objects in the order of registration. They are held weakly.
 @MainActor
 struct RestorableObjects {
     private struct Entry {

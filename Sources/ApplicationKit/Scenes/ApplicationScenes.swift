@@ -1,17 +1,21 @@
 internal import GreenroomAppChannel
 
-/// The life of scenes: unattached → foregroundInactive ↔ foregroundActive, foregroundInactive ↔ background,
-/// unattached → background, and background → unattached when disconnected.
+/// Connects scenes and moves them between states: unattached → foregroundInactive ↔
+/// foregroundActive, foregroundInactive ↔ background, unattached → background, and background →
+/// unattached when the scene is disconnected.
 extension Application {
-    /// Sessions of scenes, connected or not, that this process knows.
+    /// The sessions that this process knows, whether or not their scenes are connected; UIKit's
+    /// `UIApplication.openSessions`.
     public var openSessions: Set<SceneSession> { Set(sessions) }
+    /// The scenes that are connected; UIKit's `UIApplication.connectedScenes`.
     public var connectedScenes: Set<Scene> { Set(sessions.compactMap(\.scene)) }
 
     func session(withIdentifier identifier: String) -> SceneSession? {
         sessions.first { $0.persistentIdentifier == identifier }
     }
 
-    /// Makes a scene: its configuration, its objects, `willConnectTo`.
+    /// Makes a scene and connects it: asks the delegate for its configuration, creates the scene
+    /// and its delegate, and calls `willConnectTo`.
     func connect(_ connection: SceneConnection) {
         let session = session(for: connection)
         let options = Scene.ConnectionOptions(content: connection.content)
@@ -28,7 +32,7 @@ extension Application {
         call("scene(_:willConnectTo:options:)") {
             scene.delegate?.scene(scene, willConnectTo: session, options: options)
         }
-        // Who wants a document does not want to be somewhere else.
+        // A user who wants a document does not want to be taken elsewhere.
         if connection.content.documentURL == nil { _ = restoreInteractionState(of: scene) }
         if !connection.isForForeground { enter(.background, scene) }
         reached(.sceneConnection, session: session)
@@ -47,8 +51,9 @@ extension Application {
         return session
     }
 
-    /// As for an app without scenes: a state is left after the callback that announces it, entered before
-    /// the one that tells of it.
+    /// Moves a scene to another state. As with an app without scenes, the scene leaves a state
+    /// after the callback that announces it ("will"), and enters one before the callback that tells
+    /// of it ("did").
     func move(_ identifier: String, _ transition: AppEvent.SceneTransition) {
         guard let session = session(withIdentifier: identifier), let scene = session.scene else {
             return
@@ -95,7 +100,8 @@ extension Application {
         }
     }
 
-    /// To a running scene, else to the app delegate. A remote notification is the app's in any case.
+    /// Delivers content to a running scene, or to the app delegate if `scene` is nil. A remote
+    /// notification goes to the app delegate in any case.
     func deliver(
         _ content: AppContent, to scene: Scene?, _ finish: @escaping @MainActor (Bool) -> Void
     ) {

@@ -1,60 +1,84 @@
-/// The object that responds to what happens to one scene; UIKit's `UISceneDelegate`. As with
-/// ``ApplicationDelegate``, every method is optional.
+/// The object that responds to what happens to one scene; UIKit's `UISceneDelegate`. Each method
+/// follows UIKit's method of the same name. Every method is optional, as with
+/// ``ApplicationDelegate``.
 @MainActor public protocol SceneDelegate: AnyObject {
+    /// Creates the delegate. Called when its scene is being connected.
     init()
 
-    /// The scene is about to be shown, for the reasons in `connectionOptions`.
+    /// The scene is being connected to the app, for the reasons in `connectionOptions`.
     func scene(
         _ scene: Scene, willConnectTo session: SceneSession,
         options connectionOptions: Scene.ConnectionOptions)
-    /// The scene ends; its session may come back.
+    /// The scene was disconnected. Its session may be connected again later.
     func sceneDidDisconnect(_ scene: Scene)
+    /// The scene is about to enter the foreground.
     func sceneWillEnterForeground(_ scene: Scene)
+    /// The scene has become active: the user works with it.
     func sceneDidBecomeActive(_ scene: Scene)
+    /// The scene is about to become inactive, as it does on its way to the background.
     func sceneWillResignActive(_ scene: Scene)
+    /// The scene is in the background now.
     func sceneDidEnterBackground(_ scene: Scene)
 
-    /// The scene has left the foreground, or the app is to end in it.
-    /// - Returns: what it shall find again in ``SceneSession/stateRestorationActivity``; nil: nothing, and what
-    ///   was kept before is forgotten.
+    /// Asks for the scene's state to save: the scene has left the foreground, or the app is about
+    /// to end while the scene is in it.
+    /// - Returns: the activity that ``SceneSession/stateRestorationActivity`` holds at the next
+    ///   connection; nil to delete the activity that was saved before.
     func stateRestorationActivity(for scene: Scene) -> UserActivity?
-    /// After `willConnectTo`, if something is kept and the scene is not connected to open a document; later if
-    /// protected data was unavailable then.
+    /// Restores the scene's saved state. Called after `willConnectTo` if there is any and the scene
+    /// is not connected to open a document; later if protected data was unavailable then.
     func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity)
 
+    /// Opens URLs in a scene that is connected already.
     func scene(_ scene: Scene, openURLContexts urlContexts: [OpenURLContext])
-    /// - Parameter completionHandler: call it, once, when the action is done, with whether it could be.
+    /// Performs a quick action; UIKit's `windowScene(_:performActionFor:completionHandler:)`.
+    /// - Parameter completionHandler: call it once, when the action is done, with whether it
+    ///   succeeded.
     func scene(
         _ scene: Scene, performActionFor shortcutItem: ApplicationShortcutItem,
         completionHandler: @escaping @MainActor (Bool) -> Void)
+    /// The user wants to continue an activity, whose data may take a moment to arrive.
     func scene(_ scene: Scene, willContinueUserActivityWithType userActivityType: String)
+    /// Continues an activity.
     func scene(_ scene: Scene, continue userActivity: UserActivity)
 }
 
-/// What a delegate that leaves a method out has instead of it.
+/// The default implementations, for methods that the delegate's class does not have.
 extension SceneDelegate {
+    /// Does nothing.
     public func scene(
         _ scene: Scene, willConnectTo session: SceneSession,
         options connectionOptions: Scene.ConnectionOptions
     ) {}
+    /// Does nothing.
     public func sceneDidDisconnect(_ scene: Scene) {}
+    /// Does nothing.
     public func sceneWillEnterForeground(_ scene: Scene) {}
+    /// Does nothing.
     public func sceneDidBecomeActive(_ scene: Scene) {}
+    /// Does nothing.
     public func sceneWillResignActive(_ scene: Scene) {}
+    /// Does nothing.
     public func sceneDidEnterBackground(_ scene: Scene) {}
+    /// Returns nil, which does not count: nothing is saved, and what was saved before stays.
     public func stateRestorationActivity(for scene: Scene) -> UserActivity? {
         scene.application?.leftToDefault(UserActivity?.none) ?? nil
     }
+    /// Does nothing.
     public func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity) {}
 
+    /// Opens nothing: the URLs count as not opened.
     public func scene(_ scene: Scene, openURLContexts urlContexts: [OpenURLContext]) {
         scene.application?.leftToDefault(())
     }
+    /// Completes with false: the scene performs no quick actions.
     public func scene(
         _ scene: Scene, performActionFor shortcutItem: ApplicationShortcutItem,
         completionHandler: @escaping @MainActor (Bool) -> Void
     ) { completionHandler(false) }
+    /// Does nothing.
     public func scene(_ scene: Scene, willContinueUserActivityWithType userActivityType: String) {}
+    /// Continues nothing: the activity counts as not continued.
     public func scene(_ scene: Scene, continue userActivity: UserActivity) {
         scene.application?.leftToDefault(())
     }

@@ -1,12 +1,15 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// What an app asks of the system. Without Greenroom, the app's own scenes come and go here; everything else
-/// is refused.
+/// Requests of the app to the system. In an app that is run by hand, the library itself connects
+/// and closes scenes, and refuses every other request.
 extension Application {
-    /// Brings a scene to the front, or makes a new one for `nil`.
-    /// - Parameter errorHandler: called if that is refused, for example because the manifest does not allow
-    ///   several scenes.
+    /// Brings a scene to the foreground, or makes a new scene if `session` is nil; UIKit's
+    /// `UIApplication.requestSceneSessionActivation(_:userActivity:options:errorHandler:)`.
+    /// - Parameters:
+    ///   - userActivity: an activity for the scene to continue.
+    ///   - errorHandler: called on the main thread if the request is refused, for example because
+    ///     the manifest does not allow several scenes.
     public func requestSceneSessionActivation(
         _ session: SceneSession?, userActivity: UserActivity? = nil,
         errorHandler: (@MainActor (RequestError) -> Void)? = nil
@@ -24,12 +27,15 @@ extension Application {
         }
     }
 
-    /// Lets a scene in the background update what it shows of itself.
+    /// Asks for a scene in the background to be updated; UIKit's
+    /// `UIApplication.requestSceneSessionRefresh(_:)`.
     public func requestSceneSessionRefresh(_ session: SceneSession) {
         ask({ .requestScene(.refresh(session: session.persistentIdentifier), cookie: $0) }) { _ in }
     }
 
-    /// Closes a scene for good.
+    /// Closes a scene and deletes its session; UIKit's
+    /// `UIApplication.requestSceneSessionDestruction(_:options:errorHandler:)`.
+    /// - Parameter errorHandler: called on the main thread if the request is refused.
     public func requestSceneSessionDestruction(
         _ session: SceneSession, errorHandler: (@MainActor (RequestError) -> Void)? = nil
     ) {
@@ -48,8 +54,9 @@ extension Application {
         }
     }
 
-    /// Has the app that is in charge of a URL open it.
-    /// - Throws: ``RequestError``, for example when there is none.
+    /// Opens a URL in the app that handles it; UIKit's
+    /// `UIApplication.open(_:options:completionHandler:)`.
+    /// - Throws: ``RequestError``, for example if no app handles the URL.
     public func open(_ url: String) async throws(RequestError) {
         let answer = await withCheckedContinuation { continuation in
             ask({ .openURL(url, cookie: $0) }) { continuation.resume(returning: $0) }
@@ -75,10 +82,12 @@ extension Application {
         channel.send(.report(report(requestCount)))
     }
 
-    /// Requests that wait for their answers at once: each is kept until it has one.
+    /// At most this many requests wait for their answers at a time. Each is kept until it is
+    /// answered.
     static let requestLimit = 256
 
-    /// The daemon died with what it had read. It is told which answers are still owed.
+    /// A restarted daemon has lost the requests that the former one had read. Sends all unanswered
+    /// requests again, marked as repeated.
     func askAgain() {
         for (cookie, request) in requests.sorted(by: { $0.key < $1.key }) {
             channel?.send(.report(request.report(cookie | AppReport.againBit)))
@@ -108,7 +117,7 @@ extension Application {
     }
 }
 
-/// What the daemon was asked and has not answered.
+/// A request that the daemon has not answered.
 struct OpenRequest {
     let report: (_ cookie: UInt64) -> AppReport
     let answered: @MainActor (AppEvent.Answer) -> Void
