@@ -19,7 +19,7 @@ enum DeadlineKey: Hashable, Sendable {
     /// The time of the instance's run of scheduled work.
     case run(InstanceIdentifier)
     /// When scheduled work is looked at again.
-    case work
+    case schedule
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that

@@ -8,49 +8,50 @@ extension Lifecycle {
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()
-            case .conditions: refills.releaseHeld()
+            case .conditions: refills.machineChanged()
             // Refilling follows every event.
             case .refill: break
             case .run(let id): runDeadlineReached(id)
-            case .work: work.needsReview = true
+            case .schedule: schedule.needsReview = true
             }
         }
     }
 
-    /// What the one deadline of each state means.
+    /// What the one deadline of each phase means.
     private mutating func instanceDeadlineReached(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
-        switch record.state {
+        switch self[id].record.phase {
         case .prewarming: prewarmTimedOut(id)
-        case .prewarmed: expire(id)
-        case .launching: record.isResuming ? resumeFailed(id) : launchTimedOut(id)
+        case .paused: expire(id)
+        case .toldToGo: goFailed(id)
+        case .ordered, .starting, .arriving: launchTimedOut(id)
         case .background: backgroundTimeIsOver(id)
-        case .suspended: wasFrozen(id)
-        case .terminating: endingDeadlineReached(id)
-        case .inactive, .active, .notRunning: update(id) { $0.deadline = nil }
+        case .freezing, .frozen: wasFrozen(id)
+        case .ending, .emptying: endingDeadlineReached(id)
+        case .inactive, .active, .ended: update(id) { $0.deadline = nil }
         }
     }
 
     /// It did not reach the pause in time, or left it.
     mutating func prewarmTimedOut(_ id: InstanceIdentifier) {
-        prewarmFailed(table[id]!.record.app, .prewarmFailed)
+        prewarmFailed(self[id].record.app, .prewarmFailed)
         end(id, .prewarmFailed, gently: false)
     }
 
     private mutating func launchTimedOut(_ id: InstanceIdentifier) {
-        if directory[table[id]!.record.app]?.description?.acknowledges == true {
+        if directory[self[id].record.app]?.description?.acknowledges == true {
             return becameOverdue(id)
         }
-        launchFailed(table[id]!.record.app)
+        launchFailed(self[id].record.app)
         end(id, .launchWatchdog, gently: false)
     }
 
     mutating func channelLost(_ id: InstanceIdentifier) {
-        guard let instance = table[id] else { return }
-        switch instance.record.state {
-        case .prewarming, .prewarmed: pausedChannelLost(id)
-        case .launching: if instance.record.isResuming { resumeFailed(id) }
-        case .inactive, .active, .background, .suspended, .terminating, .notRunning: break
+        switch table[id]?.record.phase {
+        case .prewarming, .paused: pausedChannelLost(id)
+        case .toldToGo: goFailed(id)
+        case .ordered, .starting, .arriving, .inactive, .active, .background, .freezing, .frozen,
+            .ending, .emptying, .ended, nil:
+            break
         }
     }
 }

@@ -53,7 +53,7 @@ public enum Refusal: Hashable, Sendable {
     /// The machine is in no condition for prewarming.
     case held(AppIdentifier, PrewarmHold)
     /// A process of it holds a file lock: frozen, it would make others wait.
-    case holdsLock(InstanceIdentifier)
+    case holdsFileLock(InstanceIdentifier)
     /// It runs already, or its triggers launched it too often.
     case notTriggered(AppIdentifier)
     /// It has as many pending requests of that kind as it may.
@@ -61,7 +61,7 @@ public enum Refusal: Hashable, Sendable {
     /// Nothing of that name is pending, or running.
     case noSuchTask(AppIdentifier)
     /// Scheduled work of that app is being run: one at a time.
-    case taskRuns(AppIdentifier)
+    case runUnderWay(AppIdentifier)
 }
 
 /// What a request is told, once.
@@ -92,21 +92,58 @@ public enum SpawnPurpose: Hashable, Sendable {
     /// With this environment (the shell remembers which one belongs to the key).
     case prewarm(EnvironmentKey)
     /// With what this request brought.
-    case launch(RequestIdentifier)
+    case launch(RequestIdentifier, LaunchTerms)
+}
+
+/// What an instance is launched with, beside what the request brought.
+public struct LaunchTerms: Hashable, Sendable {
+    public var inBackground: Bool
+    /// Its user's protected data can be read.
+    public var isProtectedDataAvailable: Bool
+    /// Its archive follows its launch (`Effect.handOverState`).
+    public var announcesState: Bool
+    /// Neither the app, nor this version of it, has ever finished a launch.
+    public var isFirstLaunch: Bool
+    public var isFirstLaunchOfVersion: Bool
+
+    public init(
+        inBackground: Bool = false, isProtectedDataAvailable: Bool = true,
+        announcesState: Bool = false, isFirstLaunch: Bool = true,
+        isFirstLaunchOfVersion: Bool = true
+    ) {
+        self.inBackground = inBackground
+        self.isProtectedDataAvailable = isProtectedDataAvailable
+        self.announcesState = announcesState
+        self.isFirstLaunch = isFirstLaunch
+        self.isFirstLaunchOfVersion = isFirstLaunchOfVersion
+    }
+}
+
+/// Whom a delivery reaches in an app that runs already.
+public struct DeliveryAddress: Hashable, Sendable {
+    /// The connected scene used last; nil where none is connected yet.
+    public var scene: SceneIdentifier?
+    public var inBackground: Bool
+
+    public init(scene: SceneIdentifier? = nil, inBackground: Bool = false) {
+        self.scene = scene
+        self.inBackground = inBackground
+    }
 }
 
 /// What happened, for watchers, the journal and history.
 public enum Record: Hashable, Sendable {
     case stateChanged(
-        InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState)
+        InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
+        inBackground: Bool)
     case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
     indirect case exited(InstanceRecord)
     case reclaimed(
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
-    /// It would have run this program (nil: not known which) at each prewarm: it is not prewarmed again.
-    case misfired(InstanceIdentifier, AppIdentifier, program: String?)
+    /// It is not prewarmed again.
+    case misfired(InstanceIdentifier, AppIdentifier, Misfire)
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)
@@ -128,11 +165,12 @@ public enum Record: Hashable, Sendable {
     case triggersLeftAlone(AppIdentifier, launches: Int)
     /// It is told that its background time is about to end.
     case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
-    case taskBegan(InstanceIdentifier, AppIdentifier, String)
-    case taskEnded(InstanceIdentifier, AppIdentifier, String, TaskOutcome)
+    case runBegan(InstanceIdentifier, AppIdentifier, String)
+    case runEnded(InstanceIdentifier, AppIdentifier, String, RunOutcome)
 }
 
-/// What the shell must do, in this order. It decides nothing about them.
+/// What the shell must do, in this order. It decides nothing about them, and asks the core nothing to
+/// perform them: what an effect carries holds when its event has been decided to the end.
 public enum Effect: Hashable, Sendable {
     /// Keep this in the runtime state, replacing the instance's former record. Comes before the
     /// effects that make it true.
@@ -145,7 +183,9 @@ public enum Effect: Hashable, Sendable {
 
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
     /// Tell the paused instance to go, as this request.
-    case resume(InstanceIdentifier, RequestIdentifier)
+    case go(InstanceIdentifier, RequestIdentifier, LaunchTerms)
+    /// Say when it starts (`Event.started`), though its channel is lost: it has closed its end by then.
+    case awaitStart(InstanceIdentifier)
     case freeze(InstanceIdentifier)
     case thaw(InstanceIdentifier)
     /// SIGTERM to the main process.
@@ -166,13 +206,13 @@ public enum Effect: Hashable, Sendable {
     /// Tell the app something that needs no answer.
     case notify(InstanceIdentifier, Notice)
     /// Hand what this request brought (a URL, a notification) to the app that runs already.
-    case deliver(InstanceIdentifier, RequestIdentifier)
+    case deliver(InstanceIdentifier, RequestIdentifier, DeliveryAddress)
     /// Say whether a debugger holds it: `Event.tracerInspected`.
     case inspectTracer(InstanceIdentifier)
     /// Say what holds prewarming back: `Event.conditionsInspected`.
     case inspectConditions
-    /// Say whether a process of it holds a file lock: `Event.locksInspected`.
-    case inspectLocks(InstanceIdentifier)
+    /// Say whether a process of it holds a file lock: `Event.fileLocksInspected`.
+    case inspectFileLocks(InstanceIdentifier)
     /// Keep what the app has just reported, in the place of what was kept before.
     case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)

@@ -94,10 +94,11 @@ public enum Event: Hashable, Sendable {
     case exited(InstanceIdentifier, ExitStatus)
     /// No process of it is left.
     case emptied(InstanceIdentifier)
+    /// What was found of it, where nobody can tell what has happened.
+    case reconciled(InstanceIdentifier, found: Finding)
     case becameStale(InstanceIdentifier)
-    /// Before its pause it was about to run this program (nil: not known which), or made a process. It was
-    /// stopped before that took effect.
-    case misfired(InstanceIdentifier, program: String?)
+    /// Before its pause it was about to do this, and was stopped before that took effect.
+    case misfired(InstanceIdentifier, Misfire)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
     /// `Lifecycle.nextDeadline` has come.
@@ -121,7 +122,7 @@ public enum Event: Hashable, Sendable {
     /// Of a client, or without a request of the app itself.
     case sceneRequested(RequestIdentifier?, AppIdentifier, SceneRequest)
     /// The user's session was locked or unlocked: protected data comes and goes.
-    case lockChanged(user: UInt32, isLocked: Bool)
+    case sessionLockChanged(user: UInt32, isLocked: Bool)
     /// The clock was set, midnight has passed, or the time zone changed.
     case significantTimeChanged
     // The machine's own life
@@ -136,8 +137,8 @@ public enum Event: Hashable, Sendable {
     case conditionsInspected(PrewarmHold?)
     /// A hint that the app will be launched soon. Answered at once.
     case prepareRequested(RequestIdentifier, AppIdentifier)
-    /// Answers `Effect.inspectLocks`.
-    case locksInspected(InstanceIdentifier, holdsLock: Bool)
+    /// Answers `Effect.inspectFileLocks`.
+    case fileLocksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
     /// A client had this signal sent to it (signal(7)): an end by that signal is no crash.
@@ -173,7 +174,7 @@ public enum Event: Hashable, Sendable {
     case tasksCancelled(AppIdentifier, [String]?)
     /// What an installed app had asked for; before `restored` for those that are installed by then.
     case tasksRestored(AppIdentifier, AppTasks)
-    case taskCompleted(InstanceIdentifier, run: UInt64, TaskOutcome)
+    case runCompleted(InstanceIdentifier, run: UInt64, RunOutcome)
     /// Answers `Effect.inspectTaskConditions`.
     case taskConditionsInspected(TaskConditions)
     /// What `Effect.setTaskAlarm` was set to has come, or everything is to be looked at again.

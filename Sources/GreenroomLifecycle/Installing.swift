@@ -3,16 +3,16 @@
 extension Lifecycle {
     mutating func appInstalled(_ description: AppDescription) {
         let app = description.identifier
-        if directory[app] == nil || directory[app]!.isRemoved { adopt(app) }
-        let old = directory[app]!.description
-        for id in directory[app]!.running { leaveFront(table[id]!.record) }
-        directory[app]!.description = description
+        if directory[app] == nil || self[app].isRemoved { addApp(app) }
+        let old = self[app].description
+        for id in self[app].running { leaveFront(self[id].record) }
+        self[app].description = description
         indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
         triggers[app] = nil
         if let old, old.environmentKey != description.environmentKey {
-            adoptKey(description.environmentKey, of: app, isWanted: true)
+            setPoolKey(description.environmentKey, of: app, isWanted: true)
         }
         discardUnwanted(description)
         reviseSuspension(description)
@@ -21,7 +21,7 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    private mutating func adopt(_ app: AppIdentifier) {
+    private mutating func addApp(_ app: AppIdentifier) {
         var entry = directory[app] ?? App(record: AppRecord(app: app))
         entry.record = AppRecord(app: app)
         entry.isRemoved = false
@@ -36,6 +36,7 @@ extension Lifecycle {
             $0.prewarmRetryAt = nil
             $0.isReclaimed = false
             $0.misfiredGeneration = nil
+            $0.misfireKind = .startsPrograms
             $0.launchFailures = 0
             $0.launchRetryAt = nil
             $0.crashes = []
@@ -46,7 +47,7 @@ extension Lifecycle {
             $0.restartStreak = 0
         }
         triggers[app] = nil
-        work.needsReview = true
+        schedule.needsReview = true
         reviewSocket(of: app)
     }
 
@@ -54,57 +55,57 @@ extension Lifecycle {
     /// may stay where none is kept.
     private mutating func discardUnwanted(_ description: AppDescription) {
         let app = description.identifier
-        for id in directory[app]!.pool + directory[app]!.filling {
-            if table[id]!.record.generation != description.generation {
+        for id in self[app].pool + self[app].filling {
+            if self[id].record.generation != description.generation {
                 discardStale(id)
-            } else if !directory[app]!.isEligible {
+            } else if !self[app].isEligible {
                 end(id, .poolTrimmed, gently: false)
             }
         }
-        if !directory[app]!.isEligible { refusePrewarms(of: app, .ineligible(app)) }
-        let members = directory[app]!.pool + directory[app]!.filling
+        if !self[app].isEligible { refusePrewarms(of: app, .ineligible(app)) }
+        let members = self[app].pool + self[app].filling
         for id in members.dropFirst(max(1, description.prewarmCount)) {
             end(id, .poolTrimmed, gently: false)
         }
     }
 
     private mutating func reviseSuspension(_ description: AppDescription) {
-        let members = directory[description.identifier]!.running
+        let members = self[description.identifier].running
         for id in members.sorted()
-        where table[id]!.record.state == .background && !table[id]!.record.isTravelling {
+        where self[id].record.state == .background && !self[id].record.isTravelling {
             guard !isKeptRunning(id) else {
                 reviseBackgroundTime(id)
                 continue
             }
-            let isTimed = table[id]!.record.deadline != nil
+            let isTimed = self[id].record.deadline != nil
             guard isTimed != description.suspendsInBackground else { continue }
-            let deadline = suspensionDeadline(of: table[id]!.record)
+            let deadline = suspensionDeadline(of: self[id].record)
             update(id) { $0.deadline = deadline }
         }
     }
 
     mutating func appRemoved(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.isRemoved else { return }
-        for id in entry.running { leaveFront(table[id]!.record) }
-        directory[app]!.description = nil
-        directory[app]!.isRemoved = true
+        for id in entry.running { leaveFront(self[id].record) }
+        self[app].description = nil
+        self[app].isRemoved = true
         indexDependencies(of: app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
         triggers[app] = nil
         clearStart(app)
         forgetTasks(of: app)
-        refuseHeld(app, .noSuchApp(app))
-        standingChanged(of: app)
+        refuseBlocked(app, .noSuchApp(app))
+        availabilityChanged(of: app)
         if entry.isListening { effects.append(.ignoreConnections(app)) }
-        directory[app]!.isListening = false
+        self[app].isListening = false
         refusePrewarms(of: app, .noSuchApp(app))
         for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
-        for id in entry.running.sorted() where table[id]!.record.state == .background {
+        for id in entry.running.sorted() where self[id].record.state == .background {
             stopClock(id)
             update(id) { $0.deadline = nil }
         }
         effects.append(.eraseApp(app))
-        if directory[app]!.members.isEmpty { directory[app] = nil }
+        if self[app].members.isEmpty { directory[app] = nil }
     }
 
     mutating func loggedIn(_ group: String) {
@@ -122,12 +123,12 @@ extension Lifecycle {
         // Another measure may find the machine in another condition.
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
-        refills.releaseHeld()
+        refills.machineChanged()
         guard policy != self.policy else { return }
         self.policy = policy
         for app in directory.keys.sorted() { wantRefill(of: app) }
-        work.needsReview = true
-        holdBudget()
+        schedule.needsReview = true
+        enforceBudget()
         forgetOldEnds()
     }
 }

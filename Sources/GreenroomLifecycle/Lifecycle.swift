@@ -41,7 +41,7 @@ public struct Lifecycle: Hashable, Sendable {
 
     var table: [InstanceIdentifier: Instance] = [:]
     var directory: [AppIdentifier: App] = [:]
-    var launches = LaunchNames()
+    var launchNames = LaunchNames()
     var fronts: [String: InstanceIdentifier] = [:]
     /// The remembered ends, oldest first.
     var ended: [InstanceIdentifier] = []
@@ -54,11 +54,11 @@ public struct Lifecycle: Hashable, Sendable {
     var underwaySince: Instant?
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
-    /// Whose protected data cannot be read now.
-    var lockedUsers: Set<UInt32> = []
+    /// Users whose session is locked: their protected data cannot be read.
+    public internal(set) var lockedUsers: Set<UInt32> = []
     var jitter: Jitter
-    /// Launches that others stand before, by app (`Depending`).
-    var held: [AppIdentifier: HeldLaunches] = [:]
+    /// Launches that other apps block, by app (`BlockedLaunches`).
+    var blocked: [AppIdentifier: BlockedLaunches] = [:]
     /// Who conflicts with an app, and who requires it, by its own word.
     var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
     var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
@@ -69,12 +69,10 @@ public struct Lifecycle: Hashable, Sendable {
     var socketReviews: Set<AppIdentifier> = []
     /// Of apps that were triggered lately.
     var triggers: [AppIdentifier: Triggers] = [:]
-    /// What should be warm: the manifests' word, unless something better is put in its place.
-    var warmth = Warmth()
     /// Apps that became ready or ended in this event, for those that wait for them, and why.
-    var standingReviews: [AppIdentifier: ExitReason?] = [:]
-    /// What apps have asked to be run later, and what is run of it.
-    var work = ScheduledWork()
+    var availabilityReviews: [AppIdentifier: ExitReason?] = [:]
+    /// The tasks that apps have scheduled, and the run that is under way.
+    var schedule = Schedule()
 
     // Of the event being handled.
     var now = Instant(nanoseconds: 0)
@@ -98,11 +96,12 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
-        reviewStandings()
-        reviewWork()
+        reviewAvailability()
+        reviewSchedule()
         refill(looking: event.refillEffort)
         reviewSockets()
         pageOutFrozen()
+        checkEvent(event)
         return takeEffects()
     }
 
@@ -129,12 +128,13 @@ public struct Lifecycle: Hashable, Sendable {
         case .freezeFailed(let id): freezeFailed(id)
         case .exited(let id, let status): exited(id, status)
         case .emptied(let id): emptied(id)
+        case .reconciled(let id, let finding): reconciled(id, finding)
         case .becameStale(let id): becameStale(id)
-        case .misfired(let id, let program): misfired(id, program: program)
+        case .misfired(let id, let misfire): misfired(id, misfire)
         case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)
         case .pressureChanged(let pressure): pressureChanged(pressure)
         case .deadlineReached: deadlineReached()
-        case .restored: reapply()
+        case .restored: finishRestoring()
         case .shutdownRequested: shutdownRequested()
         case .resetFailedRequested(let request, let app): resetFailedRequested(request, app)
         case .connectionArrived(let app): connectionArrived(app)
@@ -142,18 +142,20 @@ public struct Lifecycle: Hashable, Sendable {
         case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
         case .sceneRequested(let request, let app, let wish):
             sceneRequested(request, app, wish)
-        case .lockChanged(let user, let isLocked): lockChanged(ofUser: user, isLocked: isLocked)
+        case .sessionLockChanged(let user, let isLocked):
+            sessionLockChanged(ofUser: user, isLocked: isLocked)
         case .significantTimeChanged:
             timeChanged()
-            work.needsReview = true
+            schedule.needsReview = true
         case .sleepChanged(let isAsleep):
             self.isAsleep = isAsleep
-            work.needsReview = true
+            schedule.needsReview = true
         case .shutdownCancelled: shutdownCancelled()
         case .stallReported(let level): stallReported(level)
         case .conditionsInspected(let hold): conditionsInspected(hold)
         case .prepareRequested(let request, let app): prepareRequested(request, app)
-        case .locksInspected(let id, let holdsLock): locksInspected(id, holdsLock: holdsLock)
+        case .fileLocksInspected(let id, let holdsLock):
+            fileLocksInspected(id, holdsLock: holdsLock)
         case .outOfMemory(let id, let isCertain, let isOwnLimit):
             outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit)
         case .signalSent(let id, let signal): table[id]?.sentSignals.insert(signal)
@@ -170,7 +172,7 @@ public struct Lifecycle: Hashable, Sendable {
         case .taskSubmitted(let request, let app, let task): taskSubmitted(request, app, task)
         case .tasksCancelled(let app, let identifiers): tasksCancelled(app, identifiers)
         case .tasksRestored(let app, let tasks): tasksRestored(app, tasks)
-        case .taskCompleted(let id, let run, let outcome): taskCompleted(id, run: run, outcome)
+        case .runCompleted(let id, let run, let outcome): runCompleted(id, run: run, outcome)
         case .taskConditionsInspected(let conditions): taskConditionsInspected(conditions)
         case .taskAlarmRang: taskAlarmRang()
         case .runTaskRequested(let request, let app, let identifier):
@@ -183,24 +185,69 @@ public struct Lifecycle: Hashable, Sendable {
         var result: [Effect] = []
         result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
         for id in dirtyInstances where table[id] != nil {
-            table[id]!.isDirty = false
-            result.append(.save(table[id]!.record))
+            self[id].isDirty = false
+            checkSaved(self[id].record)
+            result.append(.save(self[id].record))
         }
         for app in dirtyApps where directory[app]?.isDirty == true {
-            directory[app]!.isDirty = false
-            if !directory[app]!.isRemoved { result.append(.saveApp(directory[app]!.record)) }
+            self[app].isDirty = false
+            if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
         }
         // After the records: a run that is saved in neither, or in one, is told to nobody.
-        for app in work.dirtyApps { result.append(.saveTasks(app, work.apps[app] ?? AppTasks())) }
-        work.dirtyApps.removeAll(keepingCapacity: true)
-        result += effects
+        for app in schedule.dirtyApps {
+            result.append(.saveTasks(app, schedule.apps[app] ?? AppTasks()))
+        }
+        schedule.dirtyApps.removeAll(keepingCapacity: true)
+        for effect in effects where isWanted(effect) { result.append(completed(effect)) }
         dirtyInstances.removeAll(keepingCapacity: true)
         dirtyApps.removeAll(keepingCapacity: true)
         effects.removeAll(keepingCapacity: true)
         return result
     }
 
-    mutating func note(_ record: Record) { effects.append(.record(record)) }
+    mutating func report(_ record: Record) { effects.append(.record(record)) }
+
+    /// A step that another took the place of in the same event is not told.
+    private func isWanted(_ effect: Effect) -> Bool {
+        guard case .tell(let id, let step) = effect else { return true }
+        return table[id]?.record.conversation?.pending?.cookie == step.cookie
+    }
+
+    /// With what holds now. A later part of the same event may have changed it: a launch that joins an
+    /// instance brings it to the front.
+    private func completed(_ effect: Effect) -> Effect {
+        switch effect {
+        case .spawn(let id, let app, .launch(let request, _)):
+            .spawn(id, app, .launch(request, launchTerms(of: id)))
+        case .go(let id, let request, _): .go(id, request, launchTerms(of: id))
+        case .deliver(let id, let request, _): .deliver(id, request, deliveryAddress(of: id))
+        case .record(.stateChanged(let id, let app, let from, let to, _)):
+            .record(
+                .stateChanged(
+                    id, app, from: from, to: to,
+                    inBackground: table[id]?.record.inBackground ?? false))
+        case _: effect
+        }
+    }
+
+    /// What an instance is launched with if it is told so now.
+    public func launchTerms(of id: InstanceIdentifier) -> LaunchTerms {
+        guard let record = table[id]?.record else { return LaunchTerms() }
+        let first = isFirstLaunch(of: record.app)
+        let user = directory[record.app]?.description?.user
+        return LaunchTerms(
+            inBackground: record.inBackground,
+            isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
+            announcesState: announcesState(to: id), isFirstLaunch: first.ever,
+            isFirstLaunchOfVersion: first.ofVersion)
+    }
+
+    private func deliveryAddress(of id: InstanceIdentifier) -> DeliveryAddress {
+        let record = table[id]?.record
+        return DeliveryAddress(
+            scene: record?.conversation?.scenes.last { $0.isConnected }?.scene,
+            inBackground: record?.inBackground ?? false)
+    }
 }
 
 /// How far the refill queue is looked through after an event.
@@ -220,15 +267,16 @@ extension Event {
         case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .prewarmRequested,
             .transitionRequested, .exitAwaited, .requestAbandoned,
             .spawnFailed, .paused, .channelLost, .becameReady, .frozen, .freezeFailed, .exited,
-            .emptied, .becameStale, .misfired, .memoryMeasured, .pressureChanged, .deadlineReached,
+            .emptied, .reconciled, .becameStale, .misfired, .memoryMeasured, .pressureChanged,
+            .deadlineReached,
             .restored, .shutdownRequested, .resetFailedRequested, .connectionArrived,
-            .acknowledged, .tracerInspected, .sceneRequested, .lockChanged,
+            .acknowledged, .tracerInspected, .sceneRequested, .sessionLockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
-            .stallReported, .conditionsInspected, .prepareRequested, .locksInspected,
+            .stallReported, .conditionsInspected, .prepareRequested, .fileLocksInspected,
             .outOfMemory, .signalSent, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
             .instanceStalled, .pagedOut, .triggersForgiven,
             .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted,
-            .tasksCancelled, .tasksRestored, .taskCompleted, .taskConditionsInspected,
+            .tasksCancelled, .tasksRestored, .runCompleted, .taskConditionsInspected,
             .taskAlarmRang, .runTaskRequested, .expireTaskRequested:
             .full
         }

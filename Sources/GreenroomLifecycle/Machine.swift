@@ -19,8 +19,8 @@ extension Lifecycle {
 
     /// Users who left while no supervisor saw it.
     mutating func forgetFormerLogins() {
-        for app in directory.keys.sorted() where directory[app]!.record.hasSeenLogin {
-            guard let autostart = directory[app]!.description?.autostart.value,
+        for app in directory.keys.sorted() where self[app].record.hasSeenLogin {
+            guard let autostart = self[app].description?.autostart.value,
                 !sessions.contains(autostart.session)
             else { continue }
             updateApp(app) { $0.hasSeenLogin = false }
@@ -41,7 +41,7 @@ extension Lifecycle {
             reviewSocket(of: app)
         }
         considerAutostart(apps, mayStart: true)
-        work.needsReview = true
+        schedule.needsReview = true
     }
 }
 

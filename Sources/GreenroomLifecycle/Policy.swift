@@ -40,6 +40,8 @@ public struct AppDescription: Hashable, Sendable {
     public var readyCondition: ReadyCondition
     /// Whether what its main process leaves behind lives on (`KillMode=`); nil: behind a client only.
     public var leavesRest: Bool?
+    /// Its processes may not use the control socket.
+    public var isKeptFromControl = false
     /// Own deadlines of the app, where its manifest sets them.
     public var launchDeadline: Duration? {
         get { deadlines.launch }
@@ -57,18 +59,18 @@ public struct AppDescription: Hashable, Sendable {
         get { deadlines.prewarm }
         set { deadlines.prewarm = newValue }
     }
-    private var rareDeadlines: Rare<OwnDeadlines>
+    private var rareDeadlines: Boxed<OwnDeadlines>
     private var deadlines: OwnDeadlines {
         get { rareDeadlines.value ?? OwnDeadlines() }
-        set { rareDeadlines = Rare(newValue == OwnDeadlines() ? nil : newValue) }
+        set { rareDeadlines = Boxed(newValue == OwnDeadlines() ? nil : newValue) }
     }
     /// The environment of its user's session: what its pool is filled with until a launch or a
     /// prewarm brings another.
     public var environmentKey: EnvironmentKey
     /// `[Supervision]`, `[Install]`, `[Dependencies]` and `[Socket]`, where the manifest has them.
-    public var supervision: Rare<Supervision>
-    public var autostart: Rare<Autostart>
-    public var dependencies: Rare<Dependencies>
+    public var supervision: Boxed<Supervision>
+    public var autostart: Boxed<Autostart>
+    public var dependencies: Boxed<Dependencies>
     public var hasSockets: Bool
     /// It is told its states and acknowledges them (made with the SDK).
     public var acknowledges = false
@@ -103,9 +105,9 @@ public struct AppDescription: Hashable, Sendable {
         self.readyCondition = readyCondition
         self.rareDeadlines = .none
         self.environmentKey = environmentKey
-        self.supervision = Rare(supervision)
-        self.autostart = Rare(autostart)
-        self.dependencies = Rare(dependencies)
+        self.supervision = Boxed(supervision)
+        self.autostart = Boxed(autostart)
+        self.dependencies = Boxed(dependencies)
         self.hasSockets = hasSockets
         self.deadlines = OwnDeadlines(
             launch: launchDeadline, background: backgroundGrace, terminate: terminateGrace,
@@ -184,8 +186,8 @@ public struct Policy: Hashable, Sendable {
     /// How long a hint is believed.
     public var hintLifetime: Duration = .seconds(30)
     /// Whether the shell looks for file locks before it freezes, and the grace of who holds one.
-    public var inspectsLocks = false
-    public var lockGrace: Duration = .seconds(5)
+    public var inspectsFileLocks = false
+    public var fileLockGrace: Duration = .seconds(5)
     /// The largest archive that is kept, of an app or of a scene.
     public var stateByteLimit: UInt64 = 32 << 10
     /// Whether what suspended instances hold is taken out of memory.

@@ -1,8 +1,15 @@
 // What the shell may ask. Nothing here changes anything.
 
 extension Lifecycle {
-    /// It is not prewarmed: what its libraries would have started was stopped.
-    public func hasMisfired(_ app: AppIdentifier) -> Bool { directory[app]?.hasMisfired == true }
+    /// Why it is not prewarmed, if that was seen in a prewarm. Which program it was is not kept.
+    public func misfire(of app: AppIdentifier) -> Misfire? {
+        guard let entry = directory[app], entry.hasMisfired else { return nil }
+        switch entry.record.misfireKind {
+        case .startsPrograms: return .startsPrograms(nil)
+        case .changesProcess: return .changesProcess
+        case .secureExecution: return .secureExecution
+        }
+    }
 
     /// Every instance, the remembered ends included, by identifier. Costs O(n log n).
     public var instances: [InstanceRecord] {
@@ -13,7 +20,7 @@ extension Lifecycle {
 
     /// The instances that served a launch of this name, one per app at most.
     public func instances(of launch: LaunchIdentifier) -> [InstanceRecord] {
-        launches[launch].compactMap { table[$0]?.record }
+        launchNames[launch].compactMap { table[$0]?.record }
     }
 
     /// The instances of one app, the remembered ends included, by identifier.
@@ -32,7 +39,7 @@ extension Lifecycle {
     /// to start it.
     public func isAwaited(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
-        return held[app] != nil || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
+        return blocked[app] != nil || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
     }
 
     /// Nil for an app that is not installed.

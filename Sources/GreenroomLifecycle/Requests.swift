@@ -17,9 +17,9 @@ extension Lifecycle {
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
         case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
-        case .held(let app):
-            for index in held[app]?.launches.indices ?? 0..<0 {
-                held[app]!.launches[index].waiters.removeAll { $0.request == request }
+        case .blocked(let app):
+            for index in blocked[app]?.launches.indices ?? 0..<0 {
+                blocked[app]!.launches[index].waiters.removeAll { $0.request == request }
             }
         case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
         case .task: abandonRun(request)
@@ -30,19 +30,19 @@ extension Lifecycle {
     mutating func transitionRequested(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
-        guard let id = resolve(target), table[id]!.record.state != .notRunning else {
+        guard let id = resolve(target), self[id].record.state != .notRunning else {
             return refuseOrCancel(request, target, transition)
         }
-        let state = table[id]!.record.state
-        if transition == .foreground { work.lastUse = now }
+        let state = self[id].record.state
+        if transition == .foreground { schedule.lastUse = now }
         switch transition {
         case .terminate, .forceQuit:
             update(id) { $0.isEndOrdered = true }
-            cancelStart(table[id]!.record.app, isAll: target == .app(table[id]!.record.app))
-            endRequiring(table[id]!.record.app)
+            cancelStart(self[id].record.app, isAll: target == .app(self[id].record.app))
+            endRequiring(self[id].record.app)
             wait(request, forEndOf: id, orderedIt: true)
             let isForced = transition == .forceQuit
-            if isForced { deleteStates(of: table[id]!.record.app, .forceQuit) }
+            if isForced { deleteStates(of: self[id].record.app, .forceQuit) }
             end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
         case .foreground, .background, .suspend, .resume:
             guard state.isRunning, state != .launching || transition != .suspend else {
@@ -57,43 +57,41 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
         guard transition == .terminate || transition == .forceQuit, case .app(let app) = target,
-            directory[app]?.record.startAt != nil || held[app] != nil
+            directory[app]?.record.startAt != nil || blocked[app] != nil
         else { return refuse(request, .notRunning(target)) }
         cancelStart(app, isAll: true)
         endRequiring(app)
-        guard let id = latestEnd(target), table[id]!.record.state == .notRunning else {
+        guard let id = latestEnd(target), self[id].record.state == .notRunning else {
             return refuse(request, .notRunning(target))
         }
         answer(request, .done(id, .notRunning))
     }
 
-    private mutating func apply(
-        _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
+    /// A program is there at once, or once it is ready.
+    mutating func move(
+        _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
-        if transition == .suspend { return suspendOnRequest(id, request) }
-        if table[id]!.record.conversation != nil { return apply(transition, told: id, request) }
-        if table[id]!.record.state == .launching {
-            // It goes there once it is ready.
+        if self[id].record.state == .launching {
             if transition != .resume {
                 update(id) { $0.inBackground = transition == .background }
-                table[id]!.launch?.launch.inBackground = transition == .background
+                self[id].launch?.launch.inBackground = transition == .background
             }
         } else {
-            if table[id]!.record.state == .suspended { thaw(id) }
+            if self[id].record.state == .suspended { thaw(id) }
             if transition == .foreground { activate(id) }
-            if transition == .background && table[id]!.record.state != .background {
+            if transition == .background && self[id].record.state != .background {
                 sendToBackground(id)
             }
         }
         update(id) { [now] in $0.lastUsed = now }
-        answer(request, .done(id, table[id]!.record.state))
+        answer(request, .done(id, self[id].record.state))
     }
 
     /// Answered when the app has acknowledged where it shall be.
-    private mutating func apply(
-        _ transition: Transition, told id: InstanceIdentifier, _ request: RequestIdentifier
+    mutating func tell(
+        _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
-        if table[id]!.record.state == .suspended { thaw(id) }
+        if self[id].record.state == .suspended { thaw(id) }
         update(id) { [now] in $0.lastUsed = now }
         waitForGoal(request, of: id)
         if transition == .foreground { return activate(id) }
@@ -101,21 +99,14 @@ extension Lifecycle {
         proceed(id)
     }
 
-    private mutating func suspendOnRequest(
-        _ id: InstanceIdentifier, _ request: RequestIdentifier
-    ) {
-        if table[id]!.record.conversation != nil && table[id]!.record.state != .suspended {
-            table[id]!.freezeWaiters.append(request)
-            requests[request] = .freeze(id)
-            return sendToBackground(id)
-        }
-        if table[id]!.record.state.isForeground { sendToBackground(id) }
-        if table[id]!.record.state == .background { prepareSuspension(id, isAsked: true) }
-        // Without a deadline the freezer has spoken already.
-        guard table[id]!.record.state == .background || table[id]!.record.deadline != nil else {
+    /// Answered when it is frozen, or was already.
+    mutating func freeze(_ id: InstanceIdentifier, for request: RequestIdentifier) {
+        if self[id].record.state.isForeground { sendToBackground(id) }
+        if self[id].record.state == .background { prepareSuspension(id, isAsked: true) }
+        guard self[id].record.phase != .frozen else {
             return answer(request, .done(id, .suspended))
         }
-        table[id]!.freezeWaiters.append(request)
+        self[id].freezeWaiters.append(request)
         requests[request] = .freeze(id)
     }
 
@@ -131,7 +122,7 @@ extension Lifecycle {
     private mutating func wait(
         _ request: RequestIdentifier, forEndOf id: InstanceIdentifier, orderedIt: Bool
     ) {
-        table[id]!.endWaiters.append(EndWaiter(request: request, orderedIt: orderedIt))
+        self[id].endWaiters.append(EndWaiter(request: request, orderedIt: orderedIt))
         requests[request] = .end(id)
     }
 
@@ -145,16 +136,16 @@ extension Lifecycle {
     /// Of an app that runs no more: the one being ended, or the end that came last.
     private func latestEnd(_ target: Target) -> InstanceIdentifier? {
         guard case .app(let app) = target, let members = directory[app]?.members else { return nil }
-        let launched = members.filter { table[$0]!.record.launchedAt != nil }
+        let launched = members.filter { self[$0].record.launchedAt != nil }
         return launched.max {
-            let (first, second) = (table[$0]!.record, table[$1]!.record)
+            let (first, second) = (self[$0].record, self[$1].record)
             let never = Instant(nanoseconds: .max)
             return (first.endedAt ?? never, $0) < (second.endedAt ?? never, $1)
         }
     }
 
     private mutating func awaitExit(of id: InstanceIdentifier, _ request: RequestIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         let hasLeftRest = record.exitStatus != nil && record.state != .terminating
         if record.state == .notRunning || hasLeftRest { return answer(request, .exited(record)) }
         wait(request, forEndOf: id, orderedIt: false)

@@ -207,7 +207,9 @@ import Testing
         var stage = stage { $0.isSingleInstance = true }
         let id = stage.activate(Stage.app)
         let effects = stage.launch()
-        let delivery = try #require(effects.firstIndex(of: .deliver(id, stage.last)))
+        let delivery = try #require(
+            effects.firstIndex(
+                of: .deliver(id, stage.last, DeliveryAddress(scene: .application))))
         let answer = try #require(
             effects.firstIndex { if case .answer = $0 { true } else { false } })
         #expect(delivery < answer)
@@ -218,14 +220,14 @@ import Testing
     @Test func `running apps hear of a lock, suspended ones when they run again`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
-        stage.send(.lockChanged(user: 0, isLocked: true))
+        stage.send(.sessionLockChanged(user: 0, isLocked: true))
         #expect(stage.has(.notify(id, .protectedDataWillBecomeUnavailable)))
         #expect(!stage.core.isProtectedDataAvailable(toUser: 0))
         #expect(stage.core.isProtectedDataAvailable(toUser: 1))
         stage.ask(.suspend, id)
         stage.acknowledge(id)
         stage.acknowledge(id)
-        stage.send(.lockChanged(user: 0, isLocked: false))
+        stage.send(.sessionLockChanged(user: 0, isLocked: false))
         #expect(stage.notices == [])
         stage.ask(.resume, id)
         #expect(stage.notices == [.protectedDataDidBecomeAvailable])
@@ -237,8 +239,8 @@ import Testing
         stage.ask(.suspend, id)
         stage.acknowledge(id)
         stage.acknowledge(id)
-        stage.send(.lockChanged(user: 0, isLocked: true))
-        stage.send(.lockChanged(user: 0, isLocked: false))
+        stage.send(.sessionLockChanged(user: 0, isLocked: true))
+        stage.send(.sessionLockChanged(user: 0, isLocked: false))
         stage.ask(.resume, id)
         #expect(stage.notices == [])
     }

@@ -18,7 +18,7 @@ import Testing
         #expect(stage.has(.awaitConnection(Stage.app)))
         let id = InstanceIdentifier(1)
         stage.send(.connectionArrived(Stage.app))
-        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
         stage.send(.spawned(id))
         #expect(!stage.has(.awaitConnection(Stage.app)))
         stage.send(.exited(id, .exited(0)))
@@ -39,7 +39,7 @@ import Testing
         for number in 1...5 {
             let id = InstanceIdentifier(UInt64(number))
             stage.send(.connectionArrived(Stage.app))
-            #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic))))
+            #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
             stage.send(.spawned(id))
             stage.die(id)
         }

@@ -214,7 +214,7 @@ import Testing
         stage.acknowledgeAll(id)
         stage.wait(.seconds(20))
         #expect(stage.state(id) == .background, "not suspended in the middle of a run")
-        stage.send(.taskCompleted(id, run: run.number, .succeeded))
+        stage.send(.runCompleted(id, run: run.number, .succeeded))
         stage.wait(.milliseconds(1))
         #expect(stage.state(id) == .suspended)
         #expect(stage.core.tasks(of: Stage.app) == AppTasks())

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-/// Launches that other apps stand before.
+/// Launches that other apps block.
 @Suite struct `Depending on other apps` {
     private let main = AppIdentifier("org.example.main")
     private let other = AppIdentifier("org.example.other")
@@ -19,11 +19,11 @@ import Testing
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         let first = InstanceIdentifier(1)
-        #expect(stage.has(.spawn(first, other, .launch(.automatic))))
+        #expect(stage.has(.spawn(first, other, .launch(.automatic, LaunchTerms()))))
         stage.send(.spawned(first))
         #expect(stage.core.nextInstance == InstanceIdentifier(2))
         stage.send(.becameReady(first))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last))))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last, LaunchTerms()))))
         stage.send(.spawned(InstanceIdentifier(2)))
         #expect(stage.outcomes.map(\.instance) == [InstanceIdentifier(2)])
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(stage.core.liveCount == 1)
         stage.die(first)
         #expect(stage.core.instance(first)?.endReason == .conflict)
-        #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.last))))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.last, LaunchTerms()))))
     }
 
     @Test func `what requires an app ends with it when a client ends it`() {
@@ -91,7 +91,7 @@ import Testing
         let first = InstanceIdentifier(1)
         stage.send(.spawned(first))
         stage.send(.becameReady(first))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last))))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last, LaunchTerms()))))
     }
 
     @Test func `what requires it over others ends with it too`() {
@@ -150,5 +150,20 @@ import Testing
         #expect(stage.outcomes.count == 1)
         #expect(stage.core.liveCount == 2)
         #expect(stage.has(.answer(second, .launched(stage.outcomes[0]))))
+    }
+
+    @Test func `the order for the first says where the second, which joins it, is to be`() {
+        var stage = Stage(
+            .plain(main) {
+                $0.dependencies = .some(Dependencies(requires: [other]))
+                $0.isSingleInstance = true
+            }, .plain(other) { $0.readyCondition = .notify })
+        stage.send(.restored)
+        stage.launch(main, name: "behind", inBackground: true)
+        let first = stage.last
+        stage.launch(main, name: "in front")
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.becameReady(InstanceIdentifier(1)))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(first, LaunchTerms()))))
     }
 }

@@ -13,7 +13,7 @@ import Testing
         let id = stage.core.nextInstance
         stage.launch()
         #expect(stage.answers.isEmpty)
-        #expect(stage.has(.spawn(id, Stage.app, .launch(stage.last))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(stage.last, LaunchTerms()))))
         stage.send(.spawned(id))
         let outcome = LaunchOutcome(instance: id, kind: .cold, coldReason: .prewarmingDisabled)
         #expect(stage.outcomes == [outcome])
@@ -27,8 +27,8 @@ import Testing
         stage.send(.paused(first, byteCount: 1))
         stage.launch()
         #expect(stage.effects.first == .save(stage.core.instance(second)!))
-        #expect(stage.saved[second]?.isResuming == true)
-        #expect(stage.has(.resume(second, stage.last)))
+        #expect(stage.saved[second]?.phase == .toldToGo)
+        #expect(stage.has(.go(second, stage.last, LaunchTerms())))
         #expect(stage.answers.isEmpty)
         stage.send(.started(second))
         #expect(stage.outcomes == [LaunchOutcome(instance: second, kind: .prewarmed)])
@@ -52,16 +52,16 @@ import Testing
         stage.launch()
         stage.send(.channelLost(InstanceIdentifier(1)))
         #expect(stage.has(.kill(InstanceIdentifier(1))))
-        #expect(stage.has(.resume(InstanceIdentifier(2), stage.last)))
+        #expect(stage.has(.go(InstanceIdentifier(2), stage.last, LaunchTerms())))
         stage.wait(.seconds(2))
         // The pool was filled up in between.
         let cold = InstanceIdentifier(6)
         #expect(stage.has(.kill(InstanceIdentifier(2))))
-        #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last))))
+        #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last, LaunchTerms()))))
         stage.send(.spawned(cold))
-        #expect(stage.outcomes.map(\.coldReason) == [.resumeFailed])
+        #expect(stage.outcomes.map(\.coldReason) == [.goFailed])
         stage.die(InstanceIdentifier(1), .signaled(9, coreDumped: false))
-        #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .resumeFailed)
+        #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .goFailed)
     }
 
     @Test func `of a paused instance that exits instead of starting falls back`() {
@@ -69,7 +69,8 @@ import Testing
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         stage.launch()
         stage.send(.exited(InstanceIdentifier(1), .exited(1)))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last))))
+        #expect(
+            stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last, LaunchTerms()))))
     }
 
     @Test func `repeated under its name gets the recorded outcome`() {

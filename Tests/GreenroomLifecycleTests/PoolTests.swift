@@ -42,7 +42,7 @@ import Testing
         var stage = Stage(.prewarmed())
         let request = stage.request()
         stage.send(.prewarmRequested(request, Stage.app, Stage.key))
-        stage.send(.misfired(first, program: "/bin/sh"))
+        stage.send(.misfired(first, .startsPrograms("/bin/sh")))
         #expect(stage.refusals == [.ineligible(Stage.app)])
         #expect(stage.state(first) == .terminating)
         stage.send(.exited(first, .signaled(9, coreDumped: false)))
@@ -63,11 +63,69 @@ import Testing
         var stage = Stage(.prewarmed())
         stage.send(.exited(first, .signaled(9, coreDumped: false)))
         stage.send(.emptied(first))
-        stage.send(.misfired(first, program: nil))
+        stage.send(.misfired(first, .startsPrograms(nil)))
         stage.wait(.seconds(3600))
         #expect(stage.prewarms.isEmpty)
         stage.send(.resetFailedRequested(stage.request(), Stage.app))
         #expect(stage.prewarms == [second])
+    }
+
+    @Test
+    func `of an app whose libraries change its process stays empty until it is another version`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.misfired(first, .changesProcess))
+        stage.send(.exited(first, .exited(0)))
+        stage.send(.emptied(first))
+        stage.wait(.seconds(3600))
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.core.misfire(of: Stage.app) == .changesProcess)
+        #expect(stage.savedApps[Stage.app]?.misfireKind == .changesProcess)
+        stage.send(.appInstalled(.prewarmed { $0.generation += 1 }))
+        #expect(stage.prewarms == [second])
+        #expect(stage.core.misfire(of: Stage.app) == nil)
+    }
+
+    /// What a caller has in LD_PRELOAD, say.
+    @Test func `is tried again when libraries of another environment changed the process`() {
+        var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
+        stage.send(.prewarmRequested(stage.request(), Stage.app, EnvironmentKey(7)))
+        #expect(stage.prewarms == [first])
+        stage.send(.misfired(first, .changesProcess))
+        #expect(stage.core.misfire(of: Stage.app) == nil)
+        stage.send(.channelLost(first))
+        stage.send(.exited(first, .exited(0)))
+        stage.send(.emptied(first))
+        stage.wait(.seconds(3600))
+        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) != .ineligible)
+    }
+
+    @Test func `is filled again when an instance of a user without a share ends`() {
+        var policy = Policy()
+        policy.instancesPerUser = 2
+        let (other, third) = (
+            AppIdentifier("org.example.other"), AppIdentifier("org.example.third")
+        )
+        var stage = Stage(
+            policy: policy, .plain { $0.user = 7 },
+            .prewarmed(other) {
+                $0.user = 7
+                $0.prewarmOccasion = .demand
+            })
+        _ = stage.run()
+        let running = stage.run()
+        stage.send(.appInstalled(.plain(third) { $0.user = 8 }))
+        let others = stage.run(third)
+        stage.send(.prewarmRequested(stage.request(), other, Stage.key))
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.refusals == [.tooManyInstancesOfUser(limit: 2)])
+        // Another user's is none of this one's share.
+        stage.send(.exited(others, .exited(0)))
+        stage.send(.emptied(others))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.exited(running, .exited(0)))
+        #expect(stage.prewarms.isEmpty)
+        stage.send(.emptied(running))
+        #expect(stage.prewarms.count == 1)
     }
 
     @Test func `is filled no faster than the limit on concurrent prewarms`() {

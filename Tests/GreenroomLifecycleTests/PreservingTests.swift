@@ -199,7 +199,7 @@ import Testing
     ) {
         let scene = scenes == .unsupported ? Self.own : SceneIdentifier(1)
         var stage = Self.stage(scenes: scenes, kept: [scene: 1])
-        stage.send(.lockChanged(user: 7, isLocked: true))
+        stage.send(.sessionLockChanged(user: 7, isLocked: true))
         let id = stage.run(Self.app)
         #expect(Self.handedOver(stage.effects).isEmpty)
         #expect(!stage.core.announcesState(to: id))
@@ -210,7 +210,7 @@ import Testing
         stage.send(.stateReported(id, scene, Self.keep))
         #expect(Self.refusals(stage.effects) == [.withheld])
         stage.acknowledgeAll(id)
-        stage.send(.lockChanged(user: 7, isLocked: false))
+        stage.send(.sessionLockChanged(user: 7, isLocked: false))
         #expect(Self.handedOver(stage.effects) == [.handOverState(id, scene, isThere: true)])
         let notice = stage.effects.firstIndex(of: .notify(id, .protectedDataDidBecomeAvailable))
         let state = stage.effects.firstIndex(of: .handOverState(id, scene, isThere: true))
@@ -226,19 +226,19 @@ import Testing
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.core.nextInstance
         stage.launch(Self.app)
-        stage.send(.lockChanged(user: 7, isLocked: true))
+        stage.send(.sessionLockChanged(user: 7, isLocked: true))
         stage.send(.spawned(id))
         #expect(Self.handedOver(stage.effects) == [.handOverState(id, Self.own, isThere: false)])
     }
 
     @Test func `is handed over to a suspended app when it runs again`() {
         var stage = Self.stage(kept: [Self.own: 1])
-        stage.send(.lockChanged(user: 7, isLocked: true))
+        stage.send(.sessionLockChanged(user: 7, isLocked: true))
         let id = stage.activate(Self.app)
         stage.ask(.suspend, id)
         stage.acknowledgeAll(id)
         stage.send(.frozen(id))
-        stage.send(.lockChanged(user: 7, isLocked: false))
+        stage.send(.sessionLockChanged(user: 7, isLocked: false))
         #expect(Self.handedOver(stage.effects).isEmpty)
         stage.ask(.resume, id)
         #expect(Self.handedOver(stage.effects) == [.handOverState(id, Self.own, isThere: true)])

@@ -3,7 +3,7 @@ import Testing
 
 /// What an app that asks for nothing special costs, thousands of which may be known.
 @Suite struct `Sizes` {
-    /// Whatever few apps have stands behind one word (`Rare`).
+    /// Whatever few apps have stands behind one word (`Boxed`).
     @Test func `a description and a record stay small`() {
         #expect(MemoryLayout<AppDescription>.stride <= 144)
         #expect(MemoryLayout<AppRecord>.stride <= 192)

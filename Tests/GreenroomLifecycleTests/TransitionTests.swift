@@ -50,6 +50,30 @@ import Testing
         }
     }
 
+    @Test func `of an instance that there is not traps`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = `Every transition`().core(in: .active)[InstanceIdentifier(9)]
+        }
+    }
+
+    @Test(arguments: ExecutionState.allCases)
+    func `goes on from a record that contradicts itself, and mends it`(state: ExecutionState) {
+        var record = core(in: state).instances[0]
+        record.progress = .toldToGo
+        record.endReason = nil
+        record.endedAt = nil
+        record.isEmpty = state != .notRunning
+        record.exitStatus = .unknown
+        #expect(record.mended().fault == nil)
+        var core = Lifecycle(
+            restoring: [record], apps: [], nextInstance: InstanceIdentifier(2), policy: Policy(),
+            seed: 1, at: Instant(nanoseconds: 0))
+        for event in [Event.restored, .emptied(record.instance)] {
+            _ = core.handle(event, at: Instant(nanoseconds: 0))
+        }
+        #expect(core.instances.allSatisfy { $0.fault == nil })
+    }
+
     func core(in state: ExecutionState) -> Lifecycle {
         var record = InstanceRecord(
             instance: InstanceIdentifier(1), app: Stage.app, generation: 1,

@@ -21,7 +21,8 @@ import Testing
     /// Triggers it, and lets it run and end.
     private func runOnce(_ stage: inout Stage) -> Bool {
         let id = stage.core.nextInstance
-        let isLaunched = trigger(&stage).contains(.spawn(id, Stage.app, .launch(stage.last)))
+        let isLaunched = trigger(&stage).contains(
+            .spawn(id, Stage.app, .launch(stage.last, LaunchTerms(inBackground: true))))
         stage.send(.spawned(id))
         stage.die(id)
         return isLaunched
@@ -30,7 +31,9 @@ import Testing
     @Test func `launches it in the background, and not while it runs`() {
         var stage = Stage(.plain())
         let id = stage.core.nextInstance
-        #expect(trigger(&stage).contains(.spawn(id, Stage.app, .launch(stage.last))))
+        #expect(
+            trigger(&stage).contains(
+                .spawn(id, Stage.app, .launch(stage.last, LaunchTerms(inBackground: true)))))
         stage.send(.spawned(id))
         #expect(stage.state(id) == .background)
         #expect(trigger(&stage) == [refusal(stage)])
@@ -131,18 +134,5 @@ import Testing
         let id = stage.run()
         stage.ask(.suspend, id)
         #expect(!stage.send(.frozen(id)).contains(.pageOut(id)))
-    }
-}
-
-@Suite struct `Another rule of warmth` {
-    private struct Two: WarmthRule {
-        func count(_ facts: WarmthFacts) -> Int { facts.app.prewarmOccasion == .never ? 0 : 2 }
-    }
-
-    @Test func `takes the place of the manifests'`() {
-        var stage = Stage(.plain())
-        stage.core.decideWarmth(by: Two())
-        stage.send(.appInstalled(.prewarmed()))
-        #expect(stage.prewarms.count == 2 || stage.core.instances.count == 2)
     }
 }

@@ -154,7 +154,7 @@ import Testing
 @Suite struct `A locked file` {
     func stage() -> (Stage, InstanceIdentifier) {
         var policy = Policy()
-        policy.inspectsLocks = true
+        policy.inspectsFileLocks = true
         var app = AppDescription.plain()
         app.suspendsInBackground = true
         var stage = Stage(policy: policy, app)
@@ -164,20 +164,20 @@ import Testing
 
     @Test func `ends who keeps it when it is to be suspended, after a grace`() {
         var (stage, id) = stage()
-        #expect(stage.wait(.seconds(10)).contains(.inspectLocks(id)))
-        stage.send(.locksInspected(id, holdsLock: true))
+        #expect(stage.wait(.seconds(10)).contains(.inspectFileLocks(id)))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
         #expect(stage.state(id) == .background)
-        #expect(stage.wait(.seconds(6)).contains(.inspectLocks(id)))
-        stage.send(.locksInspected(id, holdsLock: true))
+        #expect(stage.wait(.seconds(6)).contains(.inspectFileLocks(id)))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
         #expect(stage.core.instance(id)?.endReason == .suspendedWithLockedFile)
     }
 
     @Test func `does no harm to who gives it up in time`() {
         var (stage, id) = stage()
         stage.wait(.seconds(10))
-        stage.send(.locksInspected(id, holdsLock: true))
+        stage.send(.fileLocksInspected(id, holdsLock: true))
         stage.wait(.seconds(6))
-        #expect(stage.send(.locksInspected(id, holdsLock: false)).contains(.freeze(id)))
+        #expect(stage.send(.fileLocksInspected(id, holdsLock: false)).contains(.freeze(id)))
     }
 
     @Test func `refuses a client's suspension and ends nobody`() {
@@ -185,10 +185,10 @@ import Testing
         let request = stage.request()
         #expect(
             stage.send(.transitionRequested(request, .instance(id), .suspend))
-                .contains(.inspectLocks(id)))
+                .contains(.inspectFileLocks(id)))
         #expect(
-            stage.send(.locksInspected(id, holdsLock: true))
-                .contains(.answer(request, .refused(.holdsLock(id)))))
+            stage.send(.fileLocksInspected(id, holdsLock: true))
+                .contains(.answer(request, .refused(.holdsFileLock(id)))))
         #expect(stage.state(id) == .background)
     }
 
@@ -197,8 +197,8 @@ import Testing
         let request = stage.request()
         stage.send(.transitionRequested(request, .instance(id), .suspend))
         stage.send(.requestAbandoned(request))
-        stage.send(.locksInspected(id, holdsLock: true))
-        #expect(!stage.wait(.seconds(6)).contains(.inspectLocks(id)), "its time is not over")
+        stage.send(.fileLocksInspected(id, holdsLock: true))
+        #expect(!stage.wait(.seconds(6)).contains(.inspectFileLocks(id)), "its time is not over")
         #expect(stage.state(id) == .background)
     }
 }

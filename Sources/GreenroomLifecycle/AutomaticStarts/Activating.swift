@@ -17,7 +17,7 @@ extension Lifecycle {
         for app in socketReviews.sorted() {
             let isWanted = wantsConnections(app)
             guard let entry = directory[app], entry.isListening != isWanted else { continue }
-            directory[app]!.isListening = isWanted
+            self[app].isListening = isWanted
             effects.append(isWanted ? .awaitConnection(app) : .ignoreConnections(app))
         }
         socketReviews = []
@@ -28,8 +28,8 @@ extension Lifecycle {
             entry.description?.hasSockets == true
         else { return false }
         return entry.running.isEmpty && entry.attached.isEmpty && entry.record.failure == nil
-            && entry.record.startAt == nil && held[app] == nil
-            && !entry.members.contains { table[$0]!.record.state == .terminating }
+            && entry.record.startAt == nil && blocked[app] == nil
+            && !entry.members.contains { self[$0].record.state == .terminating }
     }
 
     mutating func connectionArrived(_ app: AppIdentifier) {
@@ -37,13 +37,13 @@ extension Lifecycle {
         directory[app]?.isListening = false
         reviewSocket(of: app)
         guard wantsConnections(app) else { return }
-        let supervision = directory[app]!.description!.supervision.value ?? Supervision()
+        let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
         // Nobody asked to see it: an app that is told its states comes to the front when it is wanted.
-        _ = startAutomatically(app, inBackground: directory[app]!.description!.acknowledges)
+        _ = startAutomatically(app, inBackground: self[app].description!.acknowledges)
         // One whose dependencies contradict it gets nowhere, and the connection still waits.
-        let record = directory[app]!.record
-        if isStanding(app) == .ended, record.startAt == nil, record.failure == nil {
+        let record = self[app].record
+        if availability(of: app) == .ended, record.startAt == nil, record.failure == nil {
             fail(app, .dependency)
         }
     }

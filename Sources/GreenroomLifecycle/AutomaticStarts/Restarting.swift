@@ -1,4 +1,4 @@
-// Starts that nobody asked for: restarts, autostart, and (see Depending, Activating) what another
+// Starts that nobody asked for: restarts, autostart, and (see BlockedLaunches, Activating) what another
 // app or a connection needs. One is due at `AppRecord.startAt`, which is saved, so that it outlives
 // the supervisor; it is cleared when the launch begins.
 //
@@ -20,21 +20,22 @@ extension Lifecycle {
         guard !isShuttingDown, !record.isAttached, !record.isEndOrdered,
             record.launchedAt != nil || record.isAutomatic,
             let supervision = directory[app]?.description?.supervision.value,
-            isStanding(app) == .ended, supervision.restarts(after: record)
+            availability(of: app) == .ended, supervision.restarts(after: record)
         else { return }
         if let status = record.exitStatus, supervision.preventing.contains(status) {
             return fail(app, .permanentStatus)
         }
         let lived = record.launchedAt.map { $0.duration(to: record.endedAt ?? now) } ?? .zero
         if lived >= supervision.steadyAfter { updateApp(app) { $0.restartStreak = 0 } }
-        scheduleRestart(of: app, supervision, isPatient: record.endReason == .reclaimed)
+        scheduleRestart(
+            of: app, supervision, isPatient: record.endReason?.row.restart == .memoryIsFree)
     }
 
     /// - Parameter isPatient: memory or room was wanting, so it waits until some may be free again.
     private mutating func scheduleRestart(
         of app: AppIdentifier, _ supervision: Supervision, isPatient: Bool = false
     ) {
-        let streak = directory[app]!.record.restartStreak
+        let streak = self[app].record.restartStreak
         let delay = supervision.delay(after: streak)
         let instant = now.advanced(by: isPatient ? max(delay, policy.reclaimPause) : delay)
         updateApp(app) {
@@ -43,7 +44,7 @@ extension Lifecycle {
             $0.restartStreak = streak == .max ? .max : streak + 1
         }
         deadlines.set(.start(app), at: instant)
-        note(.restartScheduled(app, at: instant))
+        report(.restartScheduled(app, at: instant))
     }
 
     mutating func fail(_ app: AppIdentifier, _ failure: SupervisionFailure) {
@@ -52,9 +53,9 @@ extension Lifecycle {
             $0.startAt = nil
             $0.failure = failure
         }
-        note(.failed(app, failure))
+        report(.failed(app, failure))
         reviewSocket(of: app)
-        standingChanged(of: app)
+        availabilityChanged(of: app)
     }
 
     // MARK: Starts
@@ -68,7 +69,7 @@ extension Lifecycle {
             let later = now.advanced(by: max(policy.reclaimPause, .milliseconds(1)))
             updateApp(app) { $0.startAt = later }
             deadlines.set(.start(app), at: later)
-            return standingChanged(of: app)
+            return availabilityChanged(of: app)
         }
         guard entry.running.isEmpty else { return clearStart(app) }
         if entry.record.isRestart { updateApp(app) { $0.restartCount &+= 1 } }
@@ -101,7 +102,7 @@ extension Lifecycle {
         guard supervision.hasStartLimit else { return true }
         let limit = TriggerLimit(
             burst: supervision.startLimitBurst, interval: supervision.startLimitInterval)
-        return limit.admits(directory[app]!.record.starts, at: now)
+        return limit.admits(self[app].record.starts, at: now)
     }
 
     mutating func countStart(_ app: AppIdentifier, _ supervision: Supervision) {
@@ -120,7 +121,7 @@ extension Lifecycle {
         guard directory[app]?.record.startAt != nil else { return }
         updateApp(app) { $0.startAt = nil }
         reviewSocket(of: app)
-        standingChanged(of: app)
+        availabilityChanged(of: app)
     }
 
     /// A launch does not get as far as an instance. The daemon's own is tried again.
@@ -135,7 +136,7 @@ extension Lifecycle {
                 scheduleRestart(of: app, supervision, isPatient: true)
             }
         }
-        standingChanged(of: app)
+        availabilityChanged(of: app)
     }
 
     // MARK: Clients
@@ -143,11 +144,11 @@ extension Lifecycle {
     /// A client launches it: a new beginning.
     mutating func beginAnew(_ app: AppIdentifier) {
         clearStart(app)
-        let record = directory[app]!.record
+        let record = self[app].record
         guard record.failure != nil || record.restartCount > 0 || record.restartStreak > 0 else {
             return
         }
-        work.needsReview = true
+        schedule.needsReview = true
         updateApp(app) {
             $0.failure = nil
             $0.restartCount = 0
@@ -160,8 +161,8 @@ extension Lifecycle {
     /// - Parameter isAll: what waits for clients too, not only for the daemon.
     mutating func cancelStart(_ app: AppIdentifier, isAll: Bool) {
         clearStart(app)
-        if isAll { refuseHeld(app, .cancelled(app)) } else { dropAutomaticHeld(app) }
-        standingChanged(of: app)
+        if isAll { refuseBlocked(app, .cancelled(app)) } else { dropAutomaticBlocked(app) }
+        availabilityChanged(of: app)
     }
 
     mutating func resetFailedRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
@@ -206,22 +207,18 @@ extension Lifecycle {
 extension Supervision {
     /// The table at `RestartPolicy`.
     fileprivate func restarts(after end: InstanceRecord) -> Bool {
-        switch end.endReason {
-        case .exitedSelf, .crashed:
+        switch end.endReason?.row.restart ?? .abnormal {
+        case .byStatus:
             let status = end.exitStatus ?? .unknown
             if ExitStatusSet.clean.contains(status) || success.contains(status) {
                 return restart == .always
             }
             if case .exited = status { return restart == .onFailure || restart == .always }
             return restart != .never
-        case .spawnFailed: return restart == .onFailure || restart == .always
-        case .launchWatchdog, .watchdog, .unknown, .suspendedWithLockedFile, .outOfMemory,
-            .probablyOutOfMemory, .backgroundTaskTimeout, nil:
-            return restart != .never
-        case .reclaimed: return restart == .always
-        case .terminated, .terminateTimeout, .forceQuit, .shutdown, .prewarmFailed,
-            .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .conflict, .dependencyEnded:
-            return false
+        case .failure: return restart == .onFailure || restart == .always
+        case .abnormal: return restart != .never
+        case .memoryIsFree: return restart == .always
+        case .never: return false
         }
     }
 }

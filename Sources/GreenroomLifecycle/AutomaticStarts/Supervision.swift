@@ -136,7 +136,7 @@ public struct Dependencies: Hashable, Sendable {
 }
 
 /// A part of a description that few apps have: one word where it is missing.
-public enum Rare<Value: Hashable & Sendable>: Hashable, Sendable {
+public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     case none
     indirect case some(Value)
 

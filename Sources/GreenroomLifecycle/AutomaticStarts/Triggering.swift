@@ -47,7 +47,7 @@ extension Lifecycle {
         guard own.launches.count < limit.burst else {
             own.isLeftAlone = true
             triggers[app] = own
-            note(.triggersLeftAlone(app, launches: own.launches.count))
+            report(.triggersLeftAlone(app, launches: own.launches.count))
             return refuse(request, .notTriggered(app))
         }
         own.launches.append(now)
@@ -57,7 +57,7 @@ extension Lifecycle {
 
     /// It would notice by itself what triggers it.
     private func isAtWork(_ id: InstanceIdentifier) -> Bool {
-        let record = table[id]!.record
+        let record = self[id].record
         switch record.state {
         case .launching, .inactive, .active, .background: return true
         case .terminating: return record.launchedAt != nil

@@ -15,8 +15,8 @@ extension Lifecycle {
 
     /// Its launch sequence is over: from now on it is told its states.
     mutating func beginConversation(_ id: InstanceIdentifier) {
-        let app = table[id]!.record.app
-        let inBackground = table[id]!.record.inBackground
+        let app = self[id].record.app
+        let inBackground = self[id].record.inBackground
         var scene = SceneRecord(scene: .application, goal: inBackground ? .background : .foreground)
         if directory[app]?.description?.scenes ?? .unsupported == .unsupported {
             // It was inactive, or in the background, while it launched: nothing connects.
@@ -25,7 +25,7 @@ extension Lifecycle {
         } else {
             scene.scene = latestSession(of: app)
         }
-        table[id]!.isOverdue = false
+        self[id].isOverdue = false
         update(id) { [scene] in
             $0.deadline = nil
             $0.conversation = Conversation(scenes: [scene])
@@ -41,7 +41,7 @@ extension Lifecycle {
 
     /// The scene used last comes to the front; one is opened where there is none.
     mutating func bringForward(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         let scenes = scenesInFront(record)
         update(id) { [now, scenes] in
             $0.inBackground = false
@@ -51,7 +51,7 @@ extension Lifecycle {
         }
         stopClock(id)
         answerFreeze(of: id, .done(id, record.state))
-        takeFront(table[id]!.record)
+        takeFront(self[id].record)
         proceed(id)
     }
 
@@ -72,7 +72,7 @@ extension Lifecycle {
     }
 
     mutating func sendBack(_ id: InstanceIdentifier) {
-        leaveFront(table[id]!.record)
+        leaveFront(self[id].record)
         update(id) { record in
             record.inBackground = true
             for index in record.conversation!.scenes.indices
@@ -87,7 +87,7 @@ extension Lifecycle {
 
     /// Tells the next step, unless one is under way or nothing is left to do.
     mutating func proceed(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         guard let conversation = record.conversation, conversation.pending == nil,
             record.state.isRunning, record.state != .suspended
         else { return }
@@ -106,12 +106,12 @@ extension Lifecycle {
                 step: step, scene: scene, cookie: $0.conversation!.lastCookie, deadline: half)
         }
         deadlines.set(.step(id), at: half)
-        effects.append(.tell(id, table[id]!.record.conversation!.pending!))
+        effects.append(.tell(id, self[id].record.conversation!.pending!))
     }
 
     /// Every scene is where it shall be.
     private mutating func settled(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         trialIsOver(for: id)
         answerGoal(of: id, .done(id, record.state))
         if record.state == .background { settleInBackground(id) }
@@ -123,8 +123,8 @@ extension Lifecycle {
         else { return }
         if record.state == .terminating, pending.step == .willTerminate { return agreedToEnd(id) }
         guard record.state.isRunning else { return }
-        table[id]!.isOverdue = false
-        table[id]!.savedScenes = []
+        self[id].isOverdue = false
+        self[id].savedScenes = []
         deadlines.remove(.step(id))
         var scenes = record.conversation!.scenes
         if let index = scenes.firstIndex(where: { $0.scene == pending.scene }) {
@@ -132,7 +132,7 @@ extension Lifecycle {
             scenes[index].apply(pending.step)
             let after = scenes[index].activation
             if before != after, pending.scene != .application {
-                note(.sceneChanged(id, record.app, pending.scene, after))
+                report(.sceneChanged(id, record.app, pending.scene, after))
             }
             let isGone = pending.step == .disconnect && scenes[index].goal == .disconnected
             if isGone { scenes.remove(at: index) }
@@ -146,8 +146,8 @@ extension Lifecycle {
 
     /// Moves the instance to where its scenes are, then goes on.
     mutating func followScenes(_ id: InstanceIdentifier) {
-        guard let wanted = table[id]!.record.conversation!.aggregate else { return proceed(id) }
-        let state = table[id]!.record.state
+        guard let wanted = self[id].record.conversation!.aggregate else { return proceed(id) }
+        let state = self[id].record.state
         if wanted == .background {
             if state == .active { move(id, to: .inactive) }
             if state != .background { move(id, to: .background) }
@@ -165,39 +165,39 @@ extension Lifecycle {
         guard let record = table[id]?.record else { return }
         guard let pending = record.conversation?.pending else { return ownEndIsOverdue(id) }
         if pending.isWarned { return becameOverdue(id) }
-        note(.slowStep(id, record.app, pending.step, pending.scene))
+        report(.slowStep(id, record.app, pending.step, pending.scene))
         let rest = policy.limit(of: pending.step) / 2
         update(id) { [now] in
             $0.conversation!.pending!.isWarned = true
             $0.conversation!.pending!.deadline = now.advanced(by: rest)
         }
-        deadlines.set(.step(id), at: table[id]!.record.conversation!.pending!.deadline)
+        deadlines.set(.step(id), at: self[id].record.conversation!.pending!.deadline)
     }
 
     /// Its launch or a step of it took too long.
     mutating func becameOverdue(_ id: InstanceIdentifier) {
         let again = now.advanced(by: Self.debuggerInterval)
-        if table[id]!.record.state == .launching, table[id]!.record.conversation == nil {
+        if self[id].record.phase == .starting || self[id].record.isUndecided {
             update(id) { $0.deadline = again }
         } else {
             update(id) { $0.conversation?.pending?.deadline = again }
             deadlines.set(.step(id), at: again)
         }
-        table[id]!.isOverdue = true
+        self[id].isOverdue = true
         effects.append(.inspectTracer(id))
     }
 
     /// With a debugger attached the watchdogs are off: the step keeps its time until it is gone.
     mutating func tracerInspected(_ id: InstanceIdentifier, isTraced: Bool) {
         guard table[id]?.isOverdue == true else { return }
-        table[id]!.isOverdue = false
-        let record = table[id]!.record
+        self[id].isOverdue = false
+        let record = self[id].record
         guard !isTraced, record.state.isRunning else { return }
-        if record.state == .launching, record.conversation == nil {
+        if record.phase == .starting || record.isUndecided {
             launchFailed(record.app)
             end(id, .launchWatchdog, gently: false)
         } else if let pending = record.conversation?.pending {
-            note(.missedStep(id, record.app, pending.step, pending.scene))
+            report(.missedStep(id, record.app, pending.step, pending.scene))
             if record.state == .launching { launchFailed(record.app) }
             end(id, .watchdog, gently: false)
         } else if isOutOfTime(record) {
@@ -207,22 +207,7 @@ extension Lifecycle {
 
     // MARK: Ending
 
-    /// A running app is told that it ends; a suspended one, and one that has not finished launching,
-    /// is not.
-    func hearsOfItsEnd(_ record: InstanceRecord) -> Bool {
-        record.conversation != nil && record.state.isRunning && record.state != .suspended
-    }
-
-    /// A suspended app ends without a callback.
-    func isEndedUnheard(_ record: InstanceRecord) -> Bool {
-        record.conversation != nil && record.state == .suspended
-    }
-
     mutating func tellOfItsEnd(_ id: InstanceIdentifier) {
-        // A step that this very event decided has not gone out: its end takes the place of it.
-        if table[id]!.record.conversation?.pending != nil {
-            effects.removeAll { if case .tell(id, _) = $0 { true } else { false } }
-        }
         tell(id, .willTerminate, .application)
         // The grace of the ending is its deadline.
         deadlines.remove(.step(id))
@@ -235,46 +220,46 @@ extension Lifecycle {
     }
 
     private mutating func awaitOwnEnd(_ id: InstanceIdentifier) {
-        guard table[id]!.record.exitStatus == nil else { return }
+        guard self[id].record.exitStatus == nil else { return }
         deadlines.set(.step(id), at: now.advanced(by: policy.exitGrace))
     }
 
     /// It has agreed to its end and is still there.
     private mutating func ownEndIsOverdue(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         guard record.state == .terminating, record.exitStatus == nil else { return }
         effects.append(.terminate(id))
     }
 
     /// After a restart: what it was told is told again, what it agreed to has time again.
-    mutating func reapplyOwnEnd(_ id: InstanceIdentifier) {
-        guard let pending = table[id]!.record.conversation?.pending,
+    mutating func awaitOwnEndAgain(_ id: InstanceIdentifier) {
+        guard let pending = self[id].record.conversation?.pending,
             pending.step == .willTerminate
         else { return awaitOwnEnd(id) }
         effects.append(.tell(id, pending))
     }
 
     mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
-        let waiters = table[id]!.goalWaiters
+        let waiters = self[id].goalWaiters
         guard !waiters.isEmpty else { return }
-        table[id]!.goalWaiters = []
+        self[id].goalWaiters = []
         for request in waiters { self.answer(request, answer) }
     }
 
     // MARK: Coming back
 
     /// Tells again what a former supervisor told: the cookie says whether it was heard already.
-    mutating func retell(_ id: InstanceIdentifier) {
-        guard let pending = table[id]!.record.conversation?.pending else { return proceed(id) }
-        // (One that is being ended: reapplyOwnEnd.)
-        guard table[id]!.record.state.isRunning else { return }
+    mutating func tellStepAgain(_ id: InstanceIdentifier) {
+        guard let pending = self[id].record.conversation?.pending else { return proceed(id) }
+        // (One that is being ended: awaitOwnEndAgain.)
+        guard self[id].record.state.isRunning else { return }
         if pending.step == .connect || pending.step == .connectInBackground {
             prepareState(of: pending.scene, for: id)
         }
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)
-        effects.append(.tell(id, table[id]!.record.conversation!.pending!))
+        effects.append(.tell(id, self[id].record.conversation!.pending!))
     }
 }
 

@@ -25,13 +25,13 @@ extension Lifecycle {
         !lockedUsers.contains(user)
     }
 
-    mutating func lockChanged(ofUser user: UInt32, isLocked: Bool) {
+    mutating func sessionLockChanged(ofUser user: UInt32, isLocked: Bool) {
         let isNew =
             isLocked ? lockedUsers.insert(user).inserted : lockedUsers.remove(user) != nil
         guard isNew else { return }
         for id in listeners() where userOfApp(of: id) == user {
-            if table[id]!.record.state == .suspended {
-                table[id]!.missed.formSymmetricDifference(.protectedData)
+            if self[id].record.state == .suspended {
+                self[id].missed.formSymmetricDifference(.protectedData)
             } else {
                 notifyOfProtectedData(id, isLocked: isLocked)
             }
@@ -47,13 +47,13 @@ extension Lifecycle {
     }
 
     private func userOfApp(of id: InstanceIdentifier) -> UInt32? {
-        directory[table[id]!.record.app]?.description?.user
+        directory[self[id].record.app]?.description?.user
     }
 
     mutating func timeChanged() {
         for id in listeners() {
-            if table[id]!.record.state == .suspended {
-                table[id]!.missed.insert(.timeChange)
+            if self[id].record.state == .suspended {
+                self[id].missed.insert(.timeChange)
             } else {
                 effects.append(.notify(id, .significantTimeChange))
             }
@@ -62,32 +62,32 @@ extension Lifecycle {
 
     /// Before memory is taken back, who could give some up is asked to.
     mutating func warnOfPressure() {
-        for id in listeners() where table[id]!.record.state != .suspended {
+        for id in listeners() where self[id].record.state != .suspended {
             effects.append(.notify(id, .didReceiveMemoryWarning))
         }
     }
 
     /// The same, of one that stalls alone.
     mutating func warnOfPressure(_ id: InstanceIdentifier) {
-        guard listeners().contains(id), table[id]!.record.state != .suspended else { return }
+        guard listeners().contains(id), self[id].record.state != .suspended else { return }
         effects.append(.notify(id, .didReceiveMemoryWarning))
     }
 
     /// It runs again.
     mutating func tellMissed(_ id: InstanceIdentifier) {
-        let missed = table[id]!.missed
-        table[id]!.missed = []
+        let missed = self[id].missed
+        self[id].missed = []
         if missed.contains(.protectedData), let user = userOfApp(of: id) {
             notifyOfProtectedData(id, isLocked: lockedUsers.contains(user))
         }
         if missed.contains(.timeChange) { effects.append(.notify(id, .significantTimeChange)) }
-        if table[id]!.record.conversation != nil { tellDiscarded(id) }
+        if self[id].record.manner == .acknowledging { tellDiscarded(id) }
     }
 
     /// The running instances of apps that listen, by identifier.
     private func listeners() -> [InstanceIdentifier] {
         let apps = directory.values.filter { $0.description?.acknowledges == true }
         return apps.flatMap { $0.running.union($0.attached) }
-            .filter { !table[$0]!.isUndecided }.sorted()
+            .filter { !self[$0].isUndecided }.sorted()
     }
 }

@@ -29,12 +29,12 @@ extension AppRecord {
 extension Lifecycle {
     /// The session that a launch connects.
     mutating func latestSession(of app: AppIdentifier) -> SceneIdentifier {
-        if let last = directory[app]!.record.sessions.last { return last }
+        if let last = self[app].record.sessions.last { return last }
         return newSession(of: app)
     }
 
     private mutating func newSession(of app: AppIdentifier) -> SceneIdentifier {
-        let next = directory[app]!.record.lastSession &+ 1
+        let next = self[app].record.lastSession &+ 1
         // 0 stands for the app itself.
         let scene = SceneIdentifier(next == 0 ? 1 : next)
         updateApp(app) {
@@ -46,7 +46,7 @@ extension Lifecycle {
     }
 
     private mutating func touchSession(_ scene: SceneIdentifier, of app: AppIdentifier) {
-        guard directory[app]!.record.sessions.last != scene else { return }
+        guard self[app].record.sessions.last != scene else { return }
         updateApp(app) { record in
             record.sessions.removeAll { $0 == scene }
             record.sessions.append(scene)
@@ -62,7 +62,7 @@ extension Lifecycle {
             if let request { refuse(request, refusal) }
             return
         }
-        let running = directory[app]!.running.filter { table[$0]!.record.conversation != nil }
+        let running = self[app].running.filter { self[$0].record.manner == .acknowledging }
         if case .discard(let scene) = wish {
             return discard(scene, of: app, running.max(by: isUsedBefore), request)
         }
@@ -74,7 +74,7 @@ extension Lifecycle {
             if let request { refuse(request, refusal) }
             return
         }
-        if table[id]!.record.state == .suspended { thaw(id) }
+        if self[id].record.state == .suspended { thaw(id) }
         if let request { waitForGoal(request, of: id) }
         switch wish {
         case .activate(let scene): activateScene(scene, of: id)
@@ -106,15 +106,15 @@ extension Lifecycle {
 
     /// Scenes that are on their way out count until they are gone.
     private func crowdRefusal(_ id: InstanceIdentifier, _ wish: SceneRequest) -> Refusal? {
-        let scenes = table[id]!.record.conversation!.scenes
+        let scenes = self[id].record.conversation!.scenes
         guard case .activate(let wanted) = wish, scenes.count >= Conversation.sceneLimit,
             !scenes.contains(where: { $0.scene == wanted })
         else { return nil }
-        return .tooManyScenes(table[id]!.record.app, limit: Conversation.sceneLimit)
+        return .tooManyScenes(self[id].record.app, limit: Conversation.sceneLimit)
     }
 
     private mutating func activateScene(_ wanted: SceneIdentifier?, of id: InstanceIdentifier) {
-        let app = table[id]!.record.app
+        let app = self[id].record.app
         let scene = wanted ?? newSession(of: app)
         touchSession(scene, of: app)
         update(id) { record in
@@ -144,7 +144,7 @@ extension Lifecycle {
                 $0.goal == .disconnected && !$0.isConnected && $0.scene != told
             }
         }
-        guard !table[id]!.record.conversation!.wantsForeground else { return proceed(id) }
+        guard !self[id].record.conversation!.wantsForeground else { return proceed(id) }
         sendBack(id)
     }
 
@@ -163,7 +163,7 @@ extension Lifecycle {
             if let request { answer(request, .discarded(app, scene)) }
             return
         }
-        if table[id]!.record.state != .suspended {
+        if self[id].record.state != .suspended {
             setGoal(.disconnected, of: scene, in: id)
             tellDiscarded(id)
         } else {
@@ -177,7 +177,7 @@ extension Lifecycle {
 
     /// `application(_:didDiscardSceneSessions:)`
     mutating func tellDiscarded(_ id: InstanceIdentifier) {
-        let app = table[id]!.record.app
+        let app = self[id].record.app
         guard let discarded = directory[app]?.record.discarded, !discarded.isEmpty else { return }
         updateApp(app) { $0.discarded = [] }
         sessionsChanged(of: app)
@@ -186,7 +186,7 @@ extension Lifecycle {
 
     /// Answered once every scene of it is where it shall be.
     mutating func waitForGoal(_ request: RequestIdentifier, of id: InstanceIdentifier) {
-        table[id]!.goalWaiters.append(request)
+        self[id].goalWaiters.append(request)
         requests[request] = .goal(id)
     }
 }

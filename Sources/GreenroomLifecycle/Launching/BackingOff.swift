@@ -8,16 +8,16 @@ extension Lifecycle {
         _ app: AppIdentifier, _ reason: ExitReason, _ refusal: Refusal? = nil
     ) {
         let retryAt = countPrewarmFailure(app)
-        note(.prewarmFailed(app, reason, retryAt: retryAt))
+        report(.prewarmFailed(app, reason, retryAt: retryAt))
         refusePrewarms(of: app, refusal ?? .backOff(app, until: retryAt))
         wantRefill(of: app)
     }
 
     mutating func countPrewarmFailure(_ app: AppIdentifier) -> Instant {
-        let failures = directory[app]!.record.prewarmFailures.addingClamped(1)
+        let failures = self[app].record.prewarmFailures.addingClamped(1)
         let backOffEnd = now.advanced(by: backOff(after: failures))
         // Not sooner than after a reclaim.
-        let retryAt = max(directory[app]!.record.prewarmRetryAt ?? backOffEnd, backOffEnd)
+        let retryAt = max(self[app].record.prewarmRetryAt ?? backOffEnd, backOffEnd)
         updateApp(app) {
             $0.prewarmFailures = failures
             $0.prewarmRetryAt = retryAt
@@ -27,7 +27,7 @@ extension Lifecycle {
     }
 
     mutating func launchFailed(_ app: AppIdentifier) {
-        let failures = directory[app]!.record.launchFailures.addingClamped(1)
+        let failures = self[app].record.launchFailures.addingClamped(1)
         let retryAt = now.advanced(by: backOff(after: failures))
         updateApp(app) {
             $0.launchFailures = failures
@@ -47,13 +47,13 @@ extension Lifecycle {
             $0.crashes.append(now)
             $0.crashes.removeFirst(max(0, $0.crashes.count - max(1, policy.crashLoopCount)))
         }
-        let crashes = directory[app]!.record.crashes
+        let crashes = self[app].record.crashes
         guard crashes.count >= policy.crashLoopCount, let first = crashes.first,
             first.duration(to: now) <= policy.crashLoopWindow
         else { return }
         let until = now.advanced(by: policy.crashLoopWindow)
         updateApp(app) { $0.crashLoopUntil = until }
-        note(.crashLooped(app, until: until))
+        report(.crashLooped(app, until: until))
         wantRefill(of: app)
     }
 }

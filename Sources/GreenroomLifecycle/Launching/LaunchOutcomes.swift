@@ -5,7 +5,7 @@ extension Lifecycle {
     mutating func repeatLaunch(
         _ request: RequestIdentifier, _ launch: LaunchRequest, of id: InstanceIdentifier
     ) {
-        let instance = table[id]!
+        let instance = self[id]
         if instance.isUndecided {
             return wait(request, launch, for: id, isRepeated: true)
         }
@@ -23,25 +23,25 @@ extension Lifecycle {
     mutating func join(
         _ request: RequestIdentifier, _ launch: LaunchRequest, _ id: InstanceIdentifier
     ) {
-        directory[launch.app]!.lastLaunched = now
-        if table[id]!.record.state == .launching {
+        self[launch.app].lastLaunched = now
+        if self[id].record.state == .launching {
             if !launch.inBackground { update(id) { $0.inBackground = false } }
-            if !launch.inBackground { table[id]!.launch?.launch.inBackground = false }
+            if !launch.inBackground { self[id].launch?.launch.inBackground = false }
             showScreen(of: id, for: request)
-            if table[id]!.isUndecided {
+            if self[id].isUndecided {
                 return wait(request, launch, for: id, isRepeated: false)
             }
         }
-        let wasSuspended = table[id]!.record.state == .suspended
+        let wasSuspended = self[id].record.state == .suspended
         if wasSuspended { thaw(id) }
         let outcome = LaunchOutcome(instance: id, kind: wasSuspended ? .resume : .foreground)
         deliver(request, to: id)
         answer(request, .launched(outcome))
         remember(id, launch.launchIdentifier, outcome)
-        note(.launched(request, launch.launchIdentifier, launch.app, outcome))
+        report(.launched(request, launch.launchIdentifier, launch.app, outcome))
         update(id) { [now] in $0.lastUsed = now }
         let isReady =
-            table[id]!.record.state != .launching || table[id]!.record.conversation != nil
+            self[id].record.state != .launching || self[id].record.phase == .arriving
         if !launch.inBackground && isReady { activate(id) }
     }
 
@@ -52,12 +52,12 @@ extension Lifecycle {
         let name = launch.launchIdentifier
         let waiter = LaunchWaiter(
             request: request, launchIdentifier: name, isRepeated: isRepeated,
-            isJoining: name != table[id]!.record.launchIdentifier)
-        if table[id]!.launch == nil {
+            isJoining: name != self[id].record.launchIdentifier)
+        if self[id].launch == nil {
             // Under way since before the supervisor's restart.
-            table[id]!.launch = PendingLaunch(request: request, launch: launch, waiters: [])
+            self[id].launch = PendingLaunch(request: request, launch: launch, waiters: [])
         }
-        table[id]!.launch!.waiters.append(waiter)
+        self[id].launch!.waiters.append(waiter)
         requests[request] = .launch(id)
         // From now on: its client may repeat the name before all is decided.
         if !isRepeated { remember(id, name, LaunchOutcome(instance: id, kind: .foreground)) }
@@ -65,68 +65,68 @@ extension Lifecycle {
 
     /// Before the answer, with which the request and what it brought are forgotten.
     mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
-        guard directory[table[id]!.record.app]?.description?.acknowledges == true else { return }
-        effects.append(.deliver(id, request))
+        guard directory[self[id].record.app]?.description?.acknowledges == true else { return }
+        effects.append(.deliver(id, request, DeliveryAddress()))
     }
 
     /// Remembers a further launch of an instance under its own name.
     mutating func remember(
         _ id: InstanceIdentifier, _ name: LaunchIdentifier, _ outcome: LaunchOutcome
     ) {
-        launches.add(name, of: table[id]!.record.app, id)
-        table[id]!.served.append(ServedLaunch(launchIdentifier: name, outcome: outcome))
-        guard table[id]!.served.count > Self.servedLaunchLimit else { return }
-        forget(table[id]!.served.removeFirst().launchIdentifier, of: id)
+        launchNames.add(name, of: self[id].record.app, id)
+        self[id].served.append(ServedLaunch(launchIdentifier: name, outcome: outcome))
+        guard self[id].served.count > Self.servedLaunchLimit else { return }
+        forget(self[id].served.removeFirst().launchIdentifier, of: id)
     }
 
     /// The names of a launch that did not come to be, and of those that joined it.
     private mutating func forgetUndecided(_ id: InstanceIdentifier) {
-        if let name = table[id]!.record.launchIdentifier { forget(name, of: id) }
-        for served in table[id]!.served { forget(served.launchIdentifier, of: id) }
-        table[id]!.served = []
+        if let name = self[id].record.launchIdentifier { forget(name, of: id) }
+        for served in self[id].served { forget(served.launchIdentifier, of: id) }
+        self[id].served = []
     }
 
     mutating func forget(_ name: LaunchIdentifier, of id: InstanceIdentifier) {
-        launches.remove(name, of: table[id]!.record.app, id)
+        launchNames.remove(name, of: self[id].record.app, id)
     }
 
     /// A paused instance was told to go and did not: the next one, then cold. Its own end is the
     /// caller's business.
     mutating func relaunch(insteadOf id: InstanceIdentifier) {
-        var pending = table[id]!.launch
-        let record = table[id]!.record
-        pending?.joined = table[id]!.served.map(\.launchIdentifier)
+        var pending = self[id].launch
+        let record = self[id].record
+        pending?.joined = self[id].served.map(\.launchIdentifier)
         forgetUndecided(id)
-        table[id]!.launch = nil
+        self[id].launch = nil
         update(id) {
-            $0.isResuming = false
+            $0.progress = .none
             $0.launchIdentifier = nil
             $0.launchKind = nil
         }
-        prewarmFailed(record.app, .resumeFailed)
+        prewarmFailed(record.app, .goFailed)
         guard var pending, !pending.waiters.isEmpty || pending.request == .automatic else {
             return wantRefill(of: record.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
         if pending.request != .automatic { pending.request = pending.waiters[0].request }
-        begin(pending, after: .resumeFailed)
+        begin(pending, after: .goFailed)
     }
 
-    mutating func resumeFailed(_ id: InstanceIdentifier) {
+    mutating func goFailed(_ id: InstanceIdentifier) {
         relaunch(insteadOf: id)
-        end(id, .resumeFailed, gently: false)
+        end(id, .goFailed, gently: false)
     }
 
     /// The launch of an undecided instance comes to nothing; its name is free again.
     mutating func failLaunch(_ id: InstanceIdentifier, _ refusal: Refusal) {
-        guard table[id]!.isUndecided else { return }
+        guard self[id].isUndecided else { return }
         forgetUndecided(id)
         update(id) { $0.launchIdentifier = nil }
-        if let pending = table[id]!.launch {
-            table[id]!.launch = nil
+        if let pending = self[id].launch {
+            self[id].launch = nil
             refuseAll(pending, refusal)
         }
-        wantRefill(of: table[id]!.record.app)
+        wantRefill(of: self[id].record.app)
     }
 
     mutating func refuseAll(_ pending: PendingLaunch, _ refusal: Refusal) {
@@ -146,7 +146,7 @@ extension Lifecycle {
         guard let app = directory[app], app.description != nil else { return .noneReady }
         if usablePrewarm(app.record.app, key) != nil { return nil }
         if let reason = reasonBeforeAnyLaunch(app.record.app) { return reason }
-        let others = (app.pool + app.filling).map { table[$0]!.record }
+        let others = (app.pool + app.filling).map { self[$0].record }
         if others.contains(where: { $0.environmentKey != key }) { return .environmentMismatch }
         if app.record.isReclaimed { return .reclaimed }
         if app.poolIsStale { return .stale }

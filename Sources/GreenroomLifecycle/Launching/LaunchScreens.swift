@@ -26,35 +26,35 @@ public enum LaunchScreenEnd: Hashable, Sendable {
 extension Lifecycle {
     /// - Parameter request: whose content and hints choose among several screens.
     mutating func showScreen(of id: InstanceIdentifier, for request: RequestIdentifier) {
-        let instance = table[id]!
+        let instance = self[id]
         let record = instance.record
         guard directory[record.app]?.description?.launchScreen ?? .none != .none,
             record.state == .launching, !record.inBackground, !record.isAttached,
             !record.showsLaunchScreen, !instance.hasDrawn
         else { return }
         update(id) { $0.showsLaunchScreen = true }
-        note(.launchScreenShown(id, record.app, request))
+        report(.launchScreenShown(id, record.app, request))
     }
 
     mutating func drewFirstFrame(_ id: InstanceIdentifier) {
         guard table[id] != nil else { return }
-        table[id]!.hasDrawn = true
+        self[id].hasDrawn = true
         dropScreen(of: id, .firstDraw)
     }
 
     private mutating func dropScreen(of id: InstanceIdentifier, _ end: LaunchScreenEnd) {
-        guard table[id]!.record.showsLaunchScreen else { return }
+        guard self[id].record.showsLaunchScreen else { return }
         update(id) { $0.showsLaunchScreen = false }
-        note(.launchScreenDropped(id, table[id]!.record.app, end))
+        report(.launchScreenDropped(id, self[id].record.app, end))
     }
 
     /// It has just entered the state.
     mutating func reviewScreen(of id: InstanceIdentifier, in state: ExecutionState) {
-        guard table[id]!.record.showsLaunchScreen else { return }
+        guard self[id].record.showsLaunchScreen else { return }
         switch state {
         case .launching, .inactive, .prewarming, .prewarmed: break
         case .active:
-            let use = directory[table[id]!.record.app]?.description?.launchScreen
+            let use = directory[self[id].record.app]?.description?.launchScreen
             if use != .untilFirstDraw { dropScreen(of: id, .active) }
         case .background, .suspended: dropScreen(of: id, .background)
         case .terminating, .notRunning: dropScreen(of: id, .ended)

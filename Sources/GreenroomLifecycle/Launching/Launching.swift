@@ -1,7 +1,8 @@
-// Launches. In this order:
+// Launches. Each passes `admit`, which blocks it while other apps stand in its way (`BlockedLaunches`), and then
+// `serve`. In this order:
 //   1. a name already used       → the recorded outcome, or the answer of the one under way
 //   2. a single-instance app runs → it comes to the front (kind foreground, or resume if frozen)
-//   3. a usable paused instance   → resume, oldest first; on failure once more; then
+//   3. a usable paused instance   → it is told to go, oldest first; on failure once more; then
 //   4. cold.
 // The answer is given when the program is known to run: `started` or `spawned`. Nothing here
 // grows with the number of apps or instances.
@@ -9,16 +10,16 @@
 extension Lifecycle {
     mutating func launchRequested(_ request: RequestIdentifier, _ launch: LaunchRequest) {
         if isShuttingDown { return refuse(request, .shuttingDown) }
-        if let known = launches[launch.app, launch.launchIdentifier] {
+        if let known = launchNames[launch.app, launch.launchIdentifier] {
             return repeatLaunch(request, launch, of: known)
         }
         guard directory[launch.app]?.description != nil else {
             return refuse(request, .noSuchApp(launch.app))
         }
-        if !launch.inBackground { work.lastUse = now }
+        if !launch.inBackground { schedule.lastUse = now }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
         let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
-        if isHeld(launch) { return hold(pending) }
+        if isBlocked(launch) { return block(pending) }
         if let running = instanceToJoin(launch) { return join(request, launch, running) }
         // A user's wish is always tried; what nobody waits for is not.
         if launch.inBackground, !launch.isAttached,
@@ -26,8 +27,8 @@ extension Lifecycle {
         {
             return refuse(request, refusal)
         }
-        directory[launch.app]!.lastLaunched = now
-        directory[launch.app]!.hintedUntil = nil
+        self[launch.app].lastLaunched = now
+        self[launch.app].hintedUntil = nil
         if !launch.isAttached { beginAnew(launch.app) }
         admit(pending)
     }
@@ -38,7 +39,7 @@ extension Lifecycle {
         guard let app = directory[launch.app], app.description?.isSingleInstance == true,
             !launch.isAttached
         else { return nil }
-        return app.running.filter { table[$0]!.record.exitStatus == nil }.max(by: isUsedBefore)
+        return app.running.filter { self[$0].record.exitStatus == nil }.max(by: isUsedBefore)
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {
@@ -48,40 +49,80 @@ extension Lifecycle {
         return nil
     }
 
+    /// Every launch comes here: it is served now, or when no other app blocks it any more.
+    mutating func admit(_ pending: PendingLaunch) {
+        let app = pending.launch.app
+        if blocked[app] != nil { return block(pending) }
+        if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil {
+            return serve(pending)
+        }
+        // Known as blocked from the start, so that an app that depends on it does not start it again.
+        blocked[app] = BlockedLaunches(launches: [pending])
+        for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
+        reviewBlockers(of: app)
+    }
+
+    /// Serves a launch that nothing blocks: by the instance that runs, or by another one.
+    mutating func serve(_ pending: PendingLaunch) {
+        let launch = pending.launch
+        let isAutomatic = pending.request == .automatic
+        guard let description = directory[launch.app]?.description else {
+            return refuseAll(pending, .noSuchApp(launch.app))
+        }
+        if isAutomatic {
+            clearStart(launch.app)
+            if directory[launch.app]?.running.isEmpty == false { return }
+            let supervision = description.supervision.value ?? Supervision()
+            guard mayStart(launch.app, supervision) else { return fail(launch.app, .startLimit) }
+            countStart(launch.app, supervision)
+        }
+        if let running = instanceToJoin(launch) {
+            for waiter in pending.waiters {
+                if let known = launchNames[launch.app, waiter.launchIdentifier] {
+                    repeatLaunch(waiter.request, launch, of: known)
+                } else {
+                    join(waiter.request, launch, running)
+                }
+            }
+            return
+        }
+        begin(pending, after: nil)
+    }
+
     /// Serves a launch from the pool, or cold. `failure` is why the last attempt came to nothing.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
         if let reason = launch.coldReason {
-            // A paused instance, which could serve others, is left to them.
+            // Paused instances are left to launches that one can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
-        if pending.resumeAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
-            resume(id, pending)
+        if pending.goAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
+            tellToGo(id, pending)
         } else {
             let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
             launchCold(pending, reason ?? .noneReady)
         }
-        adoptKey(launch.environmentKey, of: launch.app, isWanted: false)
+        setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
     }
 
     func usablePrewarm(_ app: AppIdentifier, _ key: EnvironmentKey) -> InstanceIdentifier? {
         guard let app = directory[app], let description = app.description else { return nil }
         return app.pool.first {
-            let record = table[$0]!.record
+            let record = self[$0].record
             return record.environmentKey == key && record.generation == description.generation
         }
     }
 
-    private mutating func resume(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
+    private mutating func tellToGo(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
         var pending = pending
-        pending.resumeAttempts += 1
+        pending.goAttempts += 1
         update(id) {
-            $0.isResuming = true
+            $0.progress = .toldToGo
             $0.launchKind = .prewarmed
         }
         assign(pending, to: id)
         // The app waits for this one: before what only tells others of it.
-        effects.append(.resume(id, pending.request))
+        effects.append(.go(id, pending.request, LaunchTerms()))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
         showScreen(of: id, for: pending.request)
     }
@@ -102,7 +143,7 @@ extension Lifecycle {
             $0.isAttached = launch.isAttached
         }
         assign(pending, to: id)
-        effects.append(.spawn(id, launch.app, .launch(pending.request)))
+        effects.append(.spawn(id, launch.app, .launch(pending.request, LaunchTerms())))
         showScreen(of: id, for: pending.request)
     }
 
@@ -114,9 +155,9 @@ extension Lifecycle {
             $0.isAttached = pending.launch.isAttached
             $0.lastUsed = now
         }
-        table[id]!.launch = pending
+        self[id].launch = pending
         announceState(to: id)
-        launches.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
+        launchNames.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }
         for name in pending.joined {
             remember(id, name, LaunchOutcome(instance: id, kind: .foreground))
@@ -128,12 +169,12 @@ extension Lifecycle {
         if let priority = priority(in: instance.record.state, instance.record) {
             effects.append(.applyPriority(id, priority))
         }
-        if instance.isUndecided && !instance.record.isResuming { beganRunning(id) }
+        if instance.record.phase == .ordered { beganRunning(id) }
     }
 
     mutating func started(_ id: InstanceIdentifier) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
-        guard instance.isUndecided, instance.record.isResuming else { return }
+        guard instance.record.phase == .toldToGo else { return }
         if let app = directory[instance.record.app], app.record.prewarmFailures > 0 {
             updateApp(app.record.app) {
                 $0.prewarmFailures = 0
@@ -146,16 +187,13 @@ extension Lifecycle {
     /// The launch is decided: answer first, then readiness and refill.
     private mutating func beganRunning(_ id: InstanceIdentifier) {
         launchIsDecided()
-        update(id) { [now] in
-            $0.isResuming = false
-            $0.launchedAt = now
-        }
-        let record = table[id]!.record
+        update(id) { [now] in $0.progress = .running(since: now) }
+        let record = self[id].record
         settle(id)
         handOverAnnounced(to: id)
         handOverWithheld(to: id)
         wantRefill(of: record.app)
-        let description = directory[record.app]!.description
+        let description = self[record.app].description
         if let supervision = description?.supervision.value, !record.isAttached,
             !record.isAutomatic
         {
@@ -170,9 +208,9 @@ extension Lifecycle {
     }
 
     private mutating func settle(_ id: InstanceIdentifier) {
-        guard let pending = table[id]!.launch else { return }
-        table[id]!.launch = nil
-        let record = table[id]!.record
+        guard let pending = self[id].launch else { return }
+        self[id].launch = nil
+        let record = self[id].record
         let outcome = LaunchOutcome(
             instance: id, kind: record.launchKind!, coldReason: record.coldReason)
         for waiter in pending.waiters {
@@ -182,31 +220,26 @@ extension Lifecycle {
             if waiter.isJoining && !waiter.isRepeated { deliver(waiter.request, to: id) }
             answer(waiter.request, .launched(own))
         }
-        note(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
+        report(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
     }
 
     /// A program that is ready is running, so this also decides a launch whose `started` or
     /// `spawned` is still on its way.
     mutating func becameReady(_ id: InstanceIdentifier) {
-        guard let instance = table[id], instance.record.state == .launching,
-            instance.record.conversation == nil
-        else { return }
-        if instance.isUndecided {
-            beganRunning(id)
-            guard table[id]!.record.state == .launching,
-                table[id]!.record.conversation == nil
-            else { return }
-        }
-        let app = instance.record.app
-        if directory[app]!.record.launchFailures > 0 {
+        guard let record = table[id]?.record else { return }
+        if record.isUndecided { beganRunning(id) }
+        // It may have become ready with that.
+        guard self[id].record.phase == .starting else { return }
+        let app = record.app
+        if self[app].record.launchFailures > 0 {
             updateApp(app) {
                 $0.launchFailures = 0
                 $0.launchRetryAt = nil
             }
         }
-        if directory[app]!.description?.acknowledges == true { return beginConversation(id) }
+        if self[app].description?.acknowledges == true { return beginConversation(id) }
         // Its manifest has come to call it a program.
         updateBackground(id) { $0 = BackgroundTime() }
-        if table[id]!.record.inBackground { sendToBackground(id) } else { activate(id) }
+        if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
     }
 }

@@ -32,7 +32,7 @@ extension Lifecycle {
     private func liveCount(of user: UInt32) -> Int {
         directory.values.reduce(0) { sum, app in
             guard app.description?.user == user else { return sum }
-            return sum + app.members.count { table[$0]!.record.state != .notRunning }
+            return sum + app.members.count { self[$0].record.state != .notRunning }
         }
     }
 }

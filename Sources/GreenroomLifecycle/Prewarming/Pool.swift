@@ -4,7 +4,7 @@
 extension Lifecycle {
     /// The app's pool is of this environment from now on: what was made with another goes. A
     /// launch changes only a pool that exists or is kept; a prewarm (`isWanted`) always does.
-    mutating func adoptKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
+    mutating func setPoolKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
         // Most launches bring the environment that the pool has.
         guard let entry = directory[app], entry.poolKey != key,
             entry.isEligible
@@ -13,7 +13,7 @@ extension Lifecycle {
         let exists = !members.isEmpty || keptCount(of: app) > 0
         guard exists || isWanted else { return }
         updateApp(app) { $0.poolKey = key }
-        for id in members where table[id]!.record.environmentKey != key {
+        for id in members where self[id].record.environmentKey != key {
             end(id, .poolTrimmed, gently: false)
         }
     }
@@ -26,25 +26,32 @@ extension Lifecycle {
     }
 
     /// Its end may be known before what led to it.
-    mutating func misfired(_ id: InstanceIdentifier, program: String?) {
+    mutating func misfired(_ id: InstanceIdentifier, _ misfire: Misfire) {
         guard let record = table[id]?.record, record.launchedAt == nil,
             let entry = directory[record.app]
         else { return }
-        note(.misfired(id, record.app, program: program))
-        updateApp(record.app) { $0.misfiredGeneration = record.generation }
+        // Another environment may bring other libraries: the app is not to blame for those of a caller's.
+        if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
+            return
+        }
+        report(.misfired(id, record.app, misfire))
+        updateApp(record.app) {
+            $0.misfiredGeneration = record.generation
+            $0.misfireKind = misfire.kind
+        }
         // Installed anew meanwhile, it has another chance.
-        guard directory[record.app]!.hasMisfired else { return }
+        guard self[record.app].hasMisfired else { return }
         refusePrewarms(of: record.app, .ineligible(record.app))
         for id in entry.pool + entry.filling { end(id, .prewarmFailed, gently: false) }
     }
 
     mutating func discardStale(_ id: InstanceIdentifier) {
-        directory[table[id]!.record.app]!.poolIsStale = true
+        directory[self[id].record.app]!.poolIsStale = true
         end(id, .stale, gently: false)
     }
 
     /// Ends the least valuable until the budget holds.
-    mutating func holdBudget() {
+    mutating func enforceBudget() {
         guard prewarmedBytes > policy.prewarmByteBudget else { return }
         for id in prewarmsByValue(including: [.prewarmed, .prewarming])
         where prewarmedBytes > policy.prewarmByteBudget {
@@ -58,8 +65,8 @@ extension Lifecycle {
         return records.sorted { first, second in
             let (one, other) = (isExpired(first), isExpired(second))
             if one != other { return one }
-            let launched = directory[first.app]!.lastLaunched
-            let otherLaunched = directory[second.app]!.lastLaunched
+            let launched = self[first.app].lastLaunched
+            let otherLaunched = self[second.app].lastLaunched
             if launched != otherLaunched { return launched < otherLaunched }
             if first.byteCount != second.byteCount { return first.byteCount > second.byteCount }
             return first.instance < second.instance
@@ -72,7 +79,7 @@ extension Lifecycle {
 
     mutating func refusePrewarms(of app: AppIdentifier, _ refusal: Refusal) {
         guard let waiters = directory[app]?.prewarmWaiters, !waiters.isEmpty else { return }
-        directory[app]!.prewarmWaiters = []
+        self[app].prewarmWaiters = []
         for request in waiters { refuse(request, refusal) }
     }
 }

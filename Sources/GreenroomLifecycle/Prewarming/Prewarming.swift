@@ -14,21 +14,21 @@ extension Lifecycle {
         }
         guard entry.isEligible else { return refuse(request, .ineligible(app)) }
         if let refusal = fillRefusal(app) { return refuse(request, refusal) }
-        if !directory[app]!.record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
-        adoptKey(key, of: app, isWanted: true)
-        let total = directory[app]!.pool.count + directory[app]!.filling.count
+        if !self[app].record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
+        setPoolKey(key, of: app, isWanted: true)
+        let total = self[app].pool.count + self[app].filling.count
         let wanted = max(1, keptCount(of: app))
         if total >= wanted, let ready = usablePrewarm(app, key) {
             return answer(request, .prewarmed(ready))
         }
-        directory[app]!.prewarmWaiters.append(request)
+        self[app].prewarmWaiters.append(request)
         requests[request] = .prewarm(app)
         wantRefill(of: app)
     }
 
     /// Why its pool may not be filled now, slots and bytes apart.
     func fillRefusal(_ app: AppIdentifier) -> Refusal? {
-        let record = directory[app]!.record
+        let record = self[app].record
         if isShuttingDown { return .shuttingDown }
         if let until = record.crashLoopUntil, until > now { return .crashLoop(app, until: until) }
         // Whose paused instances were reclaimed waits as well: told is what makes it wait.
@@ -40,26 +40,26 @@ extension Lifecycle {
     mutating func paused(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
         // It stands at the pause although it was told to go: the word never reached it.
-        if instance.isUndecided && instance.record.isResuming { return resumeFailed(id) }
+        if instance.record.phase == .toldToGo { return goFailed(id) }
         guard instance.record.state == .prewarming else { return }
         let app = instance.record.app
         resize(id, to: byteCount)
-        let measured = table[id]!.record.byteCount
+        let measured = self[id].record.byteCount
         updateApp(app) { [now] in
             $0.measuredByteCount = measured
-            // One was taken while this one was on its way: the app is held back all the same.
+            // One was taken while this one was on its way: its app still waits for the pause after a reclaim.
             if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
         }
         let timeToLive =
-            directory[app]!.description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
+            self[app].description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
         // Not below a second: a pool must not churn because of a manifest.
         let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
-        directory[app]!.poolIsStale = false
-        holdBudget()
-        let stayed = table[id]!.record.state == .prewarmed
-        let waiters = directory[app]!.prewarmWaiters
-        directory[app]!.prewarmWaiters = []
+        self[app].poolIsStale = false
+        enforceBudget()
+        let stayed = self[id].record.state == .prewarmed
+        let waiters = self[app].prewarmWaiters
+        self[app].prewarmWaiters = []
         for request in waiters {
             answer(request, stayed ? .prewarmed(id) : .refused(.overBudget(app)))
         }
@@ -75,7 +75,7 @@ extension Lifecycle {
     }
 
     mutating func expire(_ id: InstanceIdentifier) {
-        let app = table[id]!.record.app
+        let app = self[id].record.app
         updateApp(app) { record in
             record.prewarmFailures = 0
             record.prewarmRetryAt = nil

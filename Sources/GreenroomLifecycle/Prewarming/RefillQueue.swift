@@ -4,9 +4,13 @@ struct RefillQueue: Hashable, Sendable {
     /// To be looked at.
     private var due = AppQueue()
     /// Until the machine is found in another condition.
-    private var held = AppQueue()
+    private var waitingForMachine = AppQueue()
     /// Until there is more room than `barrenRoom`.
     private var crowded = AppQueue()
+    /// Until an instance ends, by user: they have their share.
+    private var unshared: [UInt32: AppQueue] = [:]
+    /// An instance has ended since they were looked at.
+    private(set) var mayShareAgain = false
     /// None of the crowded fits into so many bytes.
     private(set) var barrenRoom = UInt64.max
 
@@ -23,10 +27,10 @@ struct RefillQueue: Hashable, Sendable {
 
     // MARK: Waiting for the machine
 
-    mutating func hold(_ app: AppIdentifier) { held.append(app) }
+    mutating func awaitMachine(_ app: AppIdentifier) { waitingForMachine.append(app) }
 
-    mutating func releaseHeld() {
-        while let app = held.popFirst() { due.append(app) }
+    mutating func machineChanged() {
+        while let app = waitingForMachine.popFirst() { due.append(app) }
     }
 
     // MARK: Waiting for bytes
@@ -43,6 +47,27 @@ struct RefillQueue: Hashable, Sendable {
     mutating func noneFits(into room: UInt64) {
         barrenRoom = crowded.count == 0 ? .max : room
     }
+
+    // MARK: Waiting for a share
+
+    /// Its user has as many instances as there may be.
+    mutating func refuseShare(_ app: AppIdentifier, of user: UInt32) {
+        unshared[user, default: AppQueue()].append(app)
+    }
+
+    /// There are fewer instances than before.
+    mutating func sharesGrew() { mayShareAgain = !unshared.isEmpty }
+
+    var usersWithoutShare: [UInt32] { unshared.keys.sorted() }
+
+    mutating func popUnshared(of user: UInt32) -> AppIdentifier? {
+        let app = unshared[user]?.popFirst()
+        if unshared[user]?.count == 0 { unshared[user] = nil }
+        return app
+    }
+
+    /// All of them have been looked at.
+    mutating func sharesAreTaken() { mayShareAgain = false }
 }
 
 /// Apps, each once, first come first.

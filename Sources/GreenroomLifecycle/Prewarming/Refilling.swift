@@ -3,6 +3,7 @@
 //   an app lacks nothing         → it leaves the queue
 //   the machine holds it back    → it waits until the machine is in another condition
 //   no room in the budget        → it waits until there is more
+//   its user has his share       → it waits until an instance ends
 //   back-off or crash loop       → it has a deadline
 //   else                         → one instance is made; while it lacks more, it stands in line again
 
@@ -30,7 +31,8 @@ extension Lifecycle {
             looks -= 1
             consider(app)
         }
-        reconsiderCrowded(looks)
+        reconsiderCrowded(&looks)
+        reconsiderUnshared(&looks)
     }
 
     private var hasFreeSlot: Bool { fillingCount < policy.concurrentPrewarms }
@@ -48,7 +50,9 @@ extension Lifecycle {
         return end
     }
 
-    private var hasSomethingToRefill: Bool { !refills.isEmpty || room > refills.barrenRoom }
+    private var hasSomethingToRefill: Bool {
+        !refills.isEmpty || room > refills.barrenRoom || refills.mayShareAgain
+    }
 
     mutating func launchGotUnderway() {
         if underwayCount == 0 { underwaySince = now }
@@ -63,9 +67,8 @@ extension Lifecycle {
     }
 
     /// Those that did not fit, once there is more room.
-    private mutating func reconsiderCrowded(_ looks: Int) {
+    private mutating func reconsiderCrowded(_ looks: inout Int) {
         var unseen = refills.crowdedCount
-        var looks = looks
         while looks > 0, unseen > 0, hasFreeSlot, room > refills.barrenRoom,
             let app = refills.popCrowded()
         {
@@ -76,13 +79,28 @@ extension Lifecycle {
         if unseen == 0 { refills.noneFits(into: room) }
     }
 
+    /// Those whose users had their share, once an instance of anybody's has ended. Of each user only as many are looked
+    /// at as there is room for.
+    private mutating func reconsiderUnshared(_ looks: inout Int) {
+        guard refills.mayShareAgain else { return }
+        for user in refills.usersWithoutShare {
+            while shareRefusal(of: user) == nil {
+                guard looks > 0, hasFreeSlot else { return }
+                guard let app = refills.popUnshared(of: user) else { break }
+                looks -= 1
+                consider(app)
+            }
+        }
+        refills.sharesAreTaken()
+    }
+
     private mutating func consider(_ app: AppIdentifier) {
         if lackingCount(app) <= 0 {
             serveWaiters(app)
         } else if mayWarm(app) {
             fill(app)
         } else if lackingCount(app) > 0 {
-            refills.hold(app)
+            refills.awaitMachine(app)
         }
     }
 
@@ -91,7 +109,7 @@ extension Lifecycle {
         guard let entry = directory[app], !entry.prewarmWaiters.isEmpty, entry.filling.isEmpty,
             let ready = entry.pool.first
         else { return }
-        directory[app]!.prewarmWaiters = []
+        self[app].prewarmWaiters = []
         for request in entry.prewarmWaiters { answer(request, .prewarmed(ready)) }
     }
 
@@ -103,7 +121,7 @@ extension Lifecycle {
     private mutating func fill(_ app: AppIdentifier) {
         if let refusal = fillRefusal(app) {
             refusePrewarms(of: app, refusal)
-            let record = directory[app]!.record
+            let record = self[app].record
             let times = [record.prewarmRetryAt, record.crashLoopUntil].compactMap { $0 }
             if let last = times.max(), last > now { deadlines.set(.app(app), at: last) }
             return
@@ -116,21 +134,21 @@ extension Lifecycle {
             return refills.crowdOut(app, from: room)
         }
         // Each launch from the pool is refilled: else whoever launches from it would have no share.
-        if let refusal = directory[app]!.description.flatMap({ shareRefusal(of: $0.user) }) {
+        if let user = self[app].description?.user, let refusal = shareRefusal(of: user) {
             refusePrewarms(of: app, refusal)
-            return refills.crowdOut(app, from: room)
+            return refills.refuseShare(app, of: user)
         }
         spawnPrewarm(app, byteCount)
         if lackingCount(app) > 0 { wantRefill(of: app) }
     }
 
     private func reserve(for app: AppIdentifier) -> UInt64 {
-        let measured = directory[app]!.record.measuredByteCount
+        let measured = self[app].record.measuredByteCount
         return measured > 0 ? measured : policy.assumedPrewarmBytes
     }
 
     private mutating func spawnPrewarm(_ app: AppIdentifier, _ byteCount: UInt64) {
-        let key = directory[app]!.poolKey!
+        let key = self[app].poolKey!
         let deadline = now.advanced(by: policy.pauseDeadline)
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {
             $0.byteCount = byteCount

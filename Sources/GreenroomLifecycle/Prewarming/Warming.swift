@@ -1,6 +1,6 @@
 // What should be warm now, and whether it may be made so. The first question is answered in one
-// place, by a `WarmthRule`, which another can replace; the second by what the kernel says of the
-// machine, looked up only when something is about to be prewarmed.
+// place, `warmCount`; the second by what the kernel says of the machine, looked up only when something
+// is about to be prewarmed.
 //
 //   a client waits for it (`prewarm`)  → now, unless memory is low
 //   a hint (`prepare`), boot, login,
@@ -43,28 +43,29 @@ extension Lifecycle {
         return max(keptCount(of: identifier), isAsked && app.isEligible ? 1 : 0)
     }
 
-    /// How many of them without being asked.
+    /// How many of them without being asked: what the manifest says, from boot, from login, or once they were
+    /// asked for.
     func keptCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier], let description = app.description,
             app.isEligible
         else { return 0 }
-        let facts = WarmthFacts(
-            app: description, isPoolWanted: app.record.isPoolWanted,
-            hasSession: description.loginGroup.map(sessions.contains) == true,
-            lastLaunched: app.lastLaunched, now: now)
-        return max(0, warmth.rule.count(facts))
+        switch description.prewarmOccasion {
+        case .boot: return max(0, description.prewarmCount)
+        case .login:
+            let hasSession = description.loginGroup.map(sessions.contains) == true
+            return app.record.isPoolWanted || hasSession ? max(0, description.prewarmCount) : 0
+        case .demand: return app.record.isPoolWanted ? max(0, description.prewarmCount) : 0
+        case .never: return 0
+        }
     }
-
-    /// Puts another rule in the place of the one that decides what is kept warm.
-    public mutating func decideWarmth(by rule: any WarmthRule) { warmth = Warmth(rule: rule) }
 
     private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
     /// Whether the machine allows it. What holds it back is looked up again when that is too old to
     /// believe, and then refilling goes on by itself.
     mutating func mayWarm(_ app: AppIdentifier) -> Bool {
-        let isWish = !directory[app]!.prewarmWaiters.isEmpty
-        let isUrgent = isWish || isHinted(directory[app]!)
+        let isWish = !self[app].prewarmWaiters.isEmpty
+        let isUrgent = isWish || isHinted(self[app])
         if !isUrgent, now < prewarmingStarts {
             deadlines.set(.conditions, at: prewarmingStarts)
             return false
@@ -97,7 +98,7 @@ extension Lifecycle {
     }
 
     mutating func conditionsInspected(_ hold: PrewarmHold?) {
-        refills.releaseHeld()
+        refills.machineChanged()
         conditions.isInspecting = false
         conditions.hold = hold
         conditions.inspectedAt = now
@@ -126,7 +127,7 @@ extension Lifecycle {
         if !isReady, let refusal = fillRefusal(app) { return refuse(request, refusal) }
         answer(request, .prepared(app, isReady: isReady))
         guard !isReady, !isShuttingDown else { return }
-        directory[app]!.hintedUntil = now.advanced(by: policy.hintLifetime)
+        self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
         // Before the others: somebody is on the way.
         refills.prepend(app)
     }
@@ -134,9 +135,18 @@ extension Lifecycle {
     /// What is paused for a hint alone does not stay longer than the hint is believed.
     func pausedLifetime(of app: AppIdentifier, _ timeToLive: Duration) -> Duration {
         let isHintedOnly =
-            directory[app]!.hintedUntil != nil
+            self[app].hintedUntil != nil
             && keptCount(of: app) == 0
-            && directory[app]!.prewarmWaiters.isEmpty
+            && self[app].prewarmWaiters.isEmpty
         return isHintedOnly ? min(timeToLive, policy.hintLifetime) : timeToLive
+    }
+}
+
+extension App {
+    var isEligible: Bool { description?.isEligible == true && !hasMisfired }
+
+    /// As it is installed now. Another program may do without what this one starts.
+    var hasMisfired: Bool {
+        description != nil && record.misfiredGeneration == description?.generation
     }
 }

@@ -12,7 +12,7 @@ extension Lifecycle {
         isPressureReported = false
         deadlines.remove(.quiet)
         self.pressure = pressure
-        work.needsReview = true
+        schedule.needsReview = true
         // Who is said to run may still be frozen: it would not hear of its end.
         if isRestoring { return }
         guard pressure >= .warning else { return deadlines.remove(.pressure) }
@@ -62,17 +62,17 @@ extension Lifecycle {
     private mutating func reclaim(_ id: InstanceIdentifier) { reclaim(id, pressure) }
 
     mutating func reclaim(_ id: InstanceIdentifier, _ pressure: MemoryPressure) {
-        let record = table[id]!.record
-        note(
+        let record = self[id].record
+        report(
             .reclaimed(
                 id, record.app, byteCount: record.byteCount, pressure, from: record.state))
-        if record.state.isPrewarm { holdBack(record.app) }
+        if record.state.isPrewarm { delayPrewarms(record.app) }
         // A suspended app is killed without a callback (UIKit); a running one is asked.
         end(id, .reclaimed, gently: record.state == .background)
     }
 
     /// Not prewarmed again at once when the pressure falls: it would rise again.
-    private mutating func holdBack(_ app: AppIdentifier) {
+    private mutating func delayPrewarms(_ app: AppIdentifier) {
         let pause = now.advanced(by: policy.reclaimPause)
         updateApp(app) {
             $0.prewarmRetryAt = max($0.prewarmRetryAt ?? pause, pause)
@@ -82,8 +82,8 @@ extension Lifecycle {
 
     /// The kernel took a paused instance for others, as we would have: no failure of its app.
     mutating func poolTaken(_ app: AppIdentifier) {
-        holdBack(app)
-        refusePrewarms(of: app, .backOff(app, until: directory[app]!.record.prewarmRetryAt!))
+        delayPrewarms(app)
+        refusePrewarms(of: app, .backOff(app, until: self[app].record.prewarmRetryAt!))
         wantRefill(of: app)
     }
 
@@ -101,9 +101,9 @@ extension Lifecycle {
             resize(id, to: byteCount)
         }
         if record.state == .prewarmed {
-            let measured = table[id]!.record.byteCount
+            let measured = self[id].record.byteCount
             updateApp(record.app) { $0.measuredByteCount = measured }
-            holdBudget()
+            enforceBudget()
         }
         if pressure >= .warning, !isPressureReported { reclaim() }
     }

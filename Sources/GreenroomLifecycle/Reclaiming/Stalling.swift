@@ -11,7 +11,7 @@ extension Lifecycle {
         if level >= pressure { deadlines.set(.quiet, at: now.advanced(by: quietTime)) }
         if level > pressure {
             enterPressure(level)
-            note(.pressureChanged(level))
+            report(.pressureChanged(level))
         }
         takeStep()
     }
@@ -34,8 +34,8 @@ extension Lifecycle {
     private mutating func pressureFell(to level: MemoryPressure) {
         guard level < pressure else { return }
         pressure = level
-        work.needsReview = true
-        note(.pressureChanged(level))
+        schedule.needsReview = true
+        report(.pressureChanged(level))
         guard level == .none else {
             return deadlines.set(.quiet, at: now.advanced(by: quietTime))
         }
@@ -67,8 +67,8 @@ extension Lifecycle {
         case .prewarming, .prewarmed, .suspended, .terminating, .notRunning: return
         }
         guard let since = instance.stalledAt, since.advanced(by: quietTime) > now else {
-            table[id]!.stalledAt = now
-            note(.instanceStalled(id, instance.record.app, level))
+            self[id].stalledAt = now
+            report(.instanceStalled(id, instance.record.app, level))
             warnOfPressure(id)
             return
         }

@@ -19,7 +19,7 @@ struct PendingLaunch: Hashable, Sendable {
     /// Names of launches that joined it, to be remembered by the instance that serves it.
     var joined: [LaunchIdentifier] = []
     /// Paused instances tried so far.
-    var resumeAttempts = 0
+    var goAttempts = 0
 }
 
 /// A further launch that an instance served after its first.
@@ -52,10 +52,10 @@ struct Instance: Hashable, Sendable {
     /// What it could not hear while it was suspended.
     var missed: MissedNotices = []
     /// Its file locks are being looked at, and since when it has held one when it must not.
-    var isAwaitingLocks = false
+    var isAwaitingFileLocks = false
     /// A client wanted it suspended: its time in the background may not be over.
     var isSuspensionAsked = false
-    var lockedSince: Instant?
+    var fileLockedSince: Instant?
     /// When it was last told that it stalls within its own limit.
     var stalledAt: Instant?
     /// The kernel said so before it ended: `outOfMemory`, or only probably.
@@ -66,14 +66,16 @@ struct Instance: Hashable, Sendable {
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
     /// What it has saved since it was told its step.
     var savedScenes: Set<SceneIdentifier> = []
+    /// Told to go, and nobody will hear whether it starts: its channel was lost.
+    var isUnheard = false
     /// The user has seen it.
     var hasDrawn = false
     /// Open background tasks by the app's own numbers. Those that a former supervisor counted are in the
     /// record alone.
-    var openTasks: Set<UInt64> = []
+    var openBackgroundTasks: Set<UInt64> = []
     /// The first of its tasks that this supervisor heard of. Apps count them up: what a former one counted
     /// lies below.
-    var firstTask = UInt64.max
+    var firstBackgroundTask = UInt64.max
 
     var isUndecided: Bool { record.isUndecided }
 }
@@ -111,6 +113,34 @@ struct App: Hashable, Sendable {
 
     /// The environment that its paused instances are made with.
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
+}
+
+extension Lifecycle {
+    /// An instance that there is. To ask for another is a bug of the core, and traps with its number.
+    subscript(id: InstanceIdentifier) -> Instance {
+        get {
+            guard let instance = table[id] else {
+                preconditionFailure("there is no instance \(id)")
+            }
+            return instance
+        }
+        _modify {
+            precondition(table.index(forKey: id) != nil, "there is no instance \(id)")
+            yield &table[id]!
+        }
+    }
+
+    /// An app that there is, or of which there are instances.
+    subscript(app: AppIdentifier) -> App {
+        get {
+            guard let entry = directory[app] else { preconditionFailure("there is no app \(app)") }
+            return entry
+        }
+        _modify {
+            precondition(directory.index(forKey: app) != nil, "there is no app \(app)")
+            yield &directory[app]!
+        }
+    }
 }
 
 /// Who was launched under which name. A name belongs to its app: another app's launch under the
@@ -163,7 +193,7 @@ enum WaitingPlace: Hashable, Sendable {
     case prewarm(AppIdentifier)
     case end(InstanceIdentifier)
     case freeze(InstanceIdentifier)
-    case held(AppIdentifier)
+    case blocked(AppIdentifier)
     case goal(InstanceIdentifier)
     /// For the run of scheduled work that is being begun.
     case task

@@ -15,11 +15,7 @@ public struct InstanceRecord: Hashable, Sendable {
     public var launchIdentifier: LaunchIdentifier?
     public var launchKind: LaunchKind?
     public var coldReason: ColdReason?
-    /// When it began to run for its launch (was spawned cold, or passed its pause). An instance
-    /// that is launching without it is not decided yet.
-    public var launchedAt: Instant?
-    /// GO was sent or is about to be; STARTED has not been seen.
-    public var isResuming: Bool
+    public var progress: LaunchProgress
     public var inBackground: Bool
     public var isAttached: Bool
     /// When a launch or a request last brought it forward.
@@ -44,8 +40,11 @@ public struct InstanceRecord: Hashable, Sendable {
     public var showsLaunchScreen = false
     /// The kernel ended it, and it had reached a limit of memory of its own.
     public var wasOverOwnLimit = false
+    /// Whose it is, if its processes may not use the control socket: also when its manifest is gone, or allows it
+    /// to later ones.
+    public var confinedUser: UInt32?
     /// What keeps it running in the background.
-    public var background: Rare<BackgroundTime>
+    public var background: Boxed<BackgroundTime>
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -57,7 +56,7 @@ public struct InstanceRecord: Hashable, Sendable {
         self.environmentKey = environmentKey
         self.state = state
         self.since = since
-        self.isResuming = false
+        self.progress = .none
         self.inBackground = false
         self.isAttached = false
         self.lastUsed = since
@@ -67,9 +66,30 @@ public struct InstanceRecord: Hashable, Sendable {
         self.isEndOrdered = false
         self.background = .none
     }
+}
 
-    /// It was asked to launch and is not known to run yet.
-    var isUndecided: Bool { state == .launching && launchedAt == nil }
+/// What a library did in a prewarm that each prewarm would do again.
+public enum Misfire: Hashable, Sendable {
+    /// It would have run this program (nil: not known which).
+    case startsPrograms(String?)
+    /// Something that a launch would lose.
+    case changesProcess
+    /// The app's own program loads no preload library (AT_SECURE in getauxval(3)): it would run.
+    case secureExecution
+
+    public enum Kind: UInt8, Sendable {
+        case startsPrograms = 0
+        case changesProcess = 1
+        case secureExecution = 2
+    }
+
+    var kind: Kind {
+        switch self {
+        case .startsPrograms: .startsPrograms
+        case .changesProcess: .changesProcess
+        case .secureExecution: .secureExecution
+        }
+    }
 }
 
 /// What must be remembered about an app across a restart of the supervisor.
@@ -86,12 +106,14 @@ public struct AppRecord: Hashable, Sendable {
     /// Times of the latest crashes, oldest first, at most `Policy.crashLoopCount`.
     public var crashes: [Instant]
     public var crashLoopUntil: Instant?
-    /// Of the `AppDescription` whose prewarm would have started something: it is not prewarmed.
+    /// Of the `AppDescription` whose prewarm misfired: it is not prewarmed.
     public var misfiredGeneration: UInt64? {
-        get { rareMisfire.value }
-        set { rareMisfire = Rare(newValue) }
+        get { boxedMisfire.value }
+        set { boxedMisfire = Boxed(newValue) }
     }
-    private var rareMisfire = Rare<UInt64>.none
+    private var boxedMisfire = Boxed<UInt64>.none
+    /// Of the misfire.
+    public var misfireKind = Misfire.Kind.startsPrograms
     /// Memory of its latest paused instance, in bytes; 0 before the first.
     public var measuredByteCount: UInt64
     /// The environment that its pool is filled with.

@@ -27,35 +27,36 @@ extension Lifecycle {
         ended = ends.sorted { ($0.since, $0.instance) < ($1.since, $1.instance) }.map(\.instance)
     }
 
-    private mutating func restore(_ record: InstanceRecord) {
+    private mutating func restore(_ saved: InstanceRecord) {
+        let record = saved.mended()
         let (id, app) = (record.instance, record.app)
         if directory[app] == nil {
             directory[app] = App(record: AppRecord(app: app))
-            directory[app]!.isRemoved = true
+            self[app].isRemoved = true
         }
         table[id] = Instance(record: record)
-        enrol(record)
+        addToIndices(record)
         if record.state != .notRunning { deadlines.set(.instance(id), at: record.deadline) }
         guard let name = record.launchIdentifier else { return }
-        launches.add(name, of: app, id)
-        directory[app]!.lastLaunched = max(directory[app]!.lastLaunched, record.lastUsed)
+        launchNames.add(name, of: app, id)
+        self[app].lastLaunched = max(self[app].lastLaunched, record.lastUsed)
     }
 
     /// Does again what follows from the records.
-    mutating func reapply() {
-        for app in directory.keys.sorted() where directory[app]!.description == nil {
+    mutating func finishRestoring() {
+        for app in directory.keys.sorted() where self[app].description == nil {
             appRemoved(app)
         }
         for id in table.keys.sorted() {
-            let record = table[id]!.record
+            let record = self[id].record
             switch record.state {
             case .suspended: effects.append(.freeze(id))
-            case .launching where record.isResuming:
+            case .launching where record.phase == .toldToGo:
                 // It was told to go, or not: its channel says which, or its deadline comes. Ended
                 // now, a program that runs already would run twice for one launch.
                 break
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
-            case .terminating: reapplyEnd(record)
+            case .terminating: endAgain(record)
             case .prewarming, .prewarmed, .notRunning: break
             }
             if let priority = priority(in: record.state, record) {
@@ -63,40 +64,37 @@ extension Lifecycle {
             }
         }
         isRestoring = false
-        holdBudget()
+        enforceBudget()
         forgetOldEnds()
         isRestored = true
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
-        for id in table.keys.sorted() { reannounceState(to: id) }
+        for id in table.keys.sorted() { announceStateAgain(to: id) }
         // Those that memory was taken from have other things to hear.
-        for id in table.keys.sorted() where table[id]!.record.conversation != nil { retell(id) }
+        for id in table.keys.sorted() where self[id].record.manner == .acknowledging {
+            tellStepAgain(id)
+        }
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
-        reapplyWork()
+        restoreSchedule()
     }
 
     /// A grace that still runs belongs to a gentle end, where SIGTERM may not have been sent.
-    private mutating func reapplyEnd(_ record: InstanceRecord) {
+    private mutating func endAgain(_ record: InstanceRecord) {
         let isGentle: Bool =
-            switch record.endReason {
-            case .terminated, .shutdown: record.launchedAt != nil
-            case .reclaimed: record.lastState == .background
-            case .conflict, .dependencyEnded: record.launchedAt != nil
-            case .exitedSelf, .crashed, .terminateTimeout, .forceQuit, .launchWatchdog,
-                .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed,
-                .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
-                .probablyOutOfMemory, .backgroundTaskTimeout, nil:
-                false
+            switch record.endReason?.row.again ?? .kill {
+            case .askIfLaunched: record.launchedAt != nil
+            case .askInBackground: record.lastState == .background
+            case .kill: false
             }
-        let isUnheard = record.conversation != nil && record.lastState == .suspended
+        let isUnheard = record.manner == .acknowledging && record.lastState == .suspended
         guard isGentle, !isUnheard, record.exitStatus == nil, let deadline = record.deadline,
             deadline > now
         else { return effects.append(.kill(record.instance)) }
         effects.append(.thaw(record.instance))
-        guard record.conversation != nil, record.lastState?.isRunning == true else {
+        guard record.manner == .acknowledging, record.lastState?.isRunning == true else {
             return effects.append(.terminate(record.instance))
         }
-        reapplyOwnEnd(record.instance)
+        awaitOwnEndAgain(record.instance)
     }
 }

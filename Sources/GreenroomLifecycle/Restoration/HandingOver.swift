@@ -31,7 +31,7 @@ extension Lifecycle {
     private func phase(
         of scene: SceneIdentifier, for id: InstanceIdentifier
     ) -> RestorationPhase? {
-        guard let app = directory[table[id]!.record.app], let description = app.description,
+        guard let app = directory[self[id].record.app], let description = app.description,
             app.kept[scene] == description.stateVersion
         else { return nil }
         return lockedUsers.contains(description.user) ? .withheld : .onTrial
@@ -42,12 +42,12 @@ extension Lifecycle {
         guard let phase = phase(of: .application, for: id) else { return }
         // What is launched as another type of app is not shown it, and may turn into this type.
         let isShown = restoresAsWhole(id) && phase == .onTrial
-        table[id]!.restoration[.application] = isShown ? .announced : .withheld
+        self[id].restoration[.application] = isShown ? .announced : .withheld
     }
 
     /// It hears of its state, and has one for all of it.
     private func restoresAsWhole(_ id: InstanceIdentifier) -> Bool {
-        guard let description = directory[table[id]!.record.app]?.description else { return false }
+        guard let description = directory[self[id].record.app]?.description else { return false }
         return description.acknowledges && description.scenes == .unsupported
     }
 
@@ -58,16 +58,16 @@ extension Lifecycle {
 
     /// It runs: what was announced to it comes, or word that it does not.
     mutating func handOverAnnounced(to id: InstanceIdentifier) {
-        guard table[id]!.restoration[.application] == .announced else { return }
+        guard self[id].restoration[.application] == .announced else { return }
         let now = phase(of: .application, for: id)
-        table[id]!.restoration[.application] = now
+        self[id].restoration[.application] = now
         effects.append(.handOverState(id, .application, isThere: now == .onTrial))
     }
 
     /// A scene of it is connected next.
     mutating func prepareState(of scene: SceneIdentifier, for id: InstanceIdentifier) {
         guard scene != .application else { return }
-        table[id]!.restoration[scene] = phase(of: scene, for: id)
+        self[id].restoration[scene] = phase(of: scene, for: id)
     }
 
     /// The connection brings what is kept for the session.
@@ -77,29 +77,29 @@ extension Lifecycle {
 
     /// Protected data can be read again: what was withheld comes after all.
     mutating func handOverWithheld(to id: InstanceIdentifier) {
-        let withheld = table[id]!.restoration.filter { $0.value == .withheld }
+        let withheld = self[id].restoration.filter { $0.value == .withheld }
         for scene in withheld.keys.sorted() {
             guard phase(of: scene, for: id) == .onTrial,
                 scene != .application || restoresAsWhole(id)
             else { continue }
             // Once the launch is over, what it does is told from a failed launch.
-            let isLaunching = table[id]!.record.state == .launching
-            table[id]!.restoration[scene] = isLaunching ? .onTrial : .restored
+            let isLaunching = self[id].record.state == .launching
+            self[id].restoration[scene] = isLaunching ? .onTrial : .restored
             effects.append(.handOverState(id, scene, isThere: true))
         }
     }
 
     /// Everything is where it shall be: what was handed over did no harm.
     mutating func trialIsOver(for id: InstanceIdentifier) {
-        for (scene, phase) in table[id]!.restoration where phase == .onTrial {
-            table[id]!.restoration[scene] = .restored
+        for (scene, phase) in self[id].restoration where phase == .onTrial {
+            self[id].restoration[scene] = .restored
         }
     }
 
     /// It has ended: what was on trial is not met again, if it was at fault.
     mutating func judgeState(_ record: InstanceRecord) {
-        let onTrial = table[record.instance]!.restoration.filter(\.value.isOnTrial).keys.sorted()
-        table[record.instance]!.restoration = [:]
+        let onTrial = self[record.instance].restoration.filter(\.value.isOnTrial).keys.sorted()
+        self[record.instance].restoration = [:]
         guard record.isFailure else { return }
         for scene in onTrial { deleteState(scene, of: record.app, .failedLaunch) }
     }
@@ -107,33 +107,33 @@ extension Lifecycle {
     // MARK: Long restorations
 
     mutating func extendTrial(of scene: SceneIdentifier, for id: InstanceIdentifier) {
-        switch table[id]!.restoration[scene] {
-        case .onTrial?, .restored?: table[id]!.restoration[scene] = .extended
+        switch self[id].restoration[scene] {
+        case .onTrial?, .restored?: self[id].restoration[scene] = .extended
         // What was never handed over is not being restored.
         case .withheld?, .announced?, .extended?, nil: break
         }
     }
 
     mutating func completeTrial(of scene: SceneIdentifier, for id: InstanceIdentifier) {
-        guard table[id]!.restoration[scene] == .extended else { return }
-        let conversation = table[id]!.record.conversation
+        guard self[id].restoration[scene] == .extended else { return }
+        let conversation = self[id].record.conversation
         let isThere = conversation.map { $0.pending == nil && $0.next == nil } ?? false
-        table[id]!.restoration[scene] = isThere ? .restored : .onTrial
+        self[id].restoration[scene] = isThere ? .restored : .onTrial
     }
 
     // MARK: Coming back
 
     /// A former supervisor launched it, and perhaps could not send what it had announced.
-    mutating func reannounceState(to id: InstanceIdentifier) {
-        let record = table[id]!.record
+    mutating func announceStateAgain(to id: InstanceIdentifier) {
+        let record = self[id].record
         // The order to end it may be all that was done.
         if record.state == .terminating, record.endReason == .forceQuit {
             deleteStates(of: record.app, .forceQuit)
         }
-        guard record.state == .launching, record.conversation == nil else { return }
+        guard record.isUndecided || record.phase == .starting else { return }
         announceState(to: id)
         guard record.launchedAt != nil, restoresAsWhole(id) else { return }
-        let phase = table[id]!.restoration[.application]
+        let phase = self[id].restoration[.application]
         if phase == .announced { return handOverAnnounced(to: id) }
         effects.append(.handOverState(id, .application, isThere: false))
     }
@@ -142,14 +142,10 @@ extension Lifecycle {
 extension InstanceRecord {
     /// Nobody wanted this end, and the program is to blame for it.
     fileprivate var isFailure: Bool {
-        switch endReason {
-        case .crashed?, .watchdog?, .launchWatchdog?, .outOfMemory?: true
-        case .exitedSelf?: exitStatus != ExitStatus.exited(0)
-        case .terminated?, .terminateTimeout?, .forceQuit?, .prewarmFailed?, .prewarmExpired?,
-            .stale?, .reclaimed?, .poolTrimmed?, .resumeFailed?, .shutdown?, .spawnFailed?,
-            .unknown?, .conflict?, .dependencyEnded?, .suspendedWithLockedFile?,
-            .probablyOutOfMemory?, .backgroundTaskTimeout?, nil:
-            false
+        switch endReason?.row.blame ?? .never {
+        case .always: true
+        case .unlessZero: exitStatus != ExitStatus.exited(0)
+        case .never: false
         }
     }
 }

@@ -21,9 +21,9 @@ extension Lifecycle {
     /// are none.
     mutating func stateFound(_ app: AppIdentifier, _ kept: KeptState) {
         guard directory[app]?.isRemoved == false else { return }
-        directory[app]!.kept = kept.archives
-        directory[app]!.launchedVersion = kept.launchedVersion
-        let record = directory[app]!.record
+        self[app].kept = kept.archives
+        self[app].launchedVersion = kept.launchedVersion
+        let record = self[app].record
         if record.sessions.isEmpty, record.discarded.isEmpty, record.lastSession == 0,
             kept.sessions != SessionList()
         {
@@ -33,7 +33,7 @@ extension Lifecycle {
                 $0.lastSession = kept.sessions.last
             }
         }
-        let known = directory[app]!.record.sessions
+        let known = self[app].record.sessions
         for scene in kept.archives.keys.sorted()
         where scene != .application && !known.contains(scene) {
             deleteState(scene, of: app, .orphaned)
@@ -50,7 +50,7 @@ extension Lifecycle {
     ) {
         guard directory[app]?.kept.removeValue(forKey: scene) != nil else { return }
         effects.append(.deleteState(app, scene))
-        note(.stateDeleted(app, scene, reason))
+        report(.stateDeleted(app, scene, reason))
     }
 
     mutating func deleteStates(of app: AppIdentifier, _ reason: StateDeletion) {
@@ -91,21 +91,21 @@ extension Lifecycle {
         }
         if let refusal = refusal(record, scene, wish) {
             effects.append(.refuseState(id, scene, refusal))
-            return note(.stateRefused(id, record.app, scene, refusal))
+            return report(.stateRefused(id, record.app, scene, refusal))
         }
-        table[id]!.savedScenes.insert(scene)
+        self[id].savedScenes.insert(scene)
         if wish == .forget {
             return deleteState(scene, of: record.app, .nothingToKeep)
         }
-        directory[record.app]!.kept[scene] = directory[record.app]!.description!.stateVersion
+        self[record.app].kept[scene] = self[record.app].description!.stateVersion
         effects.append(.keepState(id, record.app, scene))
-        note(.stateKept(id, record.app, scene))
+        report(.stateKept(id, record.app, scene))
     }
 
     private func refusal(
         _ record: InstanceRecord, _ scene: SceneIdentifier, _ wish: StateWish
     ) -> StateRefusal? {
-        let instance = table[record.instance]!
+        let instance = self[record.instance]
         guard isSession(scene, of: record) else { return .noSuchSession }
         guard isLeaving(record, scene), !instance.savedScenes.contains(scene) else {
             return .notNow
@@ -154,9 +154,9 @@ extension Lifecycle {
     /// The first launch is over when it has succeeded, so that a setup that failed is tried again.
     mutating func finishedLaunching(_ app: AppIdentifier) {
         guard let version = directory[app]?.description?.version,
-            directory[app]!.launchedVersion != version
+            self[app].launchedVersion != version
         else { return }
-        directory[app]!.launchedVersion = version
+        self[app].launchedVersion = version
         effects.append(.noteVersion(app))
     }
 

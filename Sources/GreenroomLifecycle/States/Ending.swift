@@ -15,27 +15,24 @@
 extension Lifecycle {
     mutating func end(_ id: InstanceIdentifier, _ reason: ExitReason, gently: Bool) {
         guard let instance = table[id], instance.record.state != .notRunning else { return }
-        guard instance.record.state != .terminating else { return harden(id, reason) }
-        let isGentle =
-            gently && instance.record.state.isRunning && !instance.isUndecided
-            && instance.record.exitStatus == nil
-            && !isEndedUnheard(instance.record)
+        guard instance.record.state != .terminating else { return hasten(id, reason) }
+        let order = gently ? instance.record.gentleEnd : .kill
         let refusal: Refusal = reason == .shutdown ? .shuttingDown : .ended(id, reason)
         failLaunch(id, refusal)
         answerFreeze(of: id, .refused(.ended(id, reason)))
-        if isGentle && instance.record.state == .suspended { effects.append(.thaw(id)) }
+        if order == .thawAndTerminate { effects.append(.thaw(id)) }
         update(id) {
             $0.lastState = instance.record.state
             // What was told of its main process stays true.
             if $0.exitStatus == nil { $0.endReason = reason }
-            $0.isResuming = false
+            if $0.progress == .toldToGo { $0.progress = .none }
         }
-        if isGentle && hearsOfItsEnd(instance.record) {
-            tellOfItsEnd(id)
-        } else {
-            effects.append(isGentle ? .terminate(id) : .kill(id))
+        switch order {
+        case .kill: effects.append(.kill(id))
+        case .terminate, .thawAndTerminate: effects.append(.terminate(id))
+        case .tell: tellOfItsEnd(id)
         }
-        let patience = isGentle ? grace(of: instance.record.app) : policy.killRetry
+        let patience = order == .kill ? policy.killRetry : grace(of: instance.record.app)
         move(id, to: .terminating, deadline: now.advanced(by: patience))
     }
 
@@ -44,7 +41,7 @@ extension Lifecycle {
     }
 
     /// It is being ended already; a force-quit does not wait for the grace.
-    private mutating func harden(_ id: InstanceIdentifier, _ reason: ExitReason) {
+    private mutating func hasten(_ id: InstanceIdentifier, _ reason: ExitReason) {
         guard reason == .forceQuit else { return }
         effects.append(.kill(id))
         update(id) { [now, policy] in
@@ -54,7 +51,7 @@ extension Lifecycle {
     }
 
     mutating func endingDeadlineReached(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         let elapsed = record.since.duration(to: now)
         let isAsked = record.lastState?.isRunning == true && record.launchedAt != nil
         let isOver = elapsed > grace(of: record.app) + policy.killPersistence
@@ -73,8 +70,14 @@ extension Lifecycle {
         guard let instance = table[id], instance.record.exitStatus == nil,
             instance.record.state != .notRunning
         else { return }
+        if instance.isUnheard, instance.record.phase == .toldToGo {
+            // It may have run, and a pause that finds nobody exits with 0.
+            started(id)
+            self[id].isUnheard = false
+            return exited(id, .unknown)
+        }
         let record = instance.record
-        let isFallingBack = instance.isUndecided && record.isResuming
+        let isFallingBack = record.phase == .toldToGo
         let reason = record.endReason ?? exitReason(instance, status)
         if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }
         answerFreeze(of: id, .refused(.ended(id, reason)))
@@ -85,7 +88,7 @@ extension Lifecycle {
             $0.lastState = record.lastState ?? record.state
         }
         if record.endReason == nil { countExit(record, reason) }
-        judgeState(table[id]!.record)
+        judgeState(self[id].record)
         if record.isEmpty { return finish(id) }
         if leavesRest(record) { return answerExit(of: id) }
         effects.append(.kill(id))
@@ -108,16 +111,16 @@ extension Lifecycle {
 
     /// The instance stays until it is empty; nobody waits for that.
     private mutating func answerExit(of id: InstanceIdentifier) {
-        let record = table[id]!.record
-        let waiters = table[id]!.endWaiters
-        table[id]!.endWaiters = []
+        let record = self[id].record
+        let waiters = self[id].endWaiters
+        self[id].endWaiters = []
         for waiter in waiters { answer(waiter.request, .exited(record)) }
     }
 
     private func exitReason(_ instance: Instance, _ status: ExitStatus) -> ExitReason {
         if let reason = instance.memoryEnd, case .signaled(9, _) = status { return reason }
         if instance.record.state.isPrewarm { return .prewarmFailed }
-        if instance.isUndecided && instance.record.isResuming { return .resumeFailed }
+        if instance.record.phase == .toldToGo { return .goFailed }
         switch status {
         case .exited: return .exitedSelf
         case .signaled(let signal, _):
@@ -130,7 +133,7 @@ extension Lifecycle {
 
     mutating func outOfMemory(_ id: InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool) {
         guard let record = table[id]?.record, record.state != .notRunning else { return }
-        table[id]!.memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
+        self[id].memoryEnd = isCertain ? .outOfMemory : .probablyOutOfMemory
         if record.wasOverOwnLimit != isOwnLimit { update(id) { $0.wasOverOwnLimit = isOwnLimit } }
     }
 
@@ -147,7 +150,7 @@ extension Lifecycle {
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
         if record.state.isPrewarm { return countPrewarmEnd(record, reason) }
         if isCrash(record, reason) { crashed(record.app) }
-        if record.state == .launching && reason != .resumeFailed { launchFailed(record.app) }
+        if record.state == .launching && reason != .goFailed { launchFailed(record.app) }
     }
 
     private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {
@@ -184,7 +187,7 @@ extension Lifecycle {
             $0.endReason = $0.endReason ?? .spawnFailed
             $0.lastState = $0.lastState ?? record.state
             $0.endedAt = now
-            $0.isResuming = false
+            if $0.progress == .toldToGo { $0.progress = .none }
         }
         if record.state.isPrewarm { prewarmFailed(record.app, .spawnFailed, refusal) }
         if record.state == .launching { launchFailed(record.app) }
@@ -195,17 +198,19 @@ extension Lifecycle {
     private mutating func finish(_ id: InstanceIdentifier) {
         update(id) { $0.isEmpty = true }
         move(id, to: .notRunning)
-        let record = table[id]!.record
-        let waiters = table[id]!.endWaiters
-        table[id]!.endWaiters = []
+        let record = self[id].record
+        // Of what a program left behind, which was to be suspended when the last of it ended.
+        answerFreeze(of: id, .refused(.ended(id, record.endReason ?? .unknown)))
+        let waiters = self[id].endWaiters
+        self[id].endWaiters = []
         for waiter in waiters {
             answer(waiter.request, waiter.orderedIt ? .done(id, .notRunning) : .exited(record))
         }
-        note(.exited(record))
+        report(.exited(record))
         effects.append(.release(id))
         ended.append(id)
         supervise(record)
-        standingChanged(of: record.app, because: record.endReason)
+        availabilityChanged(of: record.app, because: record.endReason)
         forgetOldEnds()
     }
 
@@ -217,11 +222,11 @@ extension Lifecycle {
             let app = instance.record.app
             let names = instance.served.map(\.launchIdentifier)
             for name in names + [instance.record.launchIdentifier].compactMap({ $0 }) {
-                launches.remove(name, of: app, id)
+                launchNames.remove(name, of: app, id)
             }
-            directory[app]!.members.remove(id)
+            self[app].members.remove(id)
             effects.append(.erase(id))
-            if directory[app]!.isRemoved && directory[app]!.members.isEmpty {
+            if self[app].isRemoved && self[app].members.isEmpty {
                 directory[app] = nil
             }
         }
@@ -234,8 +239,8 @@ extension Lifecycle {
             // Called off, the shutdown leaves nothing that nobody waits for any more.
             clearStart(app)
         }
-        for app in held.keys.sorted() { refuseHeld(app, .shuttingDown) }
-        for app in directory.keys.sorted() where directory[app]!.isListening {
+        for app in blocked.keys.sorted() { refuseBlocked(app, .shuttingDown) }
+        for app in directory.keys.sorted() where self[app].isListening {
             reviewSocket(of: app)
         }
         for id in table.keys.sorted() { end(id, .shutdown, gently: true) }

@@ -24,7 +24,7 @@ public enum ExecutionState: UInt8, CaseIterable, Sendable {
 public enum LaunchKind: UInt8, Sendable {
     /// Executed from the file.
     case cold = 0
-    /// A paused instance was resumed.
+    /// A paused instance was told to go.
     case prewarmed = 1
     /// A suspended instance was thawed.
     case resume = 2
@@ -47,65 +47,11 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     /// Prewarms or launches of this app failed lately.
     case backOff = 5
     /// A paused instance was tried and did not start.
-    case resumeFailed = 6
+    case goFailed = 6
     /// The memory of its paused instances was taken back.
     case reclaimed = 7
     /// The launch brings what no paused instance can take over.
     case callerState = 8
-}
-
-/// Why an instance ended. Raw values are kept in the runtime state.
-public enum ExitReason: UInt8, CaseIterable, Sendable {
-    /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT, PIPE,
-    /// TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
-    case exitedSelf = 0
-    /// Any other signal that nobody here sent.
-    case crashed = 1
-    /// It was asked to end and did.
-    case terminated = 2
-    /// It was asked to end, did not within its grace, and was killed.
-    case terminateTimeout = 3
-    /// A client force-quit it.
-    case forceQuit = 4
-    /// Its ready condition was not met by the launch deadline (UIKit's 0x8badf00d).
-    case launchWatchdog = 5
-    /// It did not reach the pause point in time, or left the pause by itself.
-    case prewarmFailed = 6
-    /// It was prewarmed longer than its time to live.
-    case prewarmExpired = 7
-    /// What it was prewarmed from changed.
-    case stale = 8
-    /// Its memory was wanted.
-    case reclaimed = 9
-    /// The prewarm pool shrank: budget, manifest change or removal.
-    case poolTrimmed = 10
-    /// Told to start, it did not say so in time.
-    case resumeFailed = 11
-    /// The daemon is shutting down.
-    case shutdown = 12
-    /// The program could not be executed.
-    case spawnFailed = 13
-    /// The spawner died, so nobody saw how it ended.
-    case unknown = 14
-    /// Another app was launched that it conflicts with.
-    case conflict = 15
-    /// A client ended an app that it requires.
-    case dependencyEnded = 16
-    /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
-    case watchdog = 20
-    /// It held a file lock when it was to be suspended, and its grace was over (0xdead10cc).
-    case suspendedWithLockedFile = 30
-    /// The kernel ended it for want of memory.
-    case outOfMemory = 31
-    /// SIGKILL that nobody here sent, while the kernel ended somebody for want of memory.
-    case probablyOutOfMemory = 32
-    /// Its background time was over and a task of it had not ended (0x2182bad2).
-    case backgroundTaskTimeout = 40
-}
-
-extension ExitReason {
-    /// The kernel's out-of-memory killer, surely or probably.
-    public var isForMemory: Bool { self == .outOfMemory || self == .probablyOutOfMemory }
 }
 
 /// How the main process of an instance ended (wait(2)).

@@ -3,30 +3,29 @@
 // instances, displace nobody and are displaced by nobody.
 
 extension Lifecycle {
-    /// Brings a running instance to the front. A suspended one must have been thawed.
-    mutating func activate(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
-        if !record.isAttached, let group = group(of: record.app), let previous = fronts[group],
+    /// Whoever is in front of its group makes room.
+    mutating func displace(for id: InstanceIdentifier) {
+        let record = self[id].record
+        guard !record.isAttached, let group = group(of: record.app), let previous = fronts[group],
             previous != id
-        {
-            sendToBackground(previous)
-        }
-        if record.conversation != nil { return bringForward(id) }
-        // Before it moves: who is on the way back does not take the front.
+        else { return }
+        sendToBackground(previous)
+    }
+
+    mutating func moveToFront(_ id: InstanceIdentifier) {
+        // Before it moves: an instance on the way back does not take the front.
         update(id) { $0.inBackground = false }
-        if record.state != .active {
-            if record.state != .inactive { move(id, to: .inactive) }
+        if self[id].record.state != .active {
+            if self[id].record.state != .inactive { move(id, to: .inactive) }
             move(id, to: .active)
         }
         update(id) { [now] in $0.lastUsed = now }
     }
 
-    /// Takes a running instance to the background; the grace before its suspension begins.
-    mutating func sendToBackground(_ id: InstanceIdentifier) {
-        if table[id]!.record.conversation != nil { return sendBack(id) }
-        if table[id]!.record.state == .active { move(id, to: .inactive) }
+    mutating func moveToBackground(_ id: InstanceIdentifier) {
+        if self[id].record.state == .active { move(id, to: .inactive) }
         update(id) { $0.inBackground = true }
-        move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
+        move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
     }
 
     /// When an instance in the background is frozen by itself; nil for never.
@@ -58,7 +57,7 @@ extension Lifecycle {
     /// latest used first.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
-        let candidates = directory[app]!.running.filter { table[$0]!.record.isInFront }
+        let candidates = self[app].running.filter { self[$0].record.isInFront }
         for id in candidates.sorted() {
             guard let holder = fronts[group], holder != id else {
                 fronts[group] = id
@@ -71,19 +70,12 @@ extension Lifecycle {
     }
 
     func isUsedBefore(_ one: InstanceIdentifier, _ other: InstanceIdentifier) -> Bool {
-        let (first, second) = (table[one]!.record, table[other]!.record)
+        let (first, second) = (self[one].record, self[other].record)
         return (first.lastUsed, first.instance) < (second.lastUsed, second.instance)
     }
 }
 
 extension InstanceRecord {
-    /// It holds the front of its group: it is there or, if it acknowledges its states, on its way.
-    /// One that was displaced and is still leaving does not.
-    public var isInFront: Bool {
-        guard conversation != nil else { return state.isForeground }
-        return !inBackground && state.isRunning && state != .suspended
-    }
-
     /// A step of it is under way, or it is wanted in front.
     var isTravelling: Bool {
         conversation.map { $0.pending != nil || $0.wantsForeground } ?? false

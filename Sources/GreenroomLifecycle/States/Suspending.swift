@@ -10,7 +10,7 @@ extension Lifecycle {
 
     /// Not while it is being told something: it is frozen when it has done that.
     mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
-        guard let pending = table[id]!.record.conversation?.pending else {
+        guard let pending = self[id].record.conversation?.pending else {
             return isKeptRunning(id) ? taskTimeIsOver(id) : prepareSuspension(id)
         }
         update(id) { $0.deadline = pending.deadline }
@@ -22,14 +22,14 @@ extension Lifecycle {
         answerFreeze(of: id, .done(id, .background))
         update(id) { $0.inBackground = true }
         beginStay(id)
-        move(id, to: .background, deadline: suspensionDeadline(of: table[id]!.record))
+        move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
         tellMissed(id)
     }
 
     /// The freezer's word, or as good as: it has not said no in time.
     mutating func wasFrozen(_ id: InstanceIdentifier) {
         guard table[id]?.record.state == .suspended else { return }
-        if table[id]!.record.deadline != nil { update(id) { $0.deadline = nil } }
+        if self[id].record.deadline != nil { update(id) { $0.deadline = nil } }
         answerFreeze(of: id, .done(id, .suspended))
         if policy.pagesOutSuspended { frozen.append(id) }
     }
@@ -45,7 +45,7 @@ extension Lifecycle {
     /// It may go on already: then what it needs comes back by itself.
     mutating func pagedOut(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, byteCount > 0 else { return }
-        note(.pagedOut(id, record.app, byteCount: byteCount))
+        report(.pagedOut(id, record.app, byteCount: byteCount))
     }
 
     mutating func freezeFailed(_ id: InstanceIdentifier) {
@@ -56,9 +56,9 @@ extension Lifecycle {
 
     /// Answers who asked for the suspension. A thaw ordered meanwhile tells them where it led.
     mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
-        let waiters = table[id]!.freezeWaiters
+        let waiters = self[id].freezeWaiters
         guard !waiters.isEmpty else { return }
-        table[id]!.freezeWaiters = []
+        self[id].freezeWaiters = []
         for request in waiters { self.answer(request, answer) }
     }
 }

@@ -14,6 +14,76 @@
 //
 // `notRunning` is entered only once the main process has ended and no process is left. Every
 // change goes through `move`, which also keeps the indices, so that they cannot disagree.
+//
+// What each event means in each phase (`Phase`): the phase that it leads to; `.` changes none, `--` is a request that
+// is refused. The columns: prewarming, paused, ordered, told to go, starting, arriving, inactive, active,
+// background, freezing, frozen, ending, emptying, ended. The moves bring these effects with them:
+//
+//   to fr          freeze
+//   fr, fz to bg   thaw
+//   to en          kill, terminate or tell (`InstanceRecord.gentleEnd`)
+//   to em          kill, for what is left
+//   to ed          release
+//   pw, gone       spawn, once more
+//
+// A program that is ready in the front; it has no `arriving`:
+//
+//                 pw  pa  or  go  st  in  ac  bg  fr  fz  en  em  ed
+//   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .
+//   spawnFailed   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .   .
+//   paused        pa  .   .   en  .   .   .   .   .   .   .   .   .
+//   started       .   .   .   st  .   .   .   .   .   .   .   .   .
+//   channelLost   en  en  .   en  .   .   .   .   .   .   .   .   .
+//   becameReady   .   .   ac  ac  ac  .   .   .   .   .   .   .   .
+//   acknowledged  .   .   .   .   .   .   .   .   .   .   .   .   .
+//   frozen        .   .   .   .   .   .   .   .   fz  .   .   .   .
+//   freezeFailed  .   .   .   .   .   .   .   .   bg  bg  .   .   .
+//   exited        em  em  em  em  em  em  em  em  em  em  em  .   .
+//   emptied       .   .   .   .   .   .   .   .   .   .   .   ed  .
+//   deadline      en  en  en  en  en  .   .   fr  fz  .   .   .   .
+//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .
+//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .
+//   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
+//   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
+//   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
+//   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .
+//   foreground    --  --  .   .   .   ac  .   ac  ac  ac  --  --  --
+//   background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
+//   suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
+//   resume        --  --  .   .   .   .   .   .   bg  bg  --  --  --
+//   terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
+//   forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
+//
+// An app that acknowledges. What it is asked to do (`.` where a program is there at once) follows when it has
+// acknowledged; suspended, it is thawed first:
+//
+//                 pw  pa  or  go  st  ar  in  ac  bg  fr  fz  en  em  ed
+//   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .   .
+//   spawnFailed   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .   .
+//   paused        pa  .   .   en  .   .   .   .   .   .   .   .   .   .
+//   started       .   .   .   st  .   .   .   .   .   .   .   .   .   .
+//   channelLost   en  en  .   en  .   .   .   .   .   .   .   .   .   .
+//   becameReady   .   .   in  in  in  .   .   .   .   .   .   .   .   .
+//   acknowledged  .   .   .   .   .   in  ac  .   .   .   .   .   .   .
+//   frozen        .   .   .   .   .   .   .   .   .   fz  .   .   .   .
+//   freezeFailed  .   .   .   .   .   .   .   .   .   bg  bg  .   .   .
+//   exited        em  em  em  em  em  em  em  em  em  em  em  em  .   .
+//   emptied       .   .   .   .   .   .   .   .   .   .   .   .   ed  .
+//   deadline      en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
+//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
+//   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
+//   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .   .
+//   foreground    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
+//   background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
+//   suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --
+//   resume        --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
+//   terminate     en  en  en  en  en  en  en  en  en  en  en  .   .   --
+//   forceQuit     en  en  en  en  en  en  en  en  en  en  en  .   .   --
+//
+// A test runs each pair, and compares with the simulator's own table (`PhaseTable`).
 
 extension ExecutionState {
     /// The states that may follow this one.
@@ -51,20 +121,21 @@ extension Lifecycle {
     mutating func move(
         _ id: InstanceIdentifier, to state: ExecutionState, deadline: Instant? = nil
     ) {
-        let old = table[id]!.record
+        let old = self[id].record
         precondition(
             old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
-        withdraw(old)
+        removeFromIndices(old)
         reviewSocket(of: old.app)
         update(id) { [now] in
             $0.state = state
             $0.since = now
             $0.deadline = deadline
         }
-        enrol(table[id]!.record)
-        note(.stateChanged(id, old.app, from: old.state, to: state))
+        addToIndices(self[id].record)
+        if state == .notRunning { refills.sharesGrew() }
+        report(.stateChanged(id, old.app, from: old.state, to: state, inBackground: false))
         reviewScreen(of: id, in: state)
-        if let priority = priority(in: state, table[id]!.record),
+        if let priority = priority(in: state, self[id].record),
             priority != self.priority(in: old.state, old)
         {
             effects.append(.applyPriority(id, priority))
@@ -74,13 +145,13 @@ extension Lifecycle {
         }
         if !state.isRunning && old.conversation != nil { leaveConversation(id) }
         if !state.isRunning && old.background.value != nil { leaveBackgroundTime(id) }
-        if old.state == .launching { standingChanged(of: old.app, because: old.endReason) }
+        if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
     }
 
     /// Nothing is expected of it any more but its end.
     private mutating func leaveConversation(_ id: InstanceIdentifier) {
         deadlines.remove(.step(id))
-        let reason = table[id]!.record.endReason ?? .unknown
+        let reason = self[id].record.endReason ?? .unknown
         answerGoal(of: id, .refused(.ended(id, reason)))
     }
 
@@ -103,15 +174,17 @@ extension Lifecycle {
     ) -> InstanceIdentifier {
         let id = nextInstance
         nextInstance = InstanceIdentifier(id.rawValue + 1)
+        let description = self[app].description!
         var record = InstanceRecord(
-            instance: id, app: app, generation: directory[app]!.description!.generation,
-            environmentKey: key, state: state, since: now)
+            instance: id, app: app, generation: description.generation, environmentKey: key,
+            state: state, since: now)
+        record.confinedUser = description.isKeptFromControl ? description.user : nil
         configure(&record)
         table[id] = Instance(record: record)
         update(id) { $0.deadline = deadline }
-        enrol(record)
+        addToIndices(record)
         reviewSocket(of: app)
-        note(.stateChanged(id, app, from: .notRunning, to: state))
+        report(.stateChanged(id, app, from: .notRunning, to: state, inBackground: false))
         return id
     }
 
@@ -138,15 +211,15 @@ extension Lifecycle {
 
     mutating func updateApp(_ app: AppIdentifier, _ change: (inout AppRecord) -> Void) {
         guard directory[app] != nil else { return }
-        change(&directory[app]!.record)
-        guard !directory[app]!.isDirty, !directory[app]!.isRemoved else { return }
-        directory[app]!.isDirty = true
+        change(&self[app].record)
+        guard !self[app].isDirty, !self[app].isRemoved else { return }
+        self[app].isDirty = true
         dirtyApps.append(app)
     }
 
     /// Changes what a prewarmed instance counts against the budget, or another merely holds.
     mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
-        let record = table[id]!.record
+        let record = self[id].record
         let byteCount = min(byteCount, Self.byteCountLimit)
         if record.state.isPrewarm {
             prewarmedBytes = prewarmedBytes - record.byteCount + byteCount
@@ -155,24 +228,24 @@ extension Lifecycle {
     }
 
     /// Puts an instance into the indices of its state.
-    mutating func enrol(_ record: InstanceRecord) {
+    mutating func addToIndices(_ record: InstanceRecord) {
         let id = record.instance
-        directory[record.app]!.members.insert(id)
+        self[record.app].members.insert(id)
         if record.state != .notRunning { liveCount += 1 }
         if record.isUndecided { launchGotUnderway() }
         switch record.state {
         case .prewarming:
-            directory[record.app]!.filling.append(id)
+            self[record.app].filling.append(id)
             fillingCount += 1
             prewarmedBytes += record.byteCount
         case .prewarmed:
-            directory[record.app]!.pool.append(id)
+            self[record.app].pool.append(id)
             prewarmedBytes += record.byteCount
         case .launching, .inactive, .active, .background, .suspended:
             if record.isAttached {
-                directory[record.app]!.attached.insert(id)
+                self[record.app].attached.insert(id)
             } else {
-                directory[record.app]!.running.insert(id)
+                self[record.app].running.insert(id)
                 takeFront(record)
             }
         case .terminating, .notRunning: break
@@ -180,21 +253,21 @@ extension Lifecycle {
     }
 
     /// Takes it out of them again.
-    mutating func withdraw(_ record: InstanceRecord) {
+    mutating func removeFromIndices(_ record: InstanceRecord) {
         let id = record.instance
         if record.state != .notRunning { liveCount -= 1 }
         if record.isUndecided { launchIsDecided() }
         switch record.state {
         case .prewarming:
-            directory[record.app]!.filling.removeAll { $0 == id }
+            self[record.app].filling.removeAll { $0 == id }
             fillingCount -= 1
             prewarmedBytes -= record.byteCount
         case .prewarmed:
-            directory[record.app]!.pool.removeAll { $0 == id }
+            self[record.app].pool.removeAll { $0 == id }
             prewarmedBytes -= record.byteCount
         case .launching, .inactive, .active, .background, .suspended:
-            directory[record.app]!.attached.remove(id)
-            directory[record.app]!.running.remove(id)
+            self[record.app].attached.remove(id)
+            self[record.app].running.remove(id)
             leaveFront(record)
         case .terminating, .notRunning: break
         }

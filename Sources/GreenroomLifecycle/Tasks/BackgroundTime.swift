@@ -55,12 +55,12 @@ extension Lifecycle {
     mutating func backgroundTaskBegan(_ id: InstanceIdentifier, _ task: UInt64) {
         guard let record = table[id]?.record, record.state.isRunning,
             directory[record.app]?.description?.acknowledges == true,
-            record.conversation != nil || record.state == .launching
+            record.manner == .acknowledging || record.state == .launching
         else { return }
-        table[id]!.firstTask = min(table[id]!.firstTask, task)
+        self[id].firstBackgroundTask = min(self[id].firstBackgroundTask, task)
         let time = record.background.value ?? BackgroundTime()
         guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit,
-            table[id]!.openTasks.insert(task).inserted
+            self[id].openBackgroundTasks.insert(task).inserted
         else { return }
         // It said so before the freezer had it.
         if record.state == .suspended { thaw(id) }
@@ -73,9 +73,10 @@ extension Lifecycle {
         guard let instance = table[id], instance.record.state.isRunning,
             let time = instance.record.background.value, time.taskCount > 0
         else { return }
-        let isKnown = table[id]!.openTasks.remove(task) != nil
+        let isKnown = self[id].openBackgroundTasks.remove(task) != nil
         let mayBeFormer =
-            task < instance.firstTask && Int(time.taskCount) > instance.openTasks.count
+            task < instance.firstBackgroundTask
+            && Int(time.taskCount) > instance.openBackgroundTasks.count
         guard isKnown || mayBeFormer else { return }
         updateBackground(id) {
             $0.taskCount -= 1
@@ -92,10 +93,10 @@ extension Lifecycle {
     mutating func updateBackground(
         _ id: InstanceIdentifier, _ change: (inout BackgroundTime) -> Void
     ) {
-        var time = table[id]!.record.background.value ?? BackgroundTime()
+        var time = self[id].record.background.value ?? BackgroundTime()
         change(&time)
-        let rare = Rare(time == BackgroundTime() ? nil : time)
-        guard table[id]!.record.background != rare else { return }
+        let rare = Boxed(time == BackgroundTime() ? nil : time)
+        guard self[id].record.background != rare else { return }
         update(id) { $0.background = rare }
     }
 
@@ -104,24 +105,24 @@ extension Lifecycle {
     /// It stands in the background and nothing is being told: from here on its time runs, or it waits
     /// to be suspended.
     mutating func settleInBackground(_ id: InstanceIdentifier) {
-        guard table[id]!.record.state == .background, !table[id]!.record.isTravelling else {
+        guard self[id].record.state == .background, !self[id].record.isTravelling else {
             return
         }
         startClock(id)
-        let record = table[id]!.record
+        let record = self[id].record
         let isOpen = isKeptRunning(id)
         // Its manifest may say anew whether it is suspended.
         let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
         let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
-        if !isOpen, !table[id]!.freezeWaiters.isEmpty { prepareSuspension(id) }
+        if !isOpen, !self[id].freezeWaiters.isEmpty { prepareSuspension(id) }
     }
 
     /// The last that kept it running has ended. Its grace counts from where it entered the background.
     mutating func awaitSuspension(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         guard record.state == .background, !record.isTravelling else { return }
-        if !table[id]!.freezeWaiters.isEmpty { return prepareSuspension(id) }
+        if !self[id].freezeWaiters.isEmpty { return prepareSuspension(id) }
         guard suspendsByItself(record) else { return update(id) { $0.deadline = nil } }
         let grace = directory[record.app]?.description?.backgroundGrace ?? policy.backgroundGrace
         let deadline = max(record.since.advanced(by: grace), now)
@@ -129,7 +130,7 @@ extension Lifecycle {
     }
 
     private mutating func startClock(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         guard let time = record.background.value, time.taskCount > 0, time.run == nil,
             time.end == nil, suspendsByItself(record)
         else { return }
@@ -146,7 +147,7 @@ extension Lifecycle {
 
     /// It goes to the front: nothing limits its tasks any more.
     mutating func stopClock(_ id: InstanceIdentifier) {
-        guard let time = table[id]!.record.background.value else { return }
+        guard let time = self[id].record.background.value else { return }
         updateBackground(id) {
             $0.end = nil
             $0.isExpiring = false
@@ -158,7 +159,7 @@ extension Lifecycle {
 
     /// A run has ended, which kept its tasks without a limit.
     mutating func limitTasksAfterRun(_ id: InstanceIdentifier) {
-        let record = table[id]!.record
+        let record = self[id].record
         guard record.background.value?.taskCount ?? 0 > 0, record.state == .background,
             !record.isTravelling, suspendsByItself(record)
         else { return }
@@ -167,7 +168,7 @@ extension Lifecycle {
 
     /// Its manifest says anew whether it is suspended.
     mutating func reviseBackgroundTime(_ id: InstanceIdentifier) {
-        if suspendsByItself(table[id]!.record) { return settleInBackground(id) }
+        if suspendsByItself(self[id].record) { return settleInBackground(id) }
         stopClock(id)
         update(id) { $0.deadline = nil }
     }
@@ -186,18 +187,18 @@ extension Lifecycle {
 
     /// Its deadline has come while tasks are open.
     mutating func taskTimeIsOver(_ id: InstanceIdentifier) {
-        guard let time = table[id]!.record.background.value, time.run == nil, let end = time.end
+        guard let time = self[id].record.background.value, time.run == nil, let end = time.end
         else { return update(id) { $0.deadline = nil } }
         if time.isExpiring { return becameOutOfTime(id) }
         updateBackground(id) { $0.isExpiring = true }
         update(id) { $0.deadline = end }
         effects.append(.tellExpiration(id, at: end))
-        note(.backgroundTimeExpiring(id, table[id]!.record.app))
+        report(.backgroundTimeExpiring(id, self[id].record.app))
     }
 
     /// Not ended in time: the end of the app, unless a debugger holds it.
     private mutating func becameOutOfTime(_ id: InstanceIdentifier) {
-        table[id]!.isOverdue = true
+        self[id].isOverdue = true
         update(id) { [now] in $0.deadline = now.advanced(by: Self.debuggerInterval) }
         effects.append(.inspectTracer(id))
     }
@@ -219,8 +220,8 @@ extension Lifecycle {
     /// Only its end is expected of it.
     mutating func leaveBackgroundTime(_ id: InstanceIdentifier) {
         deadlines.remove(.run(id))
-        table[id]!.openTasks = []
-        let record = table[id]!.record
+        self[id].openBackgroundTasks = []
+        let record = self[id].record
         update(id) { $0.background = .none }
         guard let run = record.background.value?.run else { return }
         let isExpired = record.endReason == .backgroundTaskTimeout
@@ -228,9 +229,9 @@ extension Lifecycle {
     }
 
     /// Tells again what a former supervisor may not have.
-    mutating func retellBackgroundTime(_ id: InstanceIdentifier) {
-        guard let time = table[id]!.record.background.value, let end = time.end,
-            table[id]!.record.state.isRunning
+    mutating func tellBackgroundTimeAgain(_ id: InstanceIdentifier) {
+        guard let time = self[id].record.background.value, let end = time.end,
+            self[id].record.state.isRunning
         else { return }
         effects.append(.tellBackgroundTime(id, until: end))
         if time.isExpiring { effects.append(.tellExpiration(id, at: end)) }
@@ -240,7 +241,7 @@ extension Lifecycle {
 
     /// Its time is about to end, now.
     mutating func expireTasks(of id: InstanceIdentifier) {
-        guard table[id]!.record.background.value?.isExpiring == false else { return }
+        guard self[id].record.background.value?.isExpiring == false else { return }
         let lead = policy.expirationLead(of: policy.backgroundTaskLimit)
         updateBackground(id) { [now] in $0.end = now.advanced(by: lead) }
         taskTimeIsOver(id)

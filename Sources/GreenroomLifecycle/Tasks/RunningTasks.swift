@@ -23,9 +23,11 @@ extension Lifecycle {
     mutating func startRun(
         of task: ScheduledTask, _ app: AppIdentifier, _ waiter: RequestIdentifier?
     ) {
-        work.current = CurrentRun(app: app, request: task, waiter: waiter)
-        deadlines.remove(.work)
-        if isStanding(app) == .ended, let refusal = launchForRun(app) { return giveUpRun(refusal) }
+        schedule.current = CurrentRun(app: app, request: task, waiter: waiter)
+        deadlines.remove(.schedule)
+        if availability(of: app) == .ended, let refusal = launchForRun(app) {
+            return giveUpRun(refusal)
+        }
         continueRun()
     }
 
@@ -36,35 +38,35 @@ extension Lifecycle {
 
     /// It is told as soon as it can hear. Costs nothing while no run is chosen.
     mutating func continueRun() {
-        guard let current = work.current, current.instance == nil else { return }
+        guard let current = schedule.current, current.instance == nil else { return }
         let running = directory[current.app]?.running ?? []
-        let ready = running.filter { table[$0]!.record.conversation != nil }
+        let ready = running.filter { self[$0].record.manner == .acknowledging }
         if let id = ready.max(by: isUsedBefore) { return beginRun(on: id) }
-        guard isStanding(current.app) == .ended else { return }
+        guard availability(of: current.app) == .ended else { return }
         giveUpRun(.notRunning(.app(current.app)))
     }
 
     /// It could not be launched: tried again later, since nothing of it has been run.
     private mutating func giveUpRun(_ refusal: Refusal) {
-        guard let current = work.current else { return }
-        work.current = nil
-        work.retryAt[current.app] = now.advanced(by: max(policy.taskRetry, .seconds(1)))
-        work.needsReview = true
+        guard let current = schedule.current else { return }
+        schedule.current = nil
+        schedule.retryAt[current.app] = now.advanced(by: max(policy.taskRetry, .seconds(1)))
+        schedule.needsReview = true
         if let waiter = current.waiter { refuse(waiter, refusal) }
     }
 
     private mutating func beginRun(on id: InstanceIdentifier) {
-        let task = work.current!.request
-        let app = work.current!.app
-        if table[id]!.record.state == .suspended { thaw(id) }
+        let task = schedule.current!.request
+        let app = schedule.current!.app
+        if self[id].record.state == .suspended { thaw(id) }
         // Greater than any of a former supervisor.
-        let number = max(now.nanoseconds, work.lastNumber &+ 1)
-        work.lastNumber = number
+        let number = max(now.nanoseconds, schedule.lastNumber &+ 1)
+        schedule.lastNumber = number
         let limit = policy.limit(of: task.kind)
         let end = now.advanced(by: limit)
-        work.current!.instance = id
-        work.current!.number = number
-        work.retryAt[app] = nil
+        schedule.current!.instance = id
+        schedule.current!.number = number
+        schedule.retryAt[app] = nil
         let run = ScheduledRun(number: number, identifier: task.identifier, kind: task.kind)
         updateTasks(app) { tasks in
             tasks.requests.removeAll { $0.identifier == task.identifier }
@@ -77,17 +79,17 @@ extension Lifecycle {
         settleInBackground(id)
         deadlines.set(.run(id), at: end.advanced(by: .zero - policy.expirationLead(of: limit)))
         effects.append(.startRun(id, run, until: end))
-        note(.taskBegan(id, app, task.identifier))
-        if let waiter = work.current!.waiter {
-            work.current!.waiter = nil
-            answer(waiter, .done(id, table[id]!.record.state))
+        report(.runBegan(id, app, task.identifier))
+        if let waiter = schedule.current!.waiter {
+            schedule.current!.waiter = nil
+            answer(waiter, .done(id, self[id].record.state))
         }
     }
 
     // MARK: Ending
 
-    mutating func taskCompleted(
-        _ id: InstanceIdentifier, run number: UInt64, _ outcome: TaskOutcome
+    mutating func runCompleted(
+        _ id: InstanceIdentifier, run number: UInt64, _ outcome: RunOutcome
     ) {
         guard table[id]?.record.background.value?.run?.number == number else { return }
         finishRun(number, of: id, outcome)
@@ -95,7 +97,7 @@ extension Lifecycle {
 
     /// Its instance goes on.
     private mutating func finishRun(
-        _ number: UInt64, of id: InstanceIdentifier, _ outcome: TaskOutcome
+        _ number: UInt64, of id: InstanceIdentifier, _ outcome: RunOutcome
     ) {
         deadlines.remove(.run(id))
         updateBackground(id) { $0.run = nil }
@@ -105,23 +107,23 @@ extension Lifecycle {
     }
 
     mutating func runEnded(
-        _ number: UInt64, of id: InstanceIdentifier, _ outcome: TaskOutcome
+        _ number: UInt64, of id: InstanceIdentifier, _ outcome: RunOutcome
     ) {
-        work.needsReview = true
-        guard let current = work.current, current.number == number else { return }
-        work.current = nil
+        schedule.needsReview = true
+        guard let current = schedule.current, current.number == number else { return }
+        schedule.current = nil
         updateTasks(current.app) { $0.run = nil }
-        note(.taskEnded(id, current.app, current.request.identifier, outcome))
+        report(.runEnded(id, current.app, current.request.identifier, outcome))
     }
 
     mutating func runDeadlineReached(_ id: InstanceIdentifier) {
         guard let run = table[id]?.record.background.value?.run, let task = currentRun(run.number)
         else { return }
         if !run.isExpiring { return expireRun(of: id, task, at: run.end) }
-        guard suspendsByItself(table[id]!.record), table[id]!.record.state == .background,
-            !table[id]!.record.isTravelling
+        guard suspendsByItself(self[id].record), self[id].record.state == .background,
+            !self[id].record.isTravelling
         else { return finishRun(run.number, of: id, .expired) }
-        table[id]!.isOverdue = true
+        self[id].isOverdue = true
         deadlines.set(.run(id), at: now.advanced(by: Self.debuggerInterval))
         effects.append(.inspectTracer(id))
     }
@@ -140,7 +142,7 @@ extension Lifecycle {
     }
 
     func currentRun(_ number: UInt64) -> ScheduledRun? {
-        guard let current = work.current, current.number == number else { return nil }
+        guard let current = schedule.current, current.number == number else { return nil }
         return ScheduledRun(
             number: number, identifier: current.request.identifier, kind: current.request.kind)
     }
@@ -148,30 +150,30 @@ extension Lifecycle {
     // MARK: Coming back
 
     /// Runs go on where their instance does; the app is told again, and knows the number.
-    mutating func reapplyWork() {
-        work.lastUse = now
-        work.needsReview = true
-        for app in work.apps.keys.sorted() {
-            guard let run = work.apps[app]!.run else { continue }
+    mutating func restoreSchedule() {
+        schedule.lastUse = now
+        schedule.needsReview = true
+        for app in schedule.apps.keys.sorted() {
+            guard let run = schedule.apps[app]!.run else { continue }
             let id = directory[app]?.members.first {
-                let record = table[$0]!.record
+                let record = self[$0].record
                 return record.state.isRunning && record.background.value?.run?.number == run.number
             }
-            if let id, work.current == nil {
-                resumeRun(run, of: app, on: id)
+            if let id, schedule.current == nil {
+                pickUpRun(run, of: app, on: id)
             } else {
                 updateTasks(app) { $0.run = nil }
             }
         }
-        for id in table.keys.sorted() { reapplyBackgroundTime(id) }
+        for id in table.keys.sorted() { restoreBackgroundTime(id) }
     }
 
-    private mutating func resumeRun(
+    private mutating func pickUpRun(
         _ run: ScheduledRun, of app: AppIdentifier, on id: InstanceIdentifier
     ) {
-        let time = table[id]!.record.background.value!.run!
-        work.lastNumber = max(work.lastNumber, run.number)
-        work.current = CurrentRun(
+        let time = self[id].record.background.value!.run!
+        schedule.lastNumber = max(schedule.lastNumber, run.number)
+        schedule.current = CurrentRun(
             app: app, request: ScheduledTask(identifier: run.identifier, kind: run.kind),
             instance: id, number: run.number)
         let lead = policy.expirationLead(of: policy.limit(of: run.kind))
@@ -181,13 +183,13 @@ extension Lifecycle {
         if time.isExpiring { effects.append(.expireRun(id, run, at: time.end)) }
     }
 
-    private mutating func reapplyBackgroundTime(_ id: InstanceIdentifier) {
-        guard let time = table[id]!.record.background.value else { return }
-        if let run = time.run, work.current?.number != run.number {
+    private mutating func restoreBackgroundTime(_ id: InstanceIdentifier) {
+        guard let time = self[id].record.background.value else { return }
+        if let run = time.run, schedule.current?.number != run.number {
             updateBackground(id) { $0.run = nil }
             if !isKeptRunning(id) { awaitSuspension(id) }
         }
-        retellBackgroundTime(id)
+        tellBackgroundTimeAgain(id)
         settleInBackground(id)
     }
 
@@ -199,8 +201,8 @@ extension Lifecycle {
     ) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
         guard !isShuttingDown else { return refuse(request, .shuttingDown) }
-        if let current = work.current { return refuse(request, .taskRuns(current.app)) }
-        guard let task = work.apps[app]?.requests.first(where: { $0.identifier == identifier })
+        if let current = schedule.current { return refuse(request, .runUnderWay(current.app)) }
+        guard let task = schedule.apps[app]?.requests.first(where: { $0.identifier == identifier })
         else { return refuse(request, .noSuchTask(app)) }
         requests[request] = .task
         startRun(of: task, app, request)
@@ -209,26 +211,26 @@ extension Lifecycle {
     /// The time of the app's run, or else of its background tasks, is about to end now.
     mutating func expireTaskRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
-        if let current = work.current, current.app == app, let id = current.instance,
+        if let current = schedule.current, current.app == app, let id = current.instance,
             let run = currentRun(current.number)
         {
             let lead = policy.expirationLead(of: policy.limit(of: run.kind))
             expireRun(of: id, run, at: now.advanced(by: lead))
-            return answer(request, .done(id, table[id]!.record.state))
+            return answer(request, .done(id, self[id].record.state))
         }
-        let timed = directory[app]!.running.filter {
-            table[$0]!.record.background.value?.end != nil
-                && table[$0]!.record.state == .background
+        let timed = self[app].running.filter {
+            self[$0].record.background.value?.end != nil
+                && self[$0].record.state == .background
         }
         guard let id = timed.max(by: isUsedBefore) else {
             return refuse(request, .noSuchTask(app))
         }
         expireTasks(of: id)
-        answer(request, .done(id, table[id]!.record.state))
+        answer(request, .done(id, self[id].record.state))
     }
 
     /// Its client has gone: the run goes on.
     mutating func abandonRun(_ request: RequestIdentifier) {
-        if work.current?.waiter == request { work.current!.waiter = nil }
+        if schedule.current?.waiter == request { schedule.current!.waiter = nil }
     }
 }

@@ -21,13 +21,13 @@ extension Lifecycle {
         if task.requiresExternalPower, !conditions.isOnExternalPower { return .noExternalPower }
         if task.requiresNetworkConnectivity, !conditions.hasNetwork { return .noNetwork }
         if task.kind == .processing {
-            let unused = work.lastUse.advanced(by: policy.taskIdleTime)
+            let unused = schedule.lastUse.advanced(by: policy.taskIdleTime)
             if unused > now { return .inUse(until: unused) }
             if !conditions.isLoadLow { return .highLoad }
         }
         if let hold = failure(of: app) { return hold }
         if pressure >= .warning { return .memoryPressure }
-        if let current = work.current, current.app != app || current.request != task {
+        if let current = schedule.current, current.app != app || current.request != task {
             return .otherRun(current.app)
         }
         return .due
@@ -39,7 +39,7 @@ extension Lifecycle {
         // One that runs needs no start.
         if !entry.running.isEmpty { return nil }
         let times = [
-            entry.record.crashLoopUntil, entry.record.launchRetryAt, work.retryAt[app],
+            entry.record.crashLoopUntil, entry.record.launchRetryAt, schedule.retryAt[app],
             startLimitEnd(of: app),
         ]
         guard let until = times.compactMap({ $0 }).max(), until > now else { return nil }
@@ -49,7 +49,7 @@ extension Lifecycle {
     /// When it may be started again, if it was started too often lately.
     func startLimitEnd(of app: AppIdentifier) -> Instant? {
         let supervision = directory[app]?.description?.supervision.value ?? Supervision()
-        guard !mayStart(app, supervision), let last = directory[app]!.record.starts.last else {
+        guard !mayStart(app, supervision), let last = self[app].record.starts.last else {
             return nil
         }
         return last.advanced(by: supervision.startLimitInterval)
@@ -58,33 +58,33 @@ extension Lifecycle {
     // MARK: Looking
 
     /// At the end of each event.
-    mutating func reviewWork() {
-        if work.current != nil { continueRun() }
-        guard work.needsReview, isRestored else { return }
-        work.needsReview = false
-        guard !work.isEmpty else { return rest() }
-        guard work.current == nil, !isShuttingDown, !isAsleep, pressure == .none,
-            !work.isInspecting
+    mutating func reviewSchedule() {
+        if schedule.current != nil { continueRun() }
+        guard schedule.needsReview, isRestored else { return }
+        schedule.needsReview = false
+        guard !schedule.isEmpty else { return rest() }
+        guard schedule.current == nil, !isShuttingDown, !isAsleep, pressure == .none,
+            !schedule.isInspecting
         else { return }
-        work.isInspecting = true
+        schedule.isInspecting = true
         effects.append(.inspectTaskConditions)
     }
 
     /// Nothing is pending: no timer, no alarm.
     private mutating func rest() {
-        deadlines.remove(.work)
+        deadlines.remove(.schedule)
         setAlarm(nil)
     }
 
     private mutating func setAlarm(_ time: Int64?) {
-        guard work.alarm != time else { return }
-        work.alarm = time
+        guard schedule.alarm != time else { return }
+        schedule.alarm = time
         effects.append(.setTaskAlarm(time))
     }
 
     mutating func taskConditionsInspected(_ conditions: TaskConditions) {
-        work.isInspecting = false
-        guard isRestored, work.current == nil else { return }
+        schedule.isInspecting = false
+        guard isRestored, schedule.current == nil else { return }
         var next: Instant?
         var alarm: Int64?
         for (app, task) in pendingInOrder() {
@@ -99,13 +99,13 @@ extension Lifecycle {
             case .memoryPressure, .asleep, .otherRun, .failed: break
             }
         }
-        deadlines.set(.work, at: next)
+        deadlines.set(.schedule, at: next)
         setAlarm(alarm)
     }
 
     /// Those that may begin earliest first; among equals the longest submitted.
     private func pendingInOrder() -> [(AppIdentifier, ScheduledTask)] {
-        let all = work.apps.sorted { $0.key < $1.key }.flatMap { app, tasks in
+        let all = schedule.apps.sorted { $0.key < $1.key }.flatMap { app, tasks in
             tasks.requests.enumerated().map { (app, $0.offset, $0.element) }
         }
         let sorted = all.sorted {
@@ -116,7 +116,7 @@ extension Lifecycle {
 
     /// The alarm of the wall clock has rung, or an administrator wants all to be looked at.
     mutating func taskAlarmRang() {
-        work.alarm = nil
-        work.needsReview = true
+        schedule.alarm = nil
+        schedule.needsReview = true
     }
 }

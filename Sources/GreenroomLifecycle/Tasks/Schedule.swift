@@ -65,7 +65,7 @@ public struct ScheduledRun: Hashable, Sendable {
 }
 
 /// What became of a run.
-public enum TaskOutcome: UInt8, CaseIterable, Sendable {
+public enum RunOutcome: UInt8, CaseIterable, Sendable {
     /// The app says that it is done.
     case succeeded
     /// It says that it is not.
@@ -119,7 +119,7 @@ public enum TaskHold: Hashable, Sendable {
 }
 
 /// The scheduled work of all apps.
-struct ScheduledWork: Hashable, Sendable {
+struct Schedule: Hashable, Sendable {
     var apps: [AppIdentifier: AppTasks] = [:]
     /// The one that is being run: there is one at a time.
     var current: CurrentRun?
@@ -159,7 +159,7 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ app: AppIdentifier, _ task: ScheduledTask
     ) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
-        var requests = work.apps[app]?.requests ?? []
+        var requests = schedule.apps[app]?.requests ?? []
         requests.removeAll { $0.identifier == task.identifier }
         guard requests.count(where: { $0.kind == task.kind }) < task.kind.limit else {
             return refuse(request, .tooManyTasks(app, limit: task.kind.limit))
@@ -171,58 +171,60 @@ extension Lifecycle {
 
     /// - Parameter identifiers: nil for all of them. What runs goes on.
     mutating func tasksCancelled(_ app: AppIdentifier, _ identifiers: [String]?) {
-        guard work.apps[app] != nil else { return }
+        guard schedule.apps[app] != nil else { return }
         updateTasks(app) { tasks in
             tasks.requests.removeAll { identifiers?.contains($0.identifier) ?? true }
         }
         // Chosen, and not begun.
-        guard let current = work.current, current.app == app, current.instance == nil,
+        guard let current = schedule.current, current.app == app, current.instance == nil,
             identifiers?.contains(current.request.identifier) ?? true
         else { return }
-        work.current = nil
+        schedule.current = nil
         if let waiter = current.waiter { refuse(waiter, .cancelled(app)) }
     }
 
     /// What an app had asked for when the daemon last knew it.
     mutating func tasksRestored(_ app: AppIdentifier, _ tasks: AppTasks) {
-        guard work.apps[app] == nil, directory[app]?.description != nil else { return }
-        work.apps[app] = tasks
-        work.needsReview = true
+        guard schedule.apps[app] == nil, directory[app]?.description != nil else { return }
+        schedule.apps[app] = tasks
+        schedule.needsReview = true
         if isRestored { forgetFormerRun(of: app) }
     }
 
     /// Its run ended with the instance that it was on.
     private mutating func forgetFormerRun(of app: AppIdentifier) {
-        guard let run = work.apps[app]?.run, work.current?.number != run.number else { return }
+        guard let run = schedule.apps[app]?.run, schedule.current?.number != run.number else {
+            return
+        }
         updateTasks(app) { $0.run = nil }
     }
 
     /// The app is gone. What it asked for comes back with it: the shell keeps that.
     mutating func forgetTasks(of app: AppIdentifier) {
-        work.apps[app] = nil
-        work.retryAt[app] = nil
-        guard let current = work.current, current.app == app, current.instance == nil else {
+        schedule.apps[app] = nil
+        schedule.retryAt[app] = nil
+        guard let current = schedule.current, current.app == app, current.instance == nil else {
             return
         }
-        work.current = nil
+        schedule.current = nil
         if let waiter = current.waiter { refuse(waiter, .noSuchApp(app)) }
-        work.needsReview = true
+        schedule.needsReview = true
     }
 
     mutating func updateTasks(_ app: AppIdentifier, _ change: (inout AppTasks) -> Void) {
         guard directory[app]?.description != nil else { return }
-        let before = work.apps[app] ?? AppTasks(run: runUnderWay(of: app))
+        let before = schedule.apps[app] ?? AppTasks(run: runUnderWay(of: app))
         var tasks = before
         change(&tasks)
         guard tasks != before else { return }
-        work.apps[app] = tasks == AppTasks() ? nil : tasks
-        work.needsReview = true
-        if !work.dirtyApps.contains(app) { work.dirtyApps.append(app) }
+        schedule.apps[app] = tasks == AppTasks() ? nil : tasks
+        schedule.needsReview = true
+        if !schedule.dirtyApps.contains(app) { schedule.dirtyApps.append(app) }
     }
 
     /// It goes on while its app is removed and installed again.
     private func runUnderWay(of app: AppIdentifier) -> ScheduledRun? {
-        guard let current = work.current, current.app == app, current.number != 0 else {
+        guard let current = schedule.current, current.app == app, current.number != 0 else {
             return nil
         }
         return currentRun(current.number)
@@ -231,15 +233,15 @@ extension Lifecycle {
     // MARK: Reading
 
     /// What an app has asked for and what is run of it.
-    public func tasks(of app: AppIdentifier) -> AppTasks { work.apps[app] ?? AppTasks() }
+    public func tasks(of app: AppIdentifier) -> AppTasks { schedule.apps[app] ?? AppTasks() }
 
     /// The instance that runs a task of the app; nil while it is being launched for it, or nothing is.
     public func taskInstance(of app: AppIdentifier) -> InstanceIdentifier? {
-        work.current.flatMap { $0.app == app ? $0.instance : nil }
+        schedule.current.flatMap { $0.app == app ? $0.instance : nil }
     }
 
     /// It is being launched to run one.
     public func isLaunchedForTask(_ app: AppIdentifier) -> Bool {
-        work.current.map { $0.app == app && $0.instance == nil } ?? false
+        schedule.current.map { $0.app == app && $0.instance == nil } ?? false
     }
 }

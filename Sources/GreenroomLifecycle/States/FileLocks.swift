@@ -11,20 +11,20 @@ extension Lifecycle {
     /// Suspends it, once it is known to hold no lock.
     /// - Parameter isAsked: by a client, and its time may not be over.
     mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
-        guard policy.inspectsLocks else { return suspend(id) }
-        table[id]!.isAwaitingLocks = true
+        guard policy.inspectsFileLocks else { return suspend(id) }
+        self[id].isAwaitingFileLocks = true
         // Whoever asked may have left when the answer comes.
-        table[id]!.isSuspensionAsked = isAsked || !table[id]!.freezeWaiters.isEmpty
+        self[id].isSuspensionAsked = isAsked || !self[id].freezeWaiters.isEmpty
         // Asked again should no answer come. What a client asked for is not asked again for it.
-        if let deadline = table[id]!.record.deadline, deadline <= now {
+        if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
         }
-        effects.append(.inspectLocks(id))
+        effects.append(.inspectFileLocks(id))
     }
 
-    mutating func locksInspected(_ id: InstanceIdentifier, holdsLock: Bool) {
-        guard let instance = table[id], instance.isAwaitingLocks else { return }
-        table[id]!.isAwaitingLocks = false
+    mutating func fileLocksInspected(_ id: InstanceIdentifier, holdsLock: Bool) {
+        guard let instance = table[id], instance.isAwaitingFileLocks else { return }
+        self[id].isAwaitingFileLocks = false
         guard instance.record.state == .background else {
             // Something else was wanted of it meanwhile.
             return answerFreeze(of: id, .done(id, instance.record.state))
@@ -39,20 +39,20 @@ extension Lifecycle {
             return update(id) { $0.deadline = deadline }
         }
         guard holdsLock else {
-            table[id]!.lockedSince = nil
+            self[id].fileLockedSince = nil
             return suspend(id)
         }
         guard !instance.isSuspensionAsked, instance.freezeWaiters.isEmpty else {
-            answerFreeze(of: id, .refused(.holdsLock(id)))
+            answerFreeze(of: id, .refused(.holdsFileLock(id)))
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }
         }
         // Who asked has gone, and by itself it would not have been suspended.
         guard suspendsByItself(instance.record) else { return update(id) { $0.deadline = nil } }
-        let since = instance.lockedSince ?? now
-        table[id]!.lockedSince = since
-        let end = since.advanced(by: policy.lockGrace)
-        if instance.lockedSince != nil, end <= now {
+        let since = instance.fileLockedSince ?? now
+        self[id].fileLockedSince = since
+        let end = since.advanced(by: policy.fileLockGrace)
+        if instance.fileLockedSince != nil, end <= now {
             return self.end(id, .suspendedWithLockedFile, gently: false)
         }
         update(id) { $0.deadline = end }

@@ -1,91 +1,78 @@
-// Launches that other apps stand before. A launch is held while
+// Launches that other apps block. A launch is blocked while
 //   an app that it conflicts with has not ended       (it is asked to, first)
 //   an app that it requires is not ready              (it is started, in the daemon's name)
 //   an app that it comes after is being started
-// and goes on, looked at again from the start, when none is left; it is refused when a required app
-// ends before it is ready. What a client waits for is not kept across a restart of the supervisor,
-// what the daemon itself wants is (`AppRecord.startAt`).
+// When none is left, all of these are looked at once more and the launch is served (`Launching`). It is
+// refused when a required app ends before it is ready. A client's launch is not kept across a restart of the
+// supervisor; the daemon's own is (`AppRecord.startAt`).
 //
 // Differences from systemd.unit(5): Requires= implies After=, since a launch is answered only when
 // its app can do its work.
 
-/// The launches of one app that wait, in the order of their coming.
-struct HeldLaunches: Hashable, Sendable {
+/// The blocked launches of one app, in the order in which they came, and what blocks them.
+struct BlockedLaunches: Hashable, Sendable {
     var launches: [PendingLaunch]
-    /// To become ready.
+    /// These are to become ready.
     var apps: Set<AppIdentifier> = []
-    /// To end.
+    /// These are to end.
     var instances: Set<InstanceIdentifier> = []
 }
 
 /// How far an app is, for those that depend on it.
-enum Standing: Hashable, Sendable {
+enum Availability: Hashable, Sendable {
     case ready
     case starting
     case ended
 }
 
 extension Lifecycle {
-    func isStanding(_ app: AppIdentifier) -> Standing {
+    func availability(of app: AppIdentifier) -> Availability {
         guard let entry = directory[app] else { return .ended }
-        var standing = Standing.ended
+        var standing = Availability.ended
         for id in entry.running {
-            if table[id]!.record.state != .launching { return .ready }
+            if self[id].record.state != .launching { return .ready }
             standing = .starting
         }
-        if held[app] != nil { return .starting }
+        if blocked[app] != nil { return .starting }
         if let due = entry.record.startAt, due <= now { return .starting }
         return standing
     }
 
-    // MARK: Coming in
+    // MARK: What blocks
 
-    /// Takes a launch to its instance, now or when nothing stands before it any more.
-    mutating func admit(_ pending: PendingLaunch) {
-        let app = pending.launch.app
-        if held[app] != nil { return hold(pending) }
-        if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil {
-            return serve(pending)
-        }
-        // Known as held while it looks around, so that who depends on it does not start it again.
-        held[app] = HeldLaunches(launches: [pending])
-        for waiter in pending.waiters { requests[waiter.request] = .held(app) }
-        look(app)
-    }
-
-    /// Looks at everything that stands before the app, from the start: what was ready may have ended
+    /// Looks at everything that may block the app, from the start: an app that was ready may have ended
     /// while others were waited for.
-    private mutating func look(_ app: AppIdentifier) {
+    mutating func reviewBlockers(of app: AppIdentifier) {
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
-            return refuseHeld(app, .dependencyFailed(app, on: other, refusal))
+            return refuseBlocked(app, .dependencyFailed(app, on: other, refusal))
         }
         let after = directory[app]?.description?.dependencies.value?.after ?? []
-        for other in after where isStanding(other) == .starting && !waits(other, for: app) {
-            held[app]?.apps.insert(other)
+        for other in after where availability(of: other) == .starting && !waits(other, for: app) {
+            blocked[app]?.apps.insert(other)
         }
-        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
+        guard let launches = blocked[app], launches.apps.isEmpty, launches.instances.isEmpty else {
             return
         }
-        held[app] = nil
+        blocked[app] = nil
         for pending in launches.launches { serve(pending) }
-        standingChanged(of: app)
+        availabilityChanged(of: app)
     }
 
-    /// Behind those that are held already; a name that is held is the same launch.
-    mutating func hold(_ pending: PendingLaunch) {
+    /// Adds a launch to those of its app that are blocked already. One of the same name is the same launch.
+    mutating func block(_ pending: PendingLaunch) {
         let app = pending.launch.app
         let name = pending.launch.launchIdentifier
-        for waiter in pending.waiters { requests[waiter.request] = .held(app) }
+        for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         if pending.request != .automatic, !pending.launch.isAttached {
             // The daemon's own wish comes true with the client's.
-            held[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+            blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
         }
-        let same = held[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
-        guard let same else { return held[app]!.launches.append(pending) }
+        let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
+        guard let same else { return blocked[app]!.launches.append(pending) }
         for var waiter in pending.waiters {
             waiter.isRepeated = true
-            held[app]!.launches[same].waiters.append(waiter)
+            blocked[app]!.launches[same].waiters.append(waiter)
         }
     }
 
@@ -93,12 +80,12 @@ extension Lifecycle {
         let own = directory[app]?.description?.dependencies.value?.conflicts ?? []
         for other in Set(own).union(conflicting[app] ?? []).sorted() where other != app {
             clearStart(other)
-            refuseHeld(other, .conflict(other, with: app))
+            refuseBlocked(other, .conflict(other, with: app))
             endRequiring(other)
             for id in (directory[other]?.members ?? []).sorted() {
-                let state = table[id]!.record.state
+                let state = self[id].record.state
                 guard state.isRunning || state == .terminating else { continue }
-                held[app]?.instances.insert(id)
+                blocked[app]?.instances.insert(id)
                 if state.isRunning { end(id, .conflict, gently: true) }
             }
         }
@@ -108,17 +95,17 @@ extension Lifecycle {
     private mutating func startRequired(_ app: AppIdentifier) -> (AppIdentifier, Refusal)? {
         for other in directory[app]?.description?.dependencies.value?.requires ?? []
         where other != app {
-            guard held[app] != nil else { return nil }
-            if isStanding(other) == .ready || waits(other, for: app) { continue }
-            held[app]?.apps.insert(other)
-            guard isStanding(other) == .ended else { continue }
+            guard blocked[app] != nil else { return nil }
+            if availability(of: other) == .ready || waits(other, for: app) { continue }
+            blocked[app]?.apps.insert(other)
+            guard availability(of: other) == .ended else { continue }
             if let failure = directory[other]?.record.failure {
                 return (other, .failed(other, failure))
             }
             if let refusal = startAutomatically(other) { return (other, refusal) }
             // Starting it may have refused this launch, or have failed at once.
-            guard held[app] != nil else { return nil }
-            if isStanding(other) == .ended { return (other, .notRunning(.app(other))) }
+            guard blocked[app] != nil else { return nil }
+            if availability(of: other) == .ended { return (other, .notRunning(.app(other))) }
         }
         return nil
     }
@@ -130,14 +117,14 @@ extension Lifecycle {
         var next = [app]
         while let one = next.popLast() {
             if one == other { return true }
-            guard seen.insert(one).inserted, let waiting = held[one] else { continue }
+            guard seen.insert(one).inserted, let waiting = blocked[one] else { continue }
             next += waiting.apps
         }
         return false
     }
 
-    func isHeld(_ launch: LaunchRequest) -> Bool {
-        guard !held.isEmpty, let launches = held[launch.app]?.launches else { return false }
+    func isBlocked(_ launch: LaunchRequest) -> Bool {
+        guard !blocked.isEmpty, let launches = blocked[launch.app]?.launches else { return false }
         return launches.contains { $0.launch.launchIdentifier == launch.launchIdentifier }
     }
 
@@ -145,28 +132,28 @@ extension Lifecycle {
 
     /// Something became ready or ended: who waits for it looks again once the event is decided, so
     /// that an end that another instance makes up for is none.
-    mutating func standingChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
-        guard !held.isEmpty else { return }
-        standingReviews.updateValue(reason ?? standingReviews[app] ?? nil, forKey: app)
+    mutating func availabilityChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
+        guard !blocked.isEmpty else { return }
+        availabilityReviews.updateValue(reason ?? availabilityReviews[app] ?? nil, forKey: app)
     }
 
-    /// Ends: each round starts, refuses or drops launches that are held, and starts nothing twice.
-    mutating func reviewStandings() {
-        while let app = standingReviews.keys.min() {
-            review(app, standingReviews.removeValue(forKey: app)!)
+    /// Ends: each round starts, refuses or drops launches that are blocked, and starts nothing twice.
+    mutating func reviewAvailability() {
+        while let app = availabilityReviews.keys.min() {
+            review(app, availabilityReviews.removeValue(forKey: app)!)
         }
     }
 
     private mutating func review(_ app: AppIdentifier, _ reason: ExitReason?) {
-        for waiting in held.keys.sorted() {
-            guard let launches = held[waiting] else { continue }
-            held[waiting]!.instances = launches.instances.filter {
+        for waiting in blocked.keys.sorted() {
+            guard let launches = blocked[waiting] else { continue }
+            blocked[waiting]!.instances = launches.instances.filter {
                 table[$0].map { $0.record.state != .notRunning } ?? false
             }
             if launches.apps.contains(app) {
-                switch isStanding(app) {
+                switch availability(of: app) {
                 case .starting: break
-                case .ready: held[waiting]!.apps.remove(app)
+                case .ready: blocked[waiting]!.apps.remove(app)
                 case .ended: dependencyEnded(app, for: waiting, reason)
                 }
             }
@@ -177,68 +164,41 @@ extension Lifecycle {
     private mutating func dependencyEnded(
         _ app: AppIdentifier, for waiting: AppIdentifier, _ reason: ExitReason?
     ) {
-        held[waiting]!.apps.remove(app)
+        blocked[waiting]!.apps.remove(app)
         guard
             directory[waiting]?.description?.dependencies.value?.requires.contains(app) == true
         else { return }
         let failure = directory[app]?.record.failure
         let refusal: Refusal =
             failure.map { .failed(app, $0) } ?? .requiredEnded(app, reason ?? .unknown)
-        refuseHeld(waiting, .dependencyFailed(waiting, on: app, refusal))
+        refuseBlocked(waiting, .dependencyFailed(waiting, on: app, refusal))
     }
 
     private mutating func releaseIfFree(_ app: AppIdentifier) {
-        guard let launches = held[app], launches.apps.isEmpty, launches.instances.isEmpty else {
+        guard let launches = blocked[app], launches.apps.isEmpty, launches.instances.isEmpty else {
             return
         }
-        look(app)
-    }
-
-    /// Nothing stands before it.
-    private mutating func serve(_ pending: PendingLaunch) {
-        let launch = pending.launch
-        let isAutomatic = pending.request == .automatic
-        guard let description = directory[launch.app]?.description else {
-            return refuseAll(pending, .noSuchApp(launch.app))
-        }
-        if isAutomatic {
-            clearStart(launch.app)
-            if directory[launch.app]?.running.isEmpty == false { return }
-            let supervision = description.supervision.value ?? Supervision()
-            guard mayStart(launch.app, supervision) else { return fail(launch.app, .startLimit) }
-            countStart(launch.app, supervision)
-        }
-        if let running = instanceToJoin(launch) {
-            for waiter in pending.waiters {
-                if let known = launches[launch.app, waiter.launchIdentifier] {
-                    repeatLaunch(waiter.request, launch, of: known)
-                } else {
-                    join(waiter.request, launch, running)
-                }
-            }
-            return
-        }
-        begin(pending, after: nil)
+        reviewBlockers(of: app)
     }
 
     // MARK: Giving up
 
-    mutating func refuseHeld(_ app: AppIdentifier, _ refusal: Refusal) {
-        guard let launches = held.removeValue(forKey: app) else { return }
+    mutating func refuseBlocked(_ app: AppIdentifier, _ refusal: Refusal) {
+        guard let launches = blocked.removeValue(forKey: app) else { return }
         for pending in launches.launches { refuseAll(pending, refusal) }
         if launches.launches.contains(where: { $0.request == .automatic }) {
             clearStart(app)
             if case .dependencyFailed = refusal { return fail(app, .dependency) }
         }
         reviewSocket(of: app)
-        standingChanged(of: app)
+        availabilityChanged(of: app)
     }
 
-    mutating func dropAutomaticHeld(_ app: AppIdentifier) {
-        guard held[app] != nil else { return }
-        held[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
-        guard held[app]!.launches.isEmpty else { return }
-        held[app] = nil
+    mutating func dropAutomaticBlocked(_ app: AppIdentifier) {
+        guard blocked[app] != nil else { return }
+        blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+        guard blocked[app]!.launches.isEmpty else { return }
+        blocked[app] = nil
         reviewSocket(of: app)
     }
 

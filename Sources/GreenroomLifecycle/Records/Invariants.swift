@@ -1,0 +1,71 @@
+// What always holds after an event. What costs nothing to look at is looked at in the running daemon: a supervisor
+// that finds itself wrong ends, and the next one begins with the records. The rest is for debug builds.
+
+extension InstanceRecord {
+    /// What is wrong with it; nil: nothing.
+    var fault: String? {
+        if progress == .toldToGo, state != .launching { return "was told to go and is \(state)" }
+        if state == .terminating, endReason == nil { return "is being ended for no reason" }
+        if state == .notRunning, !isEmpty || endedAt == nil { return "has ended without an end" }
+        if state != .notRunning, isEmpty, exitStatus != nil {
+            return "is \(state) without a process"
+        }
+        return nil
+    }
+
+    /// The same, without what is wrong: what was saved is not trusted.
+    func mended() -> InstanceRecord {
+        var record = self
+        let isLaunching = state == .launching && exitStatus == nil
+        if !isLaunching, progress == .toldToGo { record.progress = .none }
+        if state == .terminating { record.endReason = endReason ?? .unknown }
+        if state == .notRunning {
+            record.isEmpty = true
+            record.endedAt = endedAt ?? since
+        } else if exitStatus != nil {
+            record.endedAt = endedAt ?? since
+            // Whether processes are left is reported anew.
+            record.isEmpty = false
+        }
+        return record
+    }
+}
+
+extension Lifecycle {
+    func checkSaved(_ record: InstanceRecord) {
+        if let fault = record.fault { preconditionFailure("\(record.instance) \(fault)") }
+    }
+
+    func checkEvent(_ event: Event) {
+        precondition(
+            isRestoring || prewarmedBytes <= policy.prewarmByteBudget,
+            "\(prewarmedBytes) bytes are prewarmed, \(policy.prewarmByteBudget) may be")
+        precondition(
+            liveCount >= 0 && fillingCount >= 0 && underwayCount >= 0,
+            "counted \(liveCount) instances, \(fillingCount) prewarming, \(underwayCount) launches")
+        if event == .deadlineReached, let next = deadlines.soonest {
+            precondition(next > now, "a deadline that has come was left standing")
+        }
+        assert(indexFault == nil, indexFault!)
+    }
+
+    /// Whether the indices say what the records do. Looks at all instances, so not where there are many.
+    private var indexFault: String? {
+        guard table.count <= 100 else { return nil }
+        let records = table.values.map(\.record)
+        if records.count(where: { $0.state != .notRunning }) != liveCount { return "liveCount" }
+        if records.count(where: { $0.state == .prewarming }) != fillingCount {
+            return "fillingCount"
+        }
+        if records.count(where: \.isUndecided) != underwayCount { return "underwayCount" }
+        let bytes = records.filter(\.state.isPrewarm).reduce(0) { $0 + $1.byteCount }
+        if bytes != prewarmedBytes { return "prewarmedBytes" }
+        for (group, id) in fronts where table[id]?.record.isInFront != true {
+            return "\(id) is not in front of \(group)"
+        }
+        for record in records where self[record.app].members.contains(record.instance) == false {
+            return "\(record.instance) is no member of its app"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,71 @@
+// What the records say should be, against what the shell finds: after a restart of the supervisor or of the
+// spawner, and when a paused instance is about to be told to go.
+//
+//   found            prewarming        prewarmed   launching, ordered   launching, told to go   all others
+//   nothing          ordered again     ended       spawn failed         started, ended          ended
+//   remains          ordered again     ended       spawned, ended       started, ended          ended
+//   no channel       prewarm failed    the same    -                    waits for its start     -
+//   unfit            -                 -           -                    go failed               -
+//
+// A launch that may have run counts as run: said to have failed, it would be launched again under its name,
+// and might run twice.
+
+/// What the shell finds of an instance where nobody can tell what has happened to it.
+public enum Finding: Hashable, Sendable {
+    /// No process of it: the order for it was not carried out, or its spawner died.
+    case nothing
+    /// The same, but a process of it was made before that. The shell has ended it.
+    case remains
+    /// Its main process is there, or its end is reported next; the channel that it had is lost.
+    case noChannel(hasEnded: Bool)
+    /// It cannot take over what its launch brings, or what it was made from has changed.
+    case unfit
+}
+
+extension Lifecycle {
+    mutating func reconciled(_ id: InstanceIdentifier, _ finding: Finding) {
+        guard let record = table[id]?.record, record.state != .notRunning else { return }
+        switch finding {
+        case .nothing: vanished(record, mayHaveRun: false)
+        case .remains: vanished(record, mayHaveRun: true)
+        case .noChannel(let hasEnded): lostChannel(record, hasEnded: hasEnded)
+        case .unfit:
+            if record.phase == .toldToGo { goFailed(id) }
+        }
+    }
+
+    private mutating func vanished(_ record: InstanceRecord, mayHaveRun: Bool) {
+        let id = record.instance
+        switch record.phase {
+        case .prewarming:
+            // No fault of the app's, and the record is all that is needed to order it again.
+            return effects.append(.spawn(id, record.app, .prewarm(record.environmentKey)))
+        case .ordered where !mayHaveRun:
+            let canceled: Int32 = 125
+            return spawnFailed(id, SpawnFailure(stage: "reaching the spawner", errno: canceled))
+        case .ordered: spawned(id)
+        case .toldToGo: started(id)
+        case .paused, .starting, .arriving, .inactive, .active, .background, .freezing, .frozen,
+            .ending, .emptying, .ended:
+            break
+        }
+        exited(id, .unknown)
+        emptied(id)
+    }
+
+    /// Paused, it ends by itself when it finds nobody at the other end. Told to go, it closes its end when it
+    /// starts.
+    private mutating func lostChannel(_ record: InstanceRecord, hasEnded: Bool) {
+        let id = record.instance
+        switch record.phase {
+        // Its end says more than its channel does.
+        case .prewarming, .paused: if !hasEnded { pausedChannelLost(id) }
+        case .toldToGo:
+            self[id].isUnheard = true
+            if !hasEnded { effects.append(.awaitStart(id)) }
+        case .ordered, .starting, .arriving, .inactive, .active, .background, .freezing, .frozen,
+            .ending, .emptying, .ended:
+            break
+        }
+    }
+}

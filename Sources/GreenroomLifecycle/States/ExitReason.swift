@@ -1,0 +1,207 @@
+/// Why an instance ended. Raw values are kept in the runtime state.
+public enum ExitReason: UInt8, CaseIterable, Sendable {
+    /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT, PIPE,
+    /// TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
+    case exitedSelf = 0
+    /// Any other signal that nobody here sent.
+    case crashed = 1
+    /// It was asked to end and did.
+    case terminated = 2
+    /// It was asked to end, did not within its grace, and was killed.
+    case terminateTimeout = 3
+    /// A client force-quit it.
+    case forceQuit = 4
+    /// Its ready condition was not met by the launch deadline (UIKit's 0x8badf00d).
+    case launchWatchdog = 5
+    /// It did not reach the pause point in time, or left the pause by itself.
+    case prewarmFailed = 6
+    /// It was prewarmed longer than its time to live.
+    case prewarmExpired = 7
+    /// What it was prewarmed from changed.
+    case stale = 8
+    /// Its memory was wanted.
+    case reclaimed = 9
+    /// The prewarm pool shrank: budget, manifest change or removal.
+    case poolTrimmed = 10
+    /// Told to start, it did not say so in time.
+    case goFailed = 11
+    /// The daemon is shutting down.
+    case shutdown = 12
+    /// The program could not be executed.
+    case spawnFailed = 13
+    /// The spawner died, so nobody saw how it ended.
+    case unknown = 14
+    /// Another app was launched that it conflicts with.
+    case conflict = 15
+    /// A client ended an app that it requires.
+    case dependencyEnded = 16
+    /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
+    case watchdog = 20
+    /// It held a file lock when it was to be suspended, and its grace was over (0xdead10cc).
+    case suspendedWithLockedFile = 30
+    /// The kernel ended it for want of memory.
+    case outOfMemory = 31
+    /// SIGKILL that nobody here sent, while the kernel ended somebody for want of memory.
+    case probablyOutOfMemory = 32
+    /// Its background time was over and a task of it had not ended (0x2182bad2).
+    case backgroundTaskTimeout = 40
+}
+
+/// What follows from a reason to end: one row for each.
+///
+///     level      of the journal's line
+///     restart    which `Restart=` starts the app again (the table at `RestartPolicy`)
+///     again      how a new supervisor carries on with an end that the former one ordered
+///     blame      whether saved state that is on trial is deleted, because the app failed with it
+///     metric     what it counts as in the app's metrics
+///     report     whether its developer gets a report of it
+///     word       as the control socket and the journal spell it
+///     message    MESSAGE_ID= of the journal (sd-journal(3)); `systemd/greenroom.catalog` explains each
+public struct ExitRow: Hashable, Sendable {
+    public enum Level: Sendable { case info, warning }
+
+    enum Restart: Sendable {
+        case never
+        /// `always`, once memory may be free again.
+        case memoryIsFree
+        /// `on-failure` and `always`.
+        case failure
+        /// All but `no`.
+        case abnormal
+        /// As its status says.
+        case byStatus
+    }
+
+    enum Again: Sendable {
+        case kill
+        /// SIGTERM, within the grace that is left, if it had been launched, or had been in the background.
+        case askIfLaunched
+        case askInBackground
+    }
+
+    enum Blame: Sendable {
+        case never
+        case always
+        /// Unless it exited with 0.
+        case unlessZero
+    }
+
+    public enum Metric: Sendable {
+        /// It never ran, or nobody saw how it ended.
+        case nothing
+        case normal
+        case byStatus
+        case bySignal
+        case watchdog
+        case memory
+        /// Its own limit, if it had reached that.
+        case memoryOrLimit
+        case lockedFile
+        case backgroundTask
+    }
+
+    enum Report { case none, diagnosed }
+
+    public let word: String
+    public let message: String
+    public let level: Level
+    let restart: Restart
+    let again: Again
+    let blame: Blame
+    public let metric: Metric
+    public let isDiagnosed: Bool
+
+    private init(
+        _ level: Level, _ restart: Restart, _ again: Again, _ blame: Blame, _ metric: Metric,
+        _ report: Report, _ word: String, _ message: String
+    ) {
+        self.word = word
+        self.message = message
+        self.level = level
+        self.restart = restart
+        self.again = again
+        self.blame = blame
+        self.metric = metric
+        self.isDiagnosed = report == .diagnosed
+    }
+
+    fileprivate static func of(_ reason: ExitReason) -> Self {
+        // swift-format-ignore
+        switch reason {
+        //  level     restart        again             blame        metric          report
+        case .exitedSelf: Self(
+            .info,    .byStatus,     .kill,            .unlessZero, .byStatus,      .none,
+            "exited_self", "f6d0cc68d5d94635a1a403d7b5af819b")
+        case .crashed: Self(
+            .warning, .byStatus,     .kill,            .always,     .bySignal,      .diagnosed,
+            "crashed", "9ec335b5d4e4457a815c6e4e8b1a01f4")
+        case .terminated: Self(
+            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            "terminated", "83c2952752bf46c8ba60ed7dca9adf37")
+        case .terminateTimeout: Self(
+            .warning, .never,        .kill,            .never,      .watchdog,      .diagnosed,
+            "terminate_timeout", "590d458272f04cce84fb47da801f02e8")
+        case .forceQuit: Self(
+            .info,    .never,        .kill,            .never,      .normal,        .none,
+            "force_quit", "acb4c97bf5474d5dbe4103fde03e8caa")
+        case .launchWatchdog: Self(
+            .warning, .abnormal,     .kill,            .always,     .watchdog,      .diagnosed,
+            "launch_watchdog", "9d9cabe8244e44669a69117148123dc5")
+        case .prewarmFailed: Self(
+            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            "prewarm_failed", "2162137a8fc241c0b962d9731059073a")
+        case .prewarmExpired: Self(
+            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            "prewarm_expired", "9e36748b62694add97f8a2f9d79b11c3")
+        case .stale: Self(
+            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            "stale", "6e953e9db6314701946ac9a80976afd7")
+        case .reclaimed: Self(
+            .info,    .memoryIsFree, .askInBackground, .never,      .memory,        .none,
+            "reclaimed", "136cc69c5b7a42818fb9346d0812210a")
+        case .poolTrimmed: Self(
+            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            "pool_trimmed", "71cda4651b3643d4b8b12cf34b8bdf9b")
+        case .goFailed: Self(
+            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            "resume_failed", "4431dcbf07f14d60b132ae5d7efa903f")
+        case .shutdown: Self(
+            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            "shutdown", "fb030061b7d249588dc6a6aae46ab9f1")
+        case .spawnFailed: Self(
+            .info,    .failure,      .kill,            .never,      .nothing,       .none,
+            "spawn_failed", "a0353c1a35ea40339a2041d6140038a9")
+        case .unknown: Self(
+            .warning, .abnormal,     .kill,            .never,      .nothing,       .none,
+            "unknown", "11b96594216548c9bb0b782d9fc49c97")
+        case .conflict: Self(
+            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            "conflict", "0933a28d2bd84630bd7d52eee5c77ea9")
+        case .dependencyEnded: Self(
+            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            "dependency_ended", "ef56e7ea8c0744d18333be13b9cac78e")
+        case .watchdog: Self(
+            .warning, .abnormal,     .kill,            .always,     .watchdog,      .diagnosed,
+            "watchdog", "badbdee148464cf7aede91d70b35e0ea")
+        case .suspendedWithLockedFile: Self(
+            .warning, .abnormal,     .kill,            .never,      .lockedFile,    .diagnosed,
+            "suspended_with_locked_file", "0be804a2fc25404d95ea65c9cc962cb7")
+        case .outOfMemory: Self(
+            .warning, .abnormal,     .kill,            .always,     .memoryOrLimit, .none,
+            "out_of_memory", "a92853444bfa4e11ba58358cc46b170f")
+        case .probablyOutOfMemory: Self(
+            .warning, .abnormal,     .kill,            .never,      .memory,        .none,
+            "probably_out_of_memory", "9985e9d9212540cf93a91c77ac90da10")
+        case .backgroundTaskTimeout: Self(
+            .warning, .abnormal,     .kill,            .never,      .backgroundTask,.diagnosed,
+            "background_task_timeout", "dee76f1772f742dc9cfdb343c51aec9d")
+        }
+    }
+}
+
+extension ExitReason {
+    public var row: ExitRow { .of(self) }
+
+    /// The kernel's out-of-memory killer, surely or probably.
+    public var isForMemory: Bool { self == .outOfMemory || self == .probablyOutOfMemory }
+}
