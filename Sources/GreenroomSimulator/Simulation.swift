@@ -14,6 +14,8 @@ struct Simulation: Sendable {
     var eventCount = 0
     /// Before which effect of the next event the supervisor dies.
     var crashAt: Int?
+    /// The spawner dies with it.
+    var spawnerDies = false
     /// Printed only for a shrunk failure: making the words costs more than the run.
     var isTracing = false
     var trace: [String] = []
@@ -35,7 +37,7 @@ struct Simulation: Sendable {
         // Dice of its own: the worlds of known seeds stay as they are.
         var machine = Dice(seed: seed, thing: 7)
         policy.inspectsConditions = machine.percent(50)
-        policy.inspectsLocks = machine.percent(50)
+        policy.inspectsFileLocks = machine.percent(50)
         policy.prewarmStartDelay = machine.percent(30) ? .seconds(machine.below(60)) : .zero
         policy.pressureQuietTime = .seconds(1 + machine.below(20))
         policy.pagesOutSuspended = machine.percent(50)
@@ -130,7 +132,8 @@ struct Simulation: Sendable {
         case .spawn(let id, let app, let purpose):
             let isPrewarm = if case .prewarm = purpose { true } else { false }
             world.spawn(id, app, isPrewarm: isPrewarm, at: now)
-        case .resume(let id, _): world.resume(id, at: now)
+        case .go(let id, _, _): world.go(id, at: now)
+        case .awaitStart(let id): world.awaitStart(id, at: now)
         case .freeze(let id): world.freeze(id, at: now)
         case .thaw(let id): world.thaw(id)
         case .terminate(let id): world.terminate(id, at: now)
@@ -141,7 +144,7 @@ struct Simulation: Sendable {
         case .tell(let id, let step): world.tell(id, step, at: now)
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
-        case .inspectLocks(let id): world.inspectLocks(id, at: now)
+        case .inspectFileLocks(let id): world.inspectFileLocks(id, at: now)
         case .pageOut(let id): world.pageOut(id, at: now)
         case .notify, .deliver, .refuseState, .handOverState: break
         case .keepState(_, let app, let scene):
@@ -190,7 +193,9 @@ struct Simulation: Sendable {
     /// The supervisor dies and comes back: records and the spawner's table are all it has.
     private mutating func restart(isClean: Bool) throws(Violation) {
         crashAt = nil
-        if isTracing { trace.append("  ! the supervisor dies") }
+        if isTracing {
+            trace.append("  ! the supervisor dies\(spawnerDies ? " with the spawner" : "")")
+        }
         let before = core
         world.listening = []
         world.alarm = nil
@@ -210,7 +215,7 @@ struct Simulation: Sendable {
             try checker.require(before.apps == core.apps, "an app was not saved")
         }
         for user in checker.locked.sorted() {
-            try feed(.lockChanged(user: user, isLocked: true))
+            try feed(.sessionLockChanged(user: user, isLocked: true))
         }
         if level != .none { try feed(.pressureChanged(level)) }
         if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
@@ -221,9 +226,17 @@ struct Simulation: Sendable {
             try feed(.tasksRestored(app, tasks))
         }
         for group in sessions.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
+        if spawnerDies {
+            var dice = Dice(seed: seed, thing: UInt64(eventCount))
+            world.loseChannels(at: now, &dice)
+            for event in world.loseOrders(&dice) { try feed(event) }
+        }
         for event in world.report(about: records) { try feed(event) }
         try feed(.restored)
-        if isClean && level == .none && !wasShuttingDown { try compare(with: before) }
+        if isClean && level == .none && !wasShuttingDown && !spawnerDies {
+            try compare(with: before)
+        }
+        spawnerDies = false
         if wasShuttingDown { try feed(.shutdownRequested) }
     }
 
@@ -248,9 +261,10 @@ extension Effect {
     fileprivate var isSave: Bool {
         switch self {
         case .save, .saveApp, .saveTasks: true
-        case .erase, .eraseApp, .spawn, .resume, .freeze, .thaw, .terminate, .kill, .release,
+        case .erase, .eraseApp, .spawn, .go, .awaitStart, .freeze, .thaw, .terminate, .kill,
+            .release,
             .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
-            .notify, .deliver, .inspectTracer, .inspectConditions, .inspectLocks,
+            .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,
             .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
             .pageOut,
             .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,

@@ -11,7 +11,7 @@ public struct Tally: Sendable {
     public internal(set) var failures = 0
     /// Scheduled work that was run, and what became of it.
     public internal(set) var runs = 0
-    public internal(set) var taskOutcomes: [TaskOutcome: Int] = [:]
+    public internal(set) var runOutcomes: [RunOutcome: Int] = [:]
 
     mutating func note(_ outcome: LaunchOutcome) {
         guard !outcome.isRepeated else { return }
@@ -31,7 +31,7 @@ public struct Tally: Sendable {
         appRestarts += other.appRestarts
         failures += other.failures
         runs += other.runs
-        taskOutcomes.merge(other.taskOutcomes, uniquingKeysWith: +)
+        runOutcomes.merge(other.runOutcomes, uniquingKeysWith: +)
     }
 }
 
@@ -42,7 +42,7 @@ extension Tally: CustomStringConvertible {
             "launches: \(Self.words(launches))",
             "cold because: \(Self.words(coldReasons))",
             "ends: \(Self.words(exits))",
-            "scheduled work: \(runs) runs, \(Self.words(taskOutcomes))",
+            "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",
         ]

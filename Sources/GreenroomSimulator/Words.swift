@@ -4,7 +4,7 @@ import GreenroomLifecycle
 func words(_ effect: Effect) -> String {
     guard case .save(let record) = effect else { return shortened("\(effect)") }
     var parts = ["save \(record.instance) \(record.app) \(record.state)"]
-    if record.isResuming { parts.append("resuming") }
+    if record.phase == .toldToGo { parts.append("told to go") }
     if record.isAttached { parts.append("attached") }
     if record.inBackground { parts.append("in background") }
     if let deadline = record.deadline {

@@ -22,8 +22,8 @@ import Testing
         for reason in ExitReason.allCases {
             #expect(campaign.tally.exits[reason] ?? 0 > 0, "\(reason)")
         }
-        for outcome in TaskOutcome.allCases {
-            #expect(campaign.tally.taskOutcomes[outcome] ?? 0 > 0, "\(outcome)")
+        for outcome in RunOutcome.allCases {
+            #expect(campaign.tally.runOutcomes[outcome] ?? 0 > 0, "\(outcome)")
         }
         #expect(campaign.tally.restarts > 0)
         #expect(campaign.tally.appRestarts > 0)

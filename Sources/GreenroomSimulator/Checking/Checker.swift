@@ -65,6 +65,9 @@ struct Checker: Sendable {
     var overdue: Set<InstanceIdentifier> = []
     /// The latest cookie that each was told.
     var told: [InstanceIdentifier: UInt64] = [:]
+    /// Told to go, and their channel was lost; and the one that may have run, by the event being handled.
+    var unheard: Set<InstanceIdentifier> = []
+    var mayHaveRun: InstanceIdentifier?
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
@@ -91,7 +94,8 @@ struct Checker: Sendable {
         count(record, 1)
         touched.insert(record.instance)
         try require(
-            !record.isResuming || record.state == .launching, "resuming but not launching")
+            record.progress != .toldToGo || record.state == .launching,
+            "told to go but not launching")
         try require(
             (record.state == .notRunning) == (record.isEmpty && record.endedAt != nil)
                 || record.state == .terminating || record.endedAt == nil,

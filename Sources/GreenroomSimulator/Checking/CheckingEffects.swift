@@ -29,15 +29,21 @@ extension Checker {
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
             if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
-        case .resume(let id, _):
+        case .go(let id, _, _):
             // It may be ended later in the same event.
-            let isIntended = saved[id].map { $0.isResuming || $0.state == .terminating } ?? false
-            try require(isIntended, "resumed \(id) without the intent saved")
+            let isIntended =
+                saved[id].map {
+                    $0.progress == .toldToGo || $0.state == .terminating
+                } ?? false
+            try require(isIntended, "told \(id) to go without the intent saved")
             let process = world.processes[id]
-            try require(process?.isPrewarm == true, "resumed \(id), which is not prewarmed")
-            try require(process?.wasToldToGo == false, "resumed \(id) twice")
+            try require(process?.isPrewarm == true, "told \(id) to go, which is not prewarmed")
+            try require(process?.wasToldToGo == false, "told \(id) to go twice")
             try checkBeginning(id, now)
             noteSeen(id, .application, world, isGiven: false)
+        case .awaitStart(let id):
+            try require(
+                saved[id]?.progress == .toldToGo, "awaits the start of \(id), not told to go")
         case .freeze(let id):
             // Its end may have been ordered in the same event.
             let state = saved[id]?.state
@@ -60,7 +66,7 @@ extension Checker {
             // As announced: it may be ended later in the same event.
             try require(states[id]?.isRunning == true, "noticed \(id), which does not run")
             try require(states[id] != .suspended, "noticed suspended \(id)")
-        case .deliver(let id, let request):
+        case .deliver(let id, let request, _):
             try require(owed[request] != nil, "delivered after the answer")
             try require(states[id] != .suspended, "delivered to suspended \(id)")
         case .inspectTracer(let id):
@@ -69,7 +75,7 @@ extension Checker {
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
         case .record(let record): try checkRecord(record, event, now)
         case .inspectConditions: break
-        case .inspectLocks(let id):
+        case .inspectFileLocks(let id):
             try require(states[id] == .background, "looked at the locks of \(id)")
             try checkSuspension(id, event, now)
             machine.inquiries.insert(id)
@@ -113,11 +119,14 @@ extension Checker {
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ purpose: SpawnPurpose, _ event: Event,
         _ world: World, _ now: Instant
     ) throws(Violation) {
-        try require(world.processes[id] == nil, "spawned \(id) twice")
+        try require(world.processes[id]?.isLost ?? true, "spawned \(id) twice")
         try require(saved[id] != nil, "spawned \(id) unsaved")
         try require(!isShuttingDown, "spawned \(id) while shutting down")
         try require(liveCount <= policy.instanceLimit, "more instances than allowed")
         try checkShare(app, event)
+        if case .reconciled(id, found: _) = event, case .prewarm = purpose {
+            return try require(saved[id]!.state == .prewarming, "ordered \(id) again")
+        }
         guard case .prewarm = purpose else {
             if case .launchRequested(_, let launch) = event, launch.app == app, launch.inBackground,
                 !launch.isAttached, let until = crashLoopUntil[app]
@@ -190,7 +199,8 @@ extension Checker {
         let process = world.processes[id]
         try require(process?.isSpawned == true, "launched \(id), which was never spawned")
         if outcome.kind == .prewarmed {
-            try require(process!.hasStarted, "launched \(id), which has not started")
+            try require(
+                process!.hasStarted || mayHaveRun == id, "launched \(id), which has not started")
         }
         try require(saved[id]?.launchedAt != nil, "launched \(id) unsaved")
         tally.note(outcome)
@@ -210,7 +220,7 @@ extension Checker {
         _ record: Record, _ event: Event, _ now: Instant
     ) throws(Violation) {
         switch record {
-        case .stateChanged(let id, _, let from, let to):
+        case .stateChanged(let id, _, let from, let to, _):
             try checkMove(id, from, to, event, now)
         case .reclaimed(let id, let app, _, let level, let state):
             try require(states[id] == state, "reclaimed \(id) from \(state)")
@@ -251,8 +261,8 @@ extension Checker {
         case .failed: tally.failures += 1
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
-        case .backgroundTimeExpiring, .taskBegan: break
-        case .taskEnded(let id, _, let identifier, let outcome):
+        case .backgroundTimeExpiring, .runBegan: break
+        case .runEnded(let id, _, let identifier, let outcome):
             try noteEnded(id, identifier, outcome)
         }
     }
@@ -289,7 +299,7 @@ extension Checker {
         _ id: InstanceIdentifier, _ event: Event, _ now: Instant
     ) throws(Violation) {
         if case .transitionRequested(_, _, .suspend) = event { return }
-        if case .locksInspected(id, false) = event {
+        if case .fileLocksInspected(id, false) = event {
             return try require(machine.inquiries.contains(id), "suspended \(id) unasked")
         }
         // An app that acknowledges its states is suspended when it has done so.
@@ -298,7 +308,7 @@ extension Checker {
         }
         if isAsked && saved[id]?.conversation != nil { return }
         // Asked for, perhaps by a client that has left, and held up by a lock.
-        if machine.lockedSince[id] != nil { return }
+        if machine.fileLockedSince[id] != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) by itself")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace

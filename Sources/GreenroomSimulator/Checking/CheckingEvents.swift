@@ -7,6 +7,7 @@ extension Checker {
         ending = []
         signalled = []
         displaced = []
+        mayHaveRun = nil
         noteMachine(event, at: now)
         noteTasks(event)
         switch event {
@@ -28,7 +29,9 @@ extension Checker {
             owed[request] = event
             forgive(app)
         case .requestAbandoned(let request): owed[request] = nil
+        case .reconciled(let id, let finding): noteFinding(id, finding)
         case .exited(let id, let status):
+            noteUnheardEnd(id)
             if case .signaled(9, _) = status { notePoolTaken(id, now) }
             noteExit(id, status, now)
         case .channelLost(let id): notePoolTaken(id, now)
@@ -42,12 +45,12 @@ extension Checker {
         case .deadlineReached: noteExpiries(now)
         case .sceneRequested(let request?, _, _): owed[request] = event
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
-        case .lockChanged(let user, let isLocked):
+        case .sessionLockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .tracerInspected, .sceneRequested(nil, _, _),
             .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
-            .locksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
+            .fileLocksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
             .triggersForgiven:
             break
         case .triggered(let request, let launch, _):
@@ -63,10 +66,32 @@ extension Checker {
             break
         case .restored: isRestoring = false
         case .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted, .tasksCancelled,
-            .tasksRestored, .taskCompleted, .taskConditionsInspected, .taskAlarmRang,
+            .tasksRestored, .runCompleted, .taskConditionsInspected, .taskAlarmRang,
             .runTaskRequested, .expireTaskRequested:
             break
         }
+    }
+
+    private mutating func noteUnheardEnd(_ id: InstanceIdentifier) {
+        guard unheard.contains(id), let record = saved[id], record.state == .launching,
+            record.launchedAt == nil
+        else { return }
+        mayHaveRun = id
+        retryAt[record.app] = nil
+    }
+
+    /// A launch that may have run is not forgotten: it would be launched again under its name.
+    private mutating func noteFinding(_ id: InstanceIdentifier, _ finding: Finding) {
+        guard let record = saved[id], record.state == .launching, record.launchedAt == nil else {
+            return
+        }
+        switch finding {
+        case .nothing: if record.progress == .toldToGo { mayHaveRun = id }
+        case .remains: mayHaveRun = id
+        case .noChannel: if record.progress == .toldToGo { unheard.insert(id) }
+        case .unfit: return
+        }
+        if mayHaveRun == id, record.progress == .toldToGo { retryAt[record.app] = nil }
     }
 
     private mutating func noteInstall(_ description: AppDescription) {
@@ -111,7 +136,7 @@ extension Checker {
             sentSignals[id]?.contains(signal) != true, let record = saved[id],
             record.endReason == nil, record.exitStatus == nil, record.state != .prewarming,
             record.state != .prewarmed,
-            record.state != .notRunning, !(record.isResuming)
+            record.state != .notRunning, record.progress != .toldToGo
         else { return }
         guard installed[record.app] != nil, !wasChosenForOthers(record, status) else { return }
         crashes[record.app, default: []].append(now)
@@ -148,6 +173,10 @@ extension Checker {
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
         for id in touched { try checkTouched(id, nextDeadline) }
+        if let id = mayHaveRun, let record = saved[id] {
+            try require(
+                record.launchIdentifier != nil, "\(id) may have run, and its launch is forgotten")
+        }
         for id in ending {
             try require(signalled.contains(id), "\(id) is to end and was sent no signal")
         }

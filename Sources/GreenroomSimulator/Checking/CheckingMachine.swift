@@ -10,7 +10,7 @@ struct MachineBooks: Sendable {
     var hints: [AppIdentifier: Instant] = [:]
     /// Whose locks are being looked at, and when the first lock was found.
     var inquiries: Set<InstanceIdentifier> = []
-    var lockedSince: [InstanceIdentifier: Instant] = [:]
+    var fileLockedSince: [InstanceIdentifier: Instant] = [:]
     /// Whom the kernel is said to have taken.
     var outOfMemory: Set<InstanceIdentifier> = []
     var overOwnLimit: Set<InstanceIdentifier> = []
@@ -43,9 +43,9 @@ extension Checker {
             machine.inspectedAt = now
         case .prepareRequested(_, let app):
             machine.hints[app] = now.advanced(by: policy.hintLifetime)
-        case .locksInspected(let id, true):
-            if machine.lockedSince[id] == nil { machine.lockedSince[id] = now }
-        case .locksInspected(let id, false): machine.lockedSince[id] = nil
+        case .fileLocksInspected(let id, true):
+            if machine.fileLockedSince[id] == nil { machine.fileLockedSince[id] = now }
+        case .fileLocksInspected(let id, false): machine.fileLockedSince[id] = nil
         case .outOfMemory(let id, _, let isOwnLimit):
             machine.outOfMemory.insert(id)
             if isOwnLimit {
@@ -87,7 +87,7 @@ extension Checker {
     mutating func checkTriggered(_ event: Event, _ effect: Effect, _ now: Instant) throws(Violation)
     {
         guard case .triggered(_, let launch, let limit) = event,
-            case .spawn(_, launch.app, .launch(_)) = effect
+            case .spawn(_, launch.app, .launch(_, _)) = effect
         else { return }
         var recent = machine.triggered[launch.app] ?? []
         recent.removeAll { $0.duration(to: now) >= limit.interval }
@@ -109,8 +109,8 @@ extension Checker {
     func checkMachineEnd(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
         switch record.endReason {
         case .suspendedWithLockedFile?:
-            let since = machine.lockedSince[record.instance]
-            let isOver = since.map { $0.advanced(by: policy.lockGrace) <= now } ?? false
+            let since = machine.fileLockedSince[record.instance]
+            let isOver = since.map { $0.advanced(by: policy.fileLockGrace) <= now } ?? false
             try require(isOver, "\(record.instance) was ended within the grace for its lock")
         case .outOfMemory?, .probablyOutOfMemory?:
             try require(

@@ -90,7 +90,7 @@ extension Checker {
         try require(instant > now, "restarts \(app) without a pause")
         try require(!isShuttingDown, "restarts \(app) while shutting down")
         switch event {
-        case .exited(let id, _), .emptied(let id):
+        case .exited(let id, _), .emptied(let id), .reconciled(let id, found: _):
             try require(!endedByClient.contains(id), "restarts \(app) though a client ended \(id)")
         default: break
         }

@@ -55,12 +55,13 @@ extension Checker {
             guard record.background.value?.isExpiring != true, tasks.open[id]!.count < 64
             else { return }
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
-        case .becameReady(let id), .started(let id), .spawned(let id):
+        case .becameReady(let id), .started(let id), .spawned(let id),
+            .reconciled(let id, found: _):
             // One whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id, let task): tasks.open[id]?.end(task)
-        case .taskCompleted(let id, let run, _):
+        case .runCompleted(let id, let run, _):
             if let current = tasks.current, current.instance == id, current.run.number == run {
                 tasks.current = nil
             }
@@ -147,9 +148,9 @@ extension Checker {
     }
 
     mutating func noteEnded(
-        _ id: InstanceIdentifier, _ identifier: String, _ outcome: TaskOutcome
+        _ id: InstanceIdentifier, _ identifier: String, _ outcome: RunOutcome
     ) throws(Violation) {
-        tally.taskOutcomes[outcome, default: 0] += 1
+        tally.runOutcomes[outcome, default: 0] += 1
         if tasks.current?.instance == id { tasks.current = nil }
     }
 

@@ -49,7 +49,12 @@ extension Simulation {
         case .forgiveTriggers: try feed(.triggersForgiven)
         case .prepare(let app): try feed(.prepareRequested(nextRequest(), identifier(app)))
         case .wait(let duration): try wait(duration)
-        case .crashSupervisor(let effect): crashAt = effect
+        case .crashSupervisor(let effect, let withSpawner):
+            crashAt = effect
+            spawnerDies = withSpawner
+        case .crashSpawner:
+            var dice = Dice(seed: seed, thing: UInt64(eventCount))
+            for event in world.loseOrders(&dice) { try feed(event) }
         case .connect(let app):
             if let event = world.connect(identifier(app)) { try feed(event) }
         case .resetFailed(let app):
@@ -62,7 +67,7 @@ extension Simulation {
             ]
             try feed(.sceneRequested(byApp ? nil : nextRequest(), identifier(app), all[wish]))
         case .lock(let user, let isLocked):
-            try feed(.lockChanged(user: UInt32(user), isLocked: isLocked))
+            try feed(.sessionLockChanged(user: UInt32(user), isLocked: isLocked))
         case .changeTime: try feed(.significantTimeChanged)
         case .loseState(let app): try loseState(identifier(app))
         case .logOut(let group):
@@ -109,7 +114,8 @@ extension Simulation {
             if let id = live(pick) { try happen(.channelLost(id)) }
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
-            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .connect,
+            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .crashSpawner,
+            .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
             .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task:
             break

@@ -43,7 +43,9 @@ enum Stimulus: Sendable {
     case shutDownInVain(after: Duration)
     case wait(Duration)
     /// The supervisor dies before the effect of this number of the next event, or after all.
-    case crashSupervisor(effect: Int)
+    case crashSupervisor(effect: Int, withSpawner: Bool)
+    /// The supervisor lives on; what it had ordered and not heard of is lost.
+    case crashSpawner
     case connect(app: Int)
     case resetFailed(app: Int)
     case task(TaskStimulus)
@@ -94,7 +96,9 @@ extension Stimulus {
         case 63..<67: return .exit(instance: pick)
         case 67: return .loseChannel(instance: pick)
         case 68..<70: return .repeatFact(instance: pick)
-        case 70..<72: return .crashSupervisor(effect: dice.below(12))
+        case 70 where dice.percent(20): return .crashSpawner
+        case 70..<72:
+            return .crashSupervisor(effect: dice.below(12), withSpawner: dice.percent(30))
         case 72: return .connect(app: pick)
         case 73: return dice.percent(50) ? .connect(app: pick) : .resetFailed(app: pick)
         case 74..<76:

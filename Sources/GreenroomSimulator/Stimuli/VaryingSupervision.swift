@@ -6,9 +6,9 @@ extension Simulation {
         _ app: inout AppDescription, _ number: Int, among count: Int, _ dice: inout Dice
     ) {
         func name(_ number: Int) -> AppIdentifier { AppIdentifier("org.example.app\(number)") }
-        app.supervision = Rare(dice.percent(50) ? supervision(&dice) : nil)
+        app.supervision = Boxed(dice.percent(50) ? supervision(&dice) : nil)
         let atBoot = dice.percent(50)
-        app.autostart = Rare(
+        app.autostart = Boxed(
             dice.percent(20)
                 ? Autostart(atBoot: atBoot, atLogin: !atBoot, session: "seat\(dice.below(2))") : nil
         )

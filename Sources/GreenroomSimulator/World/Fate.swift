@@ -18,6 +18,8 @@ struct Fate: Sendable {
     var accepts: Bool
     /// To each step it is told; nil never acknowledges.
     var acknowledgement: Duration?
+    /// Paused, it cannot take over the launch that it is told.
+    var isUnfit: Bool
     /// A debugger holds it when somebody looks.
     var isTraced: Bool
     /// Looks at its file locks that find one.
@@ -76,6 +78,7 @@ struct Fate: Sendable {
         runDelay = dice.percent(70) ? dice.milliseconds(1...60_000) : nil
         hasHandler = dice.percent(90)
         heedsExpiration = dice.percent(60)
+        isUnfit = own.percent(5)
     }
 }
 
@@ -109,13 +112,18 @@ struct FakeProcess: Sendable {
     var isPaused = false
     var wasToldToGo = false
     var hasStarted = false
+    var hasChannel = true
+    /// It ended with its spawner, which nobody saw.
+    var isLost = false
+    /// Whether it starts is looked for where its channel does not say so.
+    var isWatched = false
     var isReady = false
     var isFrozen = false
     var exitStatus: ExitStatus?
     var isEmpty = false
     var isReleased = false
     /// Open background tasks, how many it ever began, and the runs it was told.
-    var openTasks: [UInt64] = []
+    var openBackgroundTasks: [UInt64] = []
     var lastTask: UInt64 = 0
     var runs: Set<UInt64> = []
 

@@ -15,12 +15,12 @@ extension World {
             at: now.advanced(by: .milliseconds(20)))
     }
 
-    mutating func inspectLocks(_ id: InstanceIdentifier, at now: Instant) {
+    mutating func inspectFileLocks(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id] else { return }
         let holdsLock = process.fate.locksLeft > 0
         processes[id]!.fate.locksLeft -= holdsLock ? 1 : 0
         agenda.add(
-            .locksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
+            .fileLocksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
     }
 
     /// Somebody connects; nil if nobody watches.

@@ -29,9 +29,9 @@ extension World {
         else { return }
         processes[id]!.runs.insert(run.number)
         guard let delay = process.fate.runDelay else { return }
-        let outcome: TaskOutcome = process.fate.hasHandler ? .succeeded : .unhandled
+        let outcome: RunOutcome = process.fate.hasHandler ? .succeeded : .unhandled
         agenda.add(
-            .taskCompleted(id, run: run.number, outcome), at: now.advanced(by: delay))
+            .runCompleted(id, run: run.number, outcome), at: now.advanced(by: delay))
     }
 
     mutating func expireRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
@@ -39,7 +39,7 @@ extension World {
             return
         }
         agenda.add(
-            .taskCompleted(id, run: run.number, .failed),
+            .runCompleted(id, run: run.number, .failed),
             at: now.advanced(by: .milliseconds(20)))
     }
 
@@ -47,7 +47,7 @@ extension World {
         guard let process = processes[id], process.isAlive, process.fate.heedsExpiration else {
             return
         }
-        for (count, task) in process.openTasks.enumerated() {
+        for (count, task) in process.openBackgroundTasks.enumerated() {
             agenda.add(
                 .backgroundTaskEnded(id, task: task),
                 at: now.advanced(by: .milliseconds(10 + count)))
@@ -58,21 +58,25 @@ extension World {
     mutating func beginTask(_ id: InstanceIdentifier) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
         processes[id]!.lastTask += 1
-        processes[id]!.openTasks.append(process.lastTask + 1)
+        processes[id]!.openBackgroundTasks.append(process.lastTask + 1)
         return .backgroundTaskBegan(id, task: process.lastTask + 1)
     }
 
     var firstWithTasks: InstanceIdentifier? {
-        processes.filter { $0.value.isAlive && !$0.value.openTasks.isEmpty }.keys.min()
+        processes.filter { $0.value.isAlive && !$0.value.openBackgroundTasks.isEmpty }.keys.min()
     }
 
     /// - Parameter isStray: not one that is open, but one that has ended, or never began.
     mutating func endTask(_ id: InstanceIdentifier, isStray: Bool) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
         if isStray {
-            let ended = (1...process.lastTask + 1).first { !process.openTasks.contains($0) }
+            let ended = (1...process.lastTask + 1).first {
+                !process.openBackgroundTasks.contains($0)
+            }
             return ended.map { .backgroundTaskEnded(id, task: $0) }
         }
-        return processes[id]!.openTasks.popLast().map { .backgroundTaskEnded(id, task: $0) }
+        return processes[id]!.openBackgroundTasks.popLast().map {
+            .backgroundTaskEnded(id, task: $0)
+        }
     }
 }

@@ -48,7 +48,10 @@ struct World: Sendable {
         }
     }
 
-    mutating func resume(_ id: InstanceIdentifier, at now: Instant) {
+    mutating func go(_ id: InstanceIdentifier, at now: Instant) {
+        if processes[id]?.fate.isUnfit == true {
+            return agenda.add(.reconciled(id, found: .unfit), at: now)
+        }
         processes[id]?.wasToldToGo = true
         guard let process = processes[id], process.isAlive else { return }
         switch process.fate.start {
@@ -129,10 +132,13 @@ struct World: Sendable {
             }
             processes[id]!.isPaused = true
         case .started(let id):
-            guard let process = processes[id], process.isAlive, process.isPaused else { return nil }
+            guard let process = processes[id], process.isAlive else { return nil }
+            if process.hasStarted, process.isWatched { return event }
+            guard process.isPaused else { return nil }
             processes[id]!.isPaused = false
             processes[id]!.hasStarted = true
             expectReadiness(id, at: now)
+            if !process.hasChannel, !process.isWatched { return nil }
         case .becameReady(let id):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
                 return nil
@@ -154,7 +160,7 @@ struct World: Sendable {
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _):
             guard processes[id]?.isAlive == true else { return nil }
-        case .taskCompleted(let id, _, _):
+        case .runCompleted(let id, _, _):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
                 return nil
             }
@@ -163,7 +169,7 @@ struct World: Sendable {
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
-            processes[id]!.openTasks.removeAll { $0 == task }
+            processes[id]!.openBackgroundTasks.removeAll { $0 == task }
         case .taskAlarmRang:
             guard let time = alarm, time <= Self.wallClock(at: now) else { return nil }
             alarm = nil
@@ -193,7 +199,7 @@ struct World: Sendable {
             agenda.add(.exited(id, .exited(3)), at: now.advanced(by: delay))
         case .misfires(let delay):
             let then = now.advanced(by: delay)
-            agenda.add(.misfired(id, program: nil), at: then)
+            agenda.add(.misfired(id, .startsPrograms(nil)), at: then)
             agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
         }
         return .spawned(id)
@@ -214,9 +220,9 @@ struct World: Sendable {
     func report(about records: [InstanceRecord]) -> [Event] {
         var events: [Event] = []
         let known = Set(records.map(\.instance))
-        for record in records where processes[record.instance] == nil {
+        for record in records where processes[record.instance]?.isLost ?? true {
             guard record.state != .notRunning else { continue }
-            events += [.exited(record.instance, .unknown), .emptied(record.instance)]
+            events.append(.reconciled(record.instance, found: .nothing))
         }
         for (id, process) in processes.sorted(by: { $0.key < $1.key }) where !process.isReleased {
             guard known.contains(id) || process.isSpawned else { continue }
@@ -226,10 +232,13 @@ struct World: Sendable {
                 continue
             }
             if process.isSpawned { events.append(.spawned(id)) }
-            if process.isPaused && process.exitStatus == nil {
+            if !process.hasChannel {
+                let hasEnded = process.exitStatus != nil
+                events.append(.reconciled(id, found: .noChannel(hasEnded: hasEnded)))
+            } else if process.isPaused && process.exitStatus == nil {
                 events.append(.paused(id, byteCount: process.fate.byteCount))
             }
-            if process.hasStarted { events.append(.started(id)) }
+            if process.hasStarted, process.hasChannel { events.append(.started(id)) }
             if process.isReady && process.isAlive { events.append(.becameReady(id)) }
             if let status = process.exitStatus { events.append(.exited(id, status)) }
             if process.isEmpty { events.append(.emptied(id)) }

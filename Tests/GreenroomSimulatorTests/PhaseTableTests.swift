@@ -1,0 +1,241 @@
+import Glibc
+import GreenroomLifecycle
+import GreenroomSimulator
+import Testing
+
+/// The table at the head of States/Transitions.swift, the simulator's own, and the core itself.
+@Suite struct `The table of phases` {
+    @Test(arguments: [Player.program, .acknowledging])
+    func `of the simulator is what the core does, pair by pair`(player: Player) {
+        let expected = player == .program ? PhaseTable.program : PhaseTable.acknowledging
+        let lines = player.table()
+        #expect(lines == expected.lines, "\(lines.joined(separator: "\n"))")
+    }
+
+    @Test func `of the core is the simulator's`() throws {
+        let path = "Sources/GreenroomLifecycle/States/Transitions.swift"
+        let file = try #require(fopen(path, "r"), "run from the top of the sources")
+        defer { fclose(file) }
+        var text: [String] = []
+        var line = [CChar](repeating: 0, count: 512)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let read = line.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+            guard read.hasPrefix("//   ") else { continue }
+            text.append(String(read.dropFirst(5).dropLast()))
+        }
+        for table in [PhaseTable.program, .acknowledging] {
+            let first = try #require(text.firstIndex(of: table.lines[0]))
+            #expect(Array(text[first...].prefix(table.lines.count)) == table.lines)
+            text.remove(at: first)
+        }
+    }
+}
+
+/// Puts one instance into each phase, as if it came back so, and tells the core each event.
+enum Player: Sendable {
+    case program
+    case acknowledging
+
+    private static let id = InstanceIdentifier(1)
+    private static let app = AppIdentifier("org.example.app")
+    private static let start = Instant(nanoseconds: 1_000_000_000)
+    private static let due = Instant(nanoseconds: 11_000_000_000)
+
+    static let columns: [(Phase, String)] = [
+        (.prewarming, "pw"), (.paused, "pa"), (.ordered, "or"), (.toldToGo, "go"),
+        (.starting, "st"), (.arriving, "ar"), (.inactive, "in"), (.active, "ac"),
+        (.background, "bg"), (.freezing, "fr"), (.frozen, "fz"), (.ending, "en"),
+        (.emptying, "em"), (.ended, "ed"),
+    ]
+
+    private static let rows: [(String, Event)] = {
+        let request = RequestIdentifier(1)
+        func ask(_ transition: Transition) -> Event {
+            .transitionRequested(request, .instance(id), transition)
+        }
+        return [
+            ("spawned", .spawned(id)),
+            ("spawnFailed", .spawnFailed(id, SpawnFailure(stage: "executing", errno: 2))),
+            ("paused", .paused(id, byteCount: 1)),
+            ("started", .started(id)),
+            ("channelLost", .channelLost(id)),
+            ("becameReady", .becameReady(id)),
+            ("acknowledged", .acknowledged(id, cookie: 1)),
+            ("frozen", .frozen(id)),
+            ("freezeFailed", .freezeFailed(id)),
+            ("exited", .exited(id, .exited(0))),
+            ("emptied", .emptied(id)),
+            ("deadline", .deadlineReached),
+            ("becameStale", .becameStale(id)),
+            ("misfired", .misfired(id, .startsPrograms(nil))),
+            ("found nothing", .reconciled(id, found: .nothing)),
+            ("found remains", .reconciled(id, found: .remains)),
+            ("no channel", .reconciled(id, found: .noChannel(hasEnded: false))),
+            ("unfit", .reconciled(id, found: .unfit)),
+            ("foreground", ask(.foreground)),
+            ("background", ask(.background)),
+            ("suspend", ask(.suspend)),
+            ("resume", ask(.resume)),
+            ("terminate", ask(.terminate)),
+            ("forceQuit", ask(.forceQuit)),
+        ]
+    }()
+
+    private var phases: [(Phase, String)] {
+        Self.columns.filter { self == .acknowledging || $0.0 != .arriving }
+    }
+
+    func table() -> [String] {
+        func padded(_ text: String) -> String {
+            text + String(repeating: " ", count: 14 - text.count)
+        }
+        let head = padded("") + phases.map(\.1).joined(separator: "  ")
+        let lines =
+            [head]
+            + Self.rows.map { name, event in
+                let cells = phases.map { phase, _ in cell(phase, event) }
+                return padded(name) + cells.joined(separator: "  ")
+            }
+        return lines.map { line in
+            String(
+                line.prefix(
+                    (line.lastIndex { $0 != " " }.map {
+                        line.distance(from: line.startIndex, to: $0)
+                    } ?? 0) + 1))
+        }
+    }
+
+    /// The phase that the event leads to; `--` for a request that is refused, `.` for no change.
+    private func cell(_ phase: Phase, _ event: Event) -> String {
+        var core = core(in: phase)
+        precondition(core.instance(Self.id)?.phase == phase, "cannot begin in \(phase)")
+        let effects = core.handle(event, at: event == .deadlineReached ? Self.due : Self.start)
+        let isRefused = effects.contains {
+            if case .answer(_, .refused) = $0 { true } else { false }
+        }
+        if isRefused { return "--" }
+        let after = core.instance(Self.id)!.phase
+        guard Self.fits(effects, phase, after) else { return "!!" }
+        return after == phase ? ". " : Self.columns.first { $0.0 == after }!.1
+    }
+
+    /// The effects that a move brings with it.
+    private static func fits(_ effects: [Effect], _ before: Phase, _ after: Phase) -> Bool {
+        return switch after {
+        case _ where before == after: true
+        case .freezing: effects.contains(.freeze(id))
+        case .background where before == .freezing || before == .frozen:
+            effects.contains(.thaw(id))
+        case .ending:
+            effects.contains {
+                switch $0 {
+                case .kill(id), .terminate(id): true
+                case .tell(id, let step): step.step == .willTerminate
+                case _: false
+                }
+            }
+        case .emptying: effects.contains(.kill(id))
+        case .ended: effects.contains(.release(id))
+        case _: true
+        }
+    }
+
+    private func core(in phase: Phase) -> Lifecycle {
+        var policy = Policy()
+        policy.inspectsFileLocks = false
+        policy.inspectsConditions = false
+        var app = AppDescription(identifier: Self.app, prewarmCount: 1)
+        app.foregroundGroup = "seat"
+        app.suspendsInBackground = true
+        app.readyCondition = self == .program ? .notify : .finishedLaunching
+        app.acknowledges = self == .acknowledging
+        var core = Lifecycle(
+            restoring: [record(in: phase)], apps: [AppRecord(app: Self.app)],
+            nextInstance: InstanceIdentifier(2), policy: policy, seed: 1, at: Self.start)
+        for event in [Event.appInstalled(app), .restored] {
+            _ = core.handle(event, at: Self.start)
+        }
+        return core
+    }
+
+    private func record(in phase: Phase) -> InstanceRecord {
+        var record = InstanceRecord(
+            instance: Self.id, app: Self.app,
+            generation: AppDescription(identifier: Self.app).generation,
+            environmentKey: AppDescription(identifier: Self.app).environmentKey, state: .active,
+            since: Self.start)
+        record.progress = .running(since: Self.start)
+        record.launchKind = .cold
+        record.deadline = Self.due
+        switch phase {
+        case .prewarming:
+            record.state = .prewarming
+            record.progress = .none
+        case .paused:
+            record.state = .prewarmed
+            record.progress = .none
+        case .ordered:
+            record.state = .launching
+            record.progress = .none
+        case .toldToGo:
+            record.state = .launching
+            record.progress = .toldToGo
+        case .starting, .arriving: record.state = .launching
+        case .inactive: record.state = .inactive
+        case .active: record.state = .active
+        case .background:
+            record.state = .background
+            record.inBackground = true
+        case .freezing, .frozen:
+            record.state = .suspended
+            record.inBackground = true
+            if phase == .frozen { record.deadline = nil }
+        case .ending, .emptying:
+            record.state = .terminating
+            record.endReason = .terminated
+            record.lastState = .active
+            if phase == .emptying {
+                record.exitStatus = .exited(0)
+                record.endedAt = Self.start
+            }
+        case .ended:
+            record.state = .notRunning
+            record.endReason = .exitedSelf
+            record.exitStatus = .exited(0)
+            record.isEmpty = true
+            record.endedAt = Self.start
+        }
+        if self == .acknowledging { record.conversation = conversation(in: phase) }
+        if record.conversation != nil, phase == .arriving || phase == .inactive {
+            record.deadline = nil
+        }
+        return record
+    }
+
+    /// Of an app that has finished launching; what it was told last is under way on its way to the front.
+    private func conversation(in phase: Phase) -> Conversation? {
+        var scene = SceneRecord(scene: .application, isConnected: true, goal: .foreground)
+        var step: LifecycleStep?
+        switch phase {
+        case .prewarming, .paused, .ordered, .toldToGo, .starting: return nil
+        case .arriving:
+            scene.activation = .unattached
+            step = .willEnterForeground
+        case .inactive:
+            scene.activation = .foregroundInactive
+            step = .didBecomeActive
+        case .active: scene.activation = .foregroundActive
+        case .background, .freezing, .frozen:
+            scene.activation = .background
+            scene.goal = .background
+        case .ending:
+            scene.activation = .foregroundActive
+            step = .willTerminate
+        case .emptying, .ended: scene.activation = .foregroundActive
+        }
+        let pending = step.map {
+            PendingStep(step: $0, scene: .application, cookie: 1, deadline: Self.due)
+        }
+        return Conversation(scenes: [scene], pending: pending, lastCookie: 1)
+    }
+}
