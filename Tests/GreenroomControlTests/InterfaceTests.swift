@@ -4,7 +4,7 @@ import Varlink
 import VarlinkTestSupport
 
 @Suite struct `The control interface` {
-    @Test func `is described in the language that everybody reads`() {
+    @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
         #expect(Control.interface.methods.count == 32)
         #expect(Control.interface.errors.count == 11)
@@ -17,12 +17,12 @@ import VarlinkTestSupport
         ("ExitReason", Control.ExitReason.allCases.map(\.rawValue)),
         ("EventKind", Control.EventKind.allCases.map(\.rawValue)),
     ])
-    func `has the words of the code`(type: String, words: [String]) {
+    func `the description's enumerations have the code's words`(type: String, words: [String]) {
         #expect(Control.interface.types[type] == .enumeration(words))
     }
 
     @Test(.enabled(if: PythonClient.isThere))
-    func `is read by the Python client`() throws {
+    func `the Python client reads the control interface`() throws {
         let service = Control.service(version: "1.2.3")
         let server = try TestServer { incoming in
             switch incoming.call.method {

@@ -15,7 +15,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
 
 @Suite struct `Typed messages` {
     @Test(arguments: Samples.calls)
-    func `carry calls there and back, as described`(call: ControlCall) throws {
+    func `calls are written and read back, as described`(call: ControlCall) throws {
         let parameters = try object(call)
         try Control.interface.check(input: parameters, of: lastName(call.method))
         let message = Call(
@@ -25,7 +25,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
     }
 
     @Test(arguments: Samples.replies)
-    func `carry replies there and back, as described`(
+    func `replies are written and read back, as described`(
         reply: ControlReply, call: ControlCall
     ) throws {
         let parameters = try object(reply)
@@ -37,13 +37,13 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
     }
 
     @Test(arguments: Samples.errors)
-    func `carry errors there and back, as described`(error: ControlError) throws {
+    func `errors are written and read back, as described`(error: ControlError) throws {
         let parameters = try object(error)
         try Control.interface.check(error: parameters, of: lastName(error.name))
         #expect(try ControlError(Reply(error: error.name, parameters: parameters)) == error)
     }
 
-    @Test func `keep the words of a newer daemon`() throws {
+    @Test func `the words of a newer daemon are kept`() throws {
         let member = "word_of_the_future"
         let instance: JSONObject = [
             "instance": 1, "app": "a.b", "state": .string(member), "sinceTimestampUSec": 1,
@@ -70,14 +70,14 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(decoded.description.contains(member))
     }
 
-    @Test func `know every method and error of the description`() {
+    @Test func `every method and error of the description has a typed message`() {
         let methods = Set(Samples.calls.map { lastName($0.method) })
         #expect(methods == Set(Control.interface.methods.keys))
         let errors = Set(Samples.errors.map { lastName($0.name) })
         #expect(errors == Set(Control.interface.errors.keys))
     }
 
-    @Test func `of another interface are no errors of this one`() throws {
+    @Test func `an error of another interface is no error of this one`() throws {
         #expect(try ControlError(Reply(error: "org.varlink.service.PermissionDenied")) == nil)
         #expect(try ControlError(Reply(error: "io.greenroom.Control.Newer")) == nil)
         #expect(try ControlError(Reply()) == nil)
@@ -126,14 +126,16 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
             ("List", ["x": 1], "x"),
             ("Watch", ["x": 1], "x"),
         ] as [(String, JSONObject, String)])
-    func `that are wrong name what is`(method: String, parameters: JSONObject, name: String) {
+    func `an invalid parameter is refused by its name`(
+        method: String, parameters: JSONObject, name: String
+    ) {
         let call = Call(
             method: "io.greenroom.Control." + method, parameters: parameters, wantsMore: true,
             descriptorCount: 2)
         #expect(throws: ServiceError.invalidParameter(name)) { try ControlCall(call) }
     }
 
-    @Test func `must be of a method that exists, and of a stream where there is one`() {
+    @Test func `an unknown method is refused, and so is Watch without a stream`() {
         for method in ["Lunch", "", "launch", "Launch.x"] {
             let name = "io.greenroom.Control." + method
             #expect(throws: ServiceError.methodNotFound(name)) {
@@ -148,7 +150,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         }
     }
 
-    @Test func `say to people what went wrong and what to do`() {
+    @Test func `an error's message says what went wrong and what to do`() {
         #expect(
             Samples.errors.map(\.description) == [
                 "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?",
@@ -159,10 +161,10 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
                 "instance 1 is terminating and cannot become suspended from there",
                 "a.b cannot be prewarmed; \"greenroomctl explain a.b\" says why",
                 "it ended before it was ready",
-                "you may not do this; it takes membership in the group greenroom",
+                "you may not do this; it requires membership in the group greenroom",
                 "the program could not be started: entering cgroup: permission denied (errno 13)",
-                "a.b failed lately; try again in 2 s", "a.b keeps crashing; try again in 1 s",
-                "a.b gave its memory back lately and is not prewarmed again at once; "
+                "a.b failed recently; try again in 2 s", "a.b keeps crashing; try again in 1 s",
+                "the memory of a.b was taken back recently, so it is not prewarmed yet; "
                     + "try again in 1 s",
                 "there may be no more than 2048 instances; end some first",
                 "the daemon is shutting down; try again when it is back",
@@ -173,10 +175,10 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         (0, "0"), (1, "1"), (1_000_000, "1"), (1_000_001, "2"), (-5, "0"),
         (Int64.max, "9223372036855"), (.min, "-9223372036854"),
     ])
-    func `tell a wait of any length`(microseconds: Int64, seconds: String) {
+    func `a wait of any length is told in seconds`(microseconds: Int64, seconds: String) {
         let error = ControlError.backOff(
             app: "a.b", retryAfterUSec: microseconds, isCrashLooping: false)
-        #expect(error.description == "a.b failed lately; try again in \(seconds) s")
+        #expect(error.description == "a.b failed recently; try again in \(seconds) s")
     }
 
     @Test(arguments: [
@@ -184,7 +186,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         ("Inkscape", "org.inkscape.inkscape"), ("gti", nil), ("gitt", "org.git.git"),
         ("zzz", nil), ("", nil),
     ])
-    func `guess what was meant`(word: String, meant: String?) {
+    func `a misspelled app is answered with the nearest name`(word: String, meant: String?) {
         let apps = ["org.ffmpeg.ffmpeg", "org.inkscape.inkscape", "org.git.git"]
         #expect(Spelling.closest(to: word, among: apps) == meant)
     }

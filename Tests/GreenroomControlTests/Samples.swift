@@ -1,6 +1,6 @@
 import GreenroomControl
 
-/// One of everything, with every optional member once there and once not.
+/// One sample of each message, with every optional member once present and once absent.
 enum Samples {
     static let exit = Control.ExitRecord(
         reason: .crashed, signal: 11, coreDumped: true, lastState: .active, timestampUSec: 7)
@@ -36,7 +36,7 @@ enum Samples {
         return launch
     }
 
-    /// What is not UTF-8 beside what is.
+    /// A launch with words that are not UTF-8 beside words that are.
     static var byteLaunch: Control.LaunchCall {
         var launch = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
         launch.arguments = (1...7).map { .bytes(Array(repeating: 0xFF, count: $0)) } + ["ä", ""]

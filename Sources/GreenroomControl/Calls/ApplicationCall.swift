@@ -1,42 +1,44 @@
 internal import Varlink
 
 extension Control {
-    /// What only apps made with the SDK can be asked for.
+    /// Calls that only apps made with an SDK can answer.
     public enum ApplicationCall: Hashable, Sendable {
         case open(OpenCall)
         /// A quick action.
         case performAction(app: String, action: String, isBackground: Bool)
-        /// A remote notification. With a response the user has tapped on it, and the app comes to
-        /// the front; otherwise it hears of it in the background.
+        /// A remote notification. With a response, the user has tapped on it, and the app comes to
+        /// the foreground; otherwise the app gets it in the background.
         case notify(app: String, payload: String, response: String?)
         case continueActivity(app: String, type: String, title: String?, webpageURL: String?)
-        /// Another reason of UIApplication.LaunchOptionsKey, in the background.
+        /// Another key of UIApplication.LaunchOptionsKey, for a launch in the background.
         case deliver(app: String, key: LaunchKey, values: [String])
-        /// `handles`: `scheme:NAME` or `type:TYPE`.
+        /// Sets the app that opens `handles`, which is `scheme:NAME` or `type:TYPE`.
         case setDefaultHandler(app: String, handles: String)
         case scene(app: String, SceneAction, session: String?)
-        /// The user's protected data goes, or comes back; nil: the caller's.
+        /// Makes the user's protected data unavailable (`lock`) or available. Nil means the
+        /// caller's.
         case lock(user: UInt32?)
         case unlock(user: UInt32?)
     }
 
     public struct OpenCall: Hashable, Sendable {
         public var urls: [String]
-        /// Nil: the app that declares the scheme or the type.
+        /// Nil means the app that declares the scheme or the type.
         public var app: String?
-        /// The MIME type of all of them, where the caller knows it.
+        /// The MIME type of all of them, if the caller knows it.
         public var contentType: String?
         public var sourceApplication: String?
         public var isBackground = false
-        /// For the app, from whoever opens: options of each URL (UIScene.OpenURLOptions).
+        /// Texts for the app from the caller, for each URL (UIScene.OpenURLOptions).
         public var annotation: String?
         public var eventAttribution: String?
-        /// Which launch screen is meant.
+        /// With ``sizeClass``, chooses the launch screen.
         public var orientation: Orientation?
         public var sizeClass: SizeClass?
         public init(urls: [String]) { self.urls = urls }
 
-        /// URLs of one call: more than a person selects, and they fit a message to the app.
+        /// At most this many URLs in one call: more than a user selects, and few enough to fit into
+        /// a message to the app.
         public static let urlLimit = 64
     }
 
@@ -73,7 +75,7 @@ extension Control.ApplicationCall {
         }
     }
 
-    /// Nil if the method is none of these.
+    /// Nil if the method is not one of these.
     init?(method: String, _ call: Call) throws(ServiceError) {
         let parameters = Parameters(call)
         switch method {

@@ -3,7 +3,7 @@ enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
-    /// The value of each byte of the alphabet; 255 of any other byte.
+    /// The value of each byte of the alphabet; 255 for any other byte.
     private static let values = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, byte) in alphabet.enumerated() { values[Int(byte)] = UInt8(value) }
@@ -27,7 +27,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for what `encode` does not make.
+    /// Nil for a text that `encode` would not make.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 4 == 0 else { return nil }

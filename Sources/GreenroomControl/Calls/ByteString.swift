@@ -1,5 +1,5 @@
-/// A string as Linux has them: an argument, a variable or a path is bytes without a NUL, and nobody
-/// promises that they are UTF-8. Nearly all are, and those stay text.
+/// A string of Linux: an argument, a variable or a path. It consists of bytes without a NUL and
+/// need not be UTF-8. Nearly all such strings are, and those are kept as text.
 public enum ByteString: Hashable, Sendable {
     case text(String)
     /// Not UTF-8.
@@ -15,7 +15,7 @@ public enum ByteString: Hashable, Sendable {
         }
     }
 
-    /// Nil where it is not UTF-8.
+    /// Nil if the string is not UTF-8.
     public var text: String? {
         switch self {
         case .text(let text): text
@@ -23,7 +23,7 @@ public enum ByteString: Hashable, Sendable {
         }
     }
 
-    /// For people: what is not UTF-8 is shown as U+FFFD.
+    /// The string for humans: bytes that are not UTF-8 are shown as U+FFFD.
     public var shown: String {
         switch self {
         case .text(let text): text
@@ -45,7 +45,7 @@ public enum ByteString: Hashable, Sendable {
         }
     }
 
-    /// What is before the first `=`, as in environ(7); nil where there is none.
+    /// The part before the first `=`, as in environ(7); nil if there is no `=`.
     public var variableName: ByteString? {
         switch self {
         case .text(let text):

@@ -1,19 +1,20 @@
 public import Varlink
 
 extension Control {
-    /// What a program has from its caller when it is executed (execve(2)), beside arguments,
-    /// environment, directory, umask and descriptors. What is left out is what an ordinary shell has.
+    /// What a program inherits from its caller when it is executed (execve(2)), apart from
+    /// arguments, environment, directory, umask and descriptors. Defaults are the values of an
+    /// ordinary shell.
     public struct CallerState: Hashable, Sendable {
-        /// Soft and hard limit of each of the 16 resources in the kernel's order (getrlimit(2)), −1
-        /// being none; or nothing.
+        /// The soft and the hard limit of each of the 16 resources in the kernel's order
+        /// (getrlimit(2)), where −1 is no limit; or an empty array.
         public var limits: [Int64] = []
         /// −20 to 19.
         public var nice: Int32 = 0
         /// As for ioprio_set(2).
         public var ioPriority: UInt32 = 0
-        /// CPUs, 32 of them in each word, at most 1024.
+        /// The CPUs, 32 in each word, at most 1024.
         public var affinity: [UInt32] = []
-        /// Numbers of signal(7).
+        /// Numbers of signals (signal(7)).
         public var ignoredSignals: [Int] = []
         public var blockedSignals: [Int] = []
         /// As for personality(2).
@@ -28,9 +29,9 @@ extension Control {
 
     /// A descriptor that is neither standard input, output nor error.
     public struct OtherDescriptor: Hashable, Sendable {
-        /// Where the app finds it: 3 or above.
+        /// The descriptor's number in the app, 3 or above.
         public var number: Int32
-        /// An index among those that came with the call.
+        /// An index into the call's descriptors.
         public var index: Int
 
         public init(number: Int32, index: Int) {

@@ -1,10 +1,10 @@
 public import Varlink
 
 extension ControlCall: ParametersEncodable {
-    /// Fully qualified.
+    /// The method's fully qualified name.
     public var method: String { Control.prefix + methodName }
 
-    /// It takes a stream of replies.
+    /// Whether the call takes several replies.
     public var wantsMore: Bool { if case .watch = self { true } else { false } }
 
     private var methodName: String {

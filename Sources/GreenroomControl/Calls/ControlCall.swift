@@ -6,14 +6,14 @@ public enum ControlCall: Hashable, Sendable {
     case list
     /// All instances, those of one app, or one.
     case status(Control.Target?)
-    /// At least one.
+    /// `count` is 1 or more.
     case prewarm(app: String, count: Int)
     case launch(Control.LaunchCall)
     case wait(Control.WaitTarget)
     case transition(Control.Transition, Control.Target)
-    /// A number of signal(7), 1 to 64.
+    /// `signal` is a number of signal(7), 1 to 64.
     case signal(instance: UInt64, signal: Int32)
-    /// From the event behind that number on; nil: from now on.
+    /// Events after the one with that number; nil means from now on.
     case watch(after: UInt64? = nil)
     case reload
     case explain(app: String)
@@ -26,21 +26,22 @@ public enum ControlCall: Hashable, Sendable {
 }
 
 extension Control {
-    /// Whose end is awaited.
+    /// The instance whose end a client awaits.
     public enum WaitTarget: Hashable, Sendable {
         case instance(UInt64)
-        /// The instance that this launch was served by.
+        /// The instance that served this launch.
         case launch(String)
     }
 
-    /// Instances that one `Prewarm` may ask for: a call must not fill the memory budget alone.
+    /// At most this many instances in one `Prewarm`, so that one call does not fill the memory
+    /// budget.
     public static let prewarmCountLimit = 16
 }
 
 extension ControlCall {
     /// Decodes a call to `io.greenroom.Control`.
     /// - Throws: `methodNotFound`, `expectedMore`, or `invalidParameter` with the name of the first
-    ///   parameter that is unknown, missing, or not what it must be.
+    ///   parameter that is unknown, missing, or has a wrong value.
     public init(_ call: Call) throws(ServiceError) {
         guard call.method.utf8.starts(with: Control.prefix.utf8) else {
             throw .methodNotFound(call.method)
@@ -90,7 +91,7 @@ extension ControlCall {
     private static func target(_ call: Call) throws(ServiceError) -> Control.Target? {
         var target: Control.Target?
         for member in call.parameters.members where member.value != .null {
-            // At most one of the two may be there.
+            // At most one of the two may be given.
             guard target == nil else { throw member.invalid }
             switch member.name {
             case "app": target = .app(try member.text())

@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// One addition to an app's environment.
+    /// A variable to add to an app's environment.
     public struct EnvironmentVariable: Hashable, Sendable {
         /// Not empty, without `=`.
         public var name: ByteString
@@ -27,7 +27,7 @@ extension Control {
             }
         }
 
-        /// As in environ(7).
+        /// `NAME=VALUE`, as in environ(7).
         public var assignment: ByteString {
             if case .text(let name) = name, case .text(let value) = value {
                 return .text("\(name)=\(value)")
@@ -38,11 +38,11 @@ extension Control {
         private static let equals = UInt8(ascii: "=")
     }
 
-    /// The parameters of `Launch`. Descriptors are indexes among those that came with the call,
-    /// and lie within its `descriptorCount`.
+    /// The parameters of `Launch`. Descriptors are indexes into the call's descriptors, and are
+    /// less than its `descriptorCount`.
     public struct LaunchCall: Hashable, Sendable {
         public var app: String
-        /// Behind those of the manifest.
+        /// They follow the arguments in the manifest.
         public var arguments: [ByteString] = []
         public var environment: [EnvironmentVariable] = []
         /// The whole environment instead of the session's, as `NAME=VALUE`.
@@ -58,25 +58,27 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
-        /// At most ``otherDescriptorLimit``, each number once.
+        /// At most ``otherDescriptorLimit``, with different numbers.
         public var otherDescriptors: [OtherDescriptor] = []
-        /// Of 0, 1 and 2 those that are closed for the app, instead of leading to /dev/null.
+        /// Those of 0, 1 and 2 that are closed for the app instead of being /dev/null.
         public var closedDescriptors: [Int] = []
         public var callerState: CallerState?
-        /// The first terminal among its standard descriptors becomes its controlling terminal.
+        /// Whether the first terminal among the standard descriptors becomes the controlling
+        /// terminal.
         public var takesTerminal = false
-        /// One of the actions of its desktop entry instead of the app itself.
+        /// An action of its desktop entry to start instead of the app itself.
         public var action: String?
-        /// Which launch screen is meant.
+        /// With ``sizeClass``, chooses the launch screen.
         public var orientation: Orientation?
         public var sizeClass: SizeClass?
 
         public init(app: String) { self.app = app }
 
-        /// Longest launch identifier, in bytes: the daemon keeps it in a record of fixed size.
+        /// The longest launch identifier in bytes. The daemon keeps it in a record of fixed size.
         public static let launchIdentifierByteLimit = 64
-        /// Most descriptors beside the standard ones: what the spawner takes for one process, less
-        /// those, the working directory and an app's own sockets.
+        /// At most this many descriptors in addition to the standard ones: what the spawner takes
+        /// for one process, without the standard ones, the working directory and the sockets in an
+        /// app's manifest.
         public static let otherDescriptorLimit = 40
     }
 }
@@ -164,7 +166,7 @@ extension Control.LaunchCall: ParametersEncodable {
         return others
     }
 
-    /// The kernel's highest number, where nobody has raised it (fs.nr_open).
+    /// The highest number that the kernel allows, unless fs.nr_open was raised.
     private static let numberLimit: Int64 = (1 << 20) - 1
 
     private static func identifier(_ member: JSONObject.Member) throws(ServiceError) -> String? {
@@ -190,7 +192,7 @@ extension Control.LaunchCall: ParametersEncodable {
         return variables
     }
 
-    /// What is not text, in base64; each of them may end up in a C string.
+    /// Decodes strings in base64. None may contain a NUL, because each can become a C string.
     private static func strings(
         _ member: JSONObject.Member
     ) throws(ServiceError) -> [ByteString]? {
@@ -204,7 +206,8 @@ extension Control.LaunchCall: ParametersEncodable {
         return strings
     }
 
-    /// As text, or all of them in base64 where one is not UTF-8: they keep their order.
+    /// Writes the strings as text, or all of them in base64 if one is not UTF-8, so that they keep
+    /// their order.
     private static func write(
         _ strings: [ByteString], _ name: String, to writer: inout JSONWriter
     ) {

@@ -1,13 +1,13 @@
 internal import Varlink
 
 extension Control {
-    /// About scheduled work.
+    /// Calls about scheduled work.
     public enum TaskCall: Hashable, Sendable {
-        /// Of one app, or of all.
+        /// Lists the work of one app, or of all if nil.
         case list(app: String?)
-        /// Runs a pending request now, whatever holds it.
+        /// Runs a pending request now, whatever its conditions.
         case run(app: String, identifier: String)
-        /// Ends the time of the app's run, or of its background tasks.
+        /// Makes the time of the app's run, or of its background tasks, run out.
         case expire(app: String)
     }
 }
@@ -21,7 +21,7 @@ extension Control.TaskCall {
         }
     }
 
-    /// Nil if the method is none of these.
+    /// Nil if the method is not one of these.
     init?(method: String, _ call: Call) throws(ServiceError) {
         var app: String?
         var identifier: String?

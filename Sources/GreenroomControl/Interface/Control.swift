@@ -1,10 +1,10 @@
 public import Varlink
 
-/// The control interface, `io.greenroom.Control`: names shared by the daemon and its clients.
+/// The control interface, `io.greenroom.Control`: what the daemon and its clients share.
 ///
 /// The daemon decodes a `ControlCall` and answers with a `ControlReply`, a `ControlError` or a
 /// `ServiceError`; the client does the reverse. The interface description is the contract, and the
-/// tests hold every encoder against it.
+/// tests compare every encoder with it.
 public enum Control {
     public static let interfaceName = "io.greenroom.Control"
     static let prefix = "io.greenroom.Control."
@@ -12,7 +12,7 @@ public enum Control {
     /// The description, parsed.
     public static let interface = Interface(trusted: interfaceText)
 
-    /// What the daemon answers `org.varlink.service` with.
+    /// What the daemon's `org.varlink.service` returns.
     public static func service(version: String) -> Service {
         Service(
             vendor: "Greenroom", product: "greenroomd", version: version,

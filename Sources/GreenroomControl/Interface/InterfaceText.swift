@@ -3,87 +3,88 @@ extension Control {
     public static let interfaceText = """
         # Controls Greenroom, the app launch daemon: starts, prewarms, observes and ends apps.
         #
-        # Times are in microseconds: ...TimestampUSec on CLOCK_REALTIME, other ...USec durations.
-        # Descriptors travel beside a message and are named by their index in it, from 0.
+        # Times are in microseconds: ...TimestampUSec on CLOCK_REALTIME, other ...USec are
+        # durations. Descriptors are sent with a message, and named by their index in it, from 0.
         #
-        # Compatibility. Later versions only add: methods, types, errors, parameters that may be left
-        # out, members of replies and of errors, words at the end of enumerations. Nothing that is
-        # here is removed, renamed, given another type or demanded where it could be left out.
-        #  - A client passes over members of a reply, and over words, that it does not know.
-        #  - The daemon refuses a parameter that it does not know (InvalidParameter names it): what
-        #    is asked for is done, or the client hears that it is not.
-        #  - Beside method, parameters, more, oneway and upgrade, members of the message itself are
-        #    refused, except those with a reverse-DNS name, which are ignored.
-        #  - Describe tells the version, for people, and the features, for programs: words that stay
-        #    once they are there. Ask for a feature, not for a version.
+        # Compatibility. Later versions only add: methods, types, errors, optional parameters,
+        # members of replies and of errors, words at the end of enumerations. Nothing that is
+        # here is ever removed, renamed, given another type or, if it was optional, required.
+        #  - A client ignores members of a reply, and accepts words, that it does not know.
+        #  - The daemon refuses a parameter that it does not know (InvalidParameter names it), so
+        #    a client learns that the daemon cannot do what it asks for.
+        #  - Members of the message itself other than method, parameters, more, oneway and upgrade
+        #    are refused, except those with a reverse-DNS name, which are ignored.
+        #  - Describe returns the version, for humans, and the features, for programs: words that
+        #    are never removed. Look for a feature, not for a version.
         #
-        # An app or instance that the client may not observe does not exist for it: the error is
-        # that of a name that nobody uses. Who exceeds a limit is told which (LimitExceeded), also
-        # where that ends the connection.
+        # For a client that may not observe an app or instance, it does not exist: the error is
+        # the same as for an unknown name. A client that exceeds a limit is told which one
+        # (LimitExceeded), even if the connection is then closed.
         interface io.greenroom.Control
 
-        # Where an instance stands.
+        # The state of an instance.
         type ExecutionState (
-          # No process is left.
+          # It has no process.
           not_running,
-          # Runs towards its pause point.
+          # It runs towards its pause point.
           prewarming,
-          # Paused before its main function, never yet launched.
+          # It is paused before its main function, and has not been launched.
           prewarmed,
-          # Asked to run, not ready yet.
+          # It was launched and is not ready yet.
           launching,
-          # On its way into or out of the front.
+          # It is on its way into or out of the foreground.
           inactive,
-          # In front.
+          # It is in the foreground.
           active,
-          # Running, not in front.
+          # It runs in the background.
           background,
-          # Frozen.
+          # It is frozen.
           suspended,
-          # Asked to end, or being ended.
+          # It was asked to end, or is being ended.
           terminating
         )
 
         # How a launch was served.
         type LaunchKind (
-          # Executed from its file.
+          # The program was executed from its file.
           cold,
           # A paused instance went on.
           prewarmed,
           # A suspended instance was thawed.
           resume,
-          # It was running and came to the front.
+          # A running instance came to the foreground.
           foreground
         )
 
         # Why a launch was not served by a paused instance.
         type ColdReason (
-          # Its manifest asks for none.
+          # The app's manifest asks for no paused instances.
           prewarming_disabled,
           # The program cannot be paused; Explain says why.
           ineligible,
-          # None was ready.
+          # No paused instance was ready.
           none_ready,
-          # What programs read before main differs from the paused instance's environment.
+          # Variables that are read before main differ from the paused instance's environment.
           environment_mismatch,
-          # The program, a library of it or its manifest has changed.
+          # The program, one of its libraries or its manifest has changed.
           stale,
-          # Prewarms or launches of it failed lately.
+          # Prewarms or launches of the app have failed recently.
           back_off,
-          # A paused instance was tried and did not start.
+          # A paused instance was tried and did not go on.
           resume_failed,
-          # The memory of its paused instances was taken back.
+          # The memory of the app's paused instances was taken back.
           reclaimed,
-          # The caller has what no paused instance can take over: another stack limit or personality,
-          # too many descriptors.
+          # The caller has a state that a paused instance cannot take over: another stack limit or
+          # personality, too many descriptors.
           caller_state
         )
 
         # Why an instance ended.
         type ExitReason (
-          # With a status, by SIGHUP, SIGINT, SIGPIPE or SIGTERM, or by a signal that a client had sent to it.
+          # It ended with a status, by SIGHUP, SIGINT, SIGPIPE or SIGTERM, or by a signal that a
+          # client had sent to it.
           exited_self,
-          # By any other signal that the daemon did not send.
+          # Any other signal that the daemon did not send ended it.
           crashed,
           terminated,
           terminate_timeout,
@@ -103,14 +104,15 @@ extension Control {
           watchdog,
           # It held a file lock when it was to be suspended.
           suspended_with_locked_file,
-          # The kernel ended it for want of memory; probably, where it does not say whom it ended.
+          # The kernel ended it for lack of memory; probably, if the kernel does not say which
+          # process it ended.
           out_of_memory,
           probably_out_of_memory,
-          # Its background time was over and a task of it had not ended.
+          # Its background time was over, and it had not ended its tasks.
           background_task_timeout
         )
 
-        # Where a scene of an app stands (UIScene.ActivationState).
+        # The state of a scene (UIScene.ActivationState).
         type ActivationState (
           unattached,
           foreground_active,
@@ -121,31 +123,31 @@ extension Control {
         type Scene (session: string, activation: ActivationState)
 
         # A step of a launch or of a return to the foreground, and its time since the request. Steps
-        # below zero were done while the app was prewarmed.
+        # with a negative time were taken while the app was prewarmed.
         type LaunchStep (step: string, elapsedUSec: int)
 
-        # How an instance ended. Without status and signal nobody could see it.
+        # How an instance ended. If status and signal are absent, nobody was there to read them.
         type ExitRecord (
           reason: ExitReason,
-          # What it returned, if it returned.
+          # The exit status, if it exited.
           status: ?int,
           # The signal that ended it, if one did.
           signal: ?int,
           coreDumped: bool,
-          # Where it stood before.
+          # Its state before it ended.
           lastState: ?ExecutionState,
           timestampUSec: int
         )
 
-        # One of the further ways to start an app that its desktop entry has.
+        # An additional action of an app's desktop entry.
         type DesktopAction (identifier: string, name: string)
 
-        # What a desktop entry says of an app, beside how it is started.
+        # What a desktop entry says about an app, except how to start it.
         type DesktopFacts (
           file: string,
-          # Whether menus show it.
+          # Whether menus show the app.
           shown: bool,
-          # It runs in a terminal.
+          # Whether the app runs in a terminal.
           terminal: bool,
           dbusActivatable: bool,
           icon: ?string,
@@ -156,20 +158,20 @@ extension Control {
         type AppSummary (
           # In reverse-DNS form, for example org.ffmpeg.ffmpeg.
           identifier: string,
-          # For people.
+          # The name for humans.
           name: ?string,
-          # The file that it executes.
+          # The file that the app executes.
           program: ?string,
-          # False: the program cannot be paused and always starts cold.
+          # Whether the program can be paused. If not, every launch is cold.
           eligible: bool,
-          # Instances paused now, and how many are wanted.
+          # How many instances are paused now, and how many the daemon wants to keep paused.
           prewarmedCount: int,
           prewarmTarget: int,
           # Instances that were launched and have not ended.
           runningCount: int,
-          # Of its most recently used running instance.
+          # The state of its most recently used running instance.
           state: ExecutionState,
-          # Absent where only a desktop entry makes the app.
+          # Absent if the app comes only from a desktop entry.
           manifestFile: ?string,
           desktop: ?DesktopFacts
         )
@@ -180,33 +182,34 @@ extension Control {
           state: ExecutionState,
           # When it entered the state.
           sinceTimestampUSec: int,
-          # Of its main process, until it has ended.
+          # Its main process, until that has ended.
           processId: ?int,
-          # The rest of the launch is absent until it was launched.
+          # This and the other members about the launch are absent until it was launched.
           launchIdentifier: ?string,
           kind: ?LaunchKind,
           coldReason: ?ColdReason,
-          # From the request to the program's first instruction.
+          # The time from the request to the program's first instruction.
           launchElapsedUSec: ?int,
           attached: bool,
-          # Memory, as last measured.
+          # Its memory, as last measured.
           byteCount: ?int,
-          # Once it has ended.
+          # How it ended, if it has ended.
           exit: ?ExitRecord,
-          # Of its app, by the daemon, since a client last launched it.
+          # How many times the daemon has restarted the app since a client last launched it.
           restartCount: ?int,
-          # Of an app with scenes.
+          # The scenes of an app with scenes.
           scenes: ?[]Scene,
-          # Of an app made with the SDK: its launch, or its latest return to the foreground, step by step.
+          # The steps of its launch or of its latest return to the foreground (apps made with an
+          # SDK).
           steps: ?[]LaunchStep,
-          # While it is to be shown.
+          # The launch screen, while it is to be shown.
           launchScreen: ?LaunchScreen,
-          # Its open background tasks, by name, and the time that is left for them.
+          # The names of its open background tasks, and the time that is left for them.
           backgroundTasks: ?[]string,
           backgroundRemainingUSec: ?int
         )
 
-        # Something to know, with a code for programs and a text for people.
+        # A fact, with a code for programs and a text for humans.
         type Note (code: string, text: string)
 
         # The files and processes that the daemon works with.
@@ -217,7 +220,7 @@ extension Control {
           appDirectories: []string,
           shimFile: string,
           spawnerFile: string,
-          # Absent while there is none.
+          # Absent while no spawner is running.
           spawnerProcessId: ?int
         )
 
@@ -227,20 +230,20 @@ extension Control {
           instance: int,
           kind: LaunchKind,
           coldReason: ?ColdReason,
-          # 0: a former daemon served it, or no client asked for it.
+          # 0 if an earlier daemon served it, or if no client asked for it.
           elapsedUSec: int,
           timestampUSec: int
         )
 
         # Whether the daemon keeps an app running.
         type SupervisionStatus (
-          # Restart= of its manifest.
+          # Restart= in its manifest.
           restart: string,
-          # Restarts since a client last launched it.
+          # How many times the daemon has restarted it since a client last launched it.
           restartCount: int,
-          # From now to its next start by the daemon.
+          # The time from now to its next start by the daemon.
           nextStartUSec: ?int,
-          # Why the daemon does not start it any more.
+          # Why the daemon no longer starts it.
           failed: ?Note
         )
 
@@ -259,28 +262,28 @@ extension Control {
           missed_step,
           launch_step,
           pressure_changed,
-          # events up to this number are not known any more: ask anew how things stand
+          # Events up to this number are lost; ask for the current state.
           events_lost,
           state_kept,
           state_refused,
           state_deleted,
-          # A shell shows the launch screen from the first on, and takes it away at the second. The step
-          # says why: firstDraw, active, background (it left the front), ended.
+          # A shell shows the launch screen at the first event and removes it at the second, whose
+          # step says why: firstDraw, active, background (the app left the foreground), ended.
           launch_screen_shown,
           launch_screen_dropped,
-          # memory of a suspended instance that was taken out, byteCount of it
+          # Memory of a suspended instance was paged out, byteCount in all.
           paged_out,
           background_time_expiring,
           task_began,
           task_ended
         )
 
-        # What a shell shows until an app has drawn: a file, as its manifest names it, and since when.
+        # What a shell shows until an app has drawn: a file that the manifest names, and since when.
         type LaunchScreen (file: string, shownTimestampUSec: int)
 
         type Event (
-          # Counts the events that this client may see up by one, also over a restart of the daemon.
-          # What is missing is told by events_lost.
+          # Counts the events that this client may see, up by one, also across a restart of the
+          # daemon. events_lost stands for missing events.
           sequence: int,
           timestampUSec: int,
           kind: EventKind,
@@ -293,7 +296,7 @@ extension Control {
           launchIdentifier: ?string,
           launchKind: ?LaunchKind,
           coldReason: ?ColdReason,
-          # launch_step, launch_screen_shown, launch_screen_dropped: since the request
+          # launch_step, launch_screen_shown, launch_screen_dropped: the time since the request
           elapsedUSec: ?int,
           # exited
           exit: ?ExitRecord,
@@ -301,14 +304,15 @@ extension Control {
           byteCount: ?int,
           # prewarm_failed, crash_looped, restart_scheduled
           retryAfterUSec: ?int,
-          # For people.
+          # The event in words, for humans.
           text: string,
-          # scene_changed, slow_step, missed_step; state_kept, state_refused, state_deleted (0 is the app's own)
+          # scene_changed, slow_step, missed_step; state_kept, state_refused, state_deleted (0 is
+          # the app's own state)
           session: ?string,
           activation: ?ActivationState,
           # slow_step, missed_step, launch_step
           step: ?string,
-          # reclaimed, pressure_changed (with app and instance: within its own limit)
+          # reclaimed, pressure_changed (with app and instance: the pressure within its own limit)
           pressure: ?MemoryPressure,
           # launch_screen_shown, launch_screen_dropped
           launchScreen: ?LaunchScreen,
@@ -317,48 +321,50 @@ extension Control {
           outcome: ?TaskOutcome
         )
 
-        # The daemon itself: what it can do, and what it must do without here.
+        # Describes the daemon: its features, and facilities that it lacks on this machine.
         method Describe() -> (
           version: string,
           processId: int,
           features: []string,
           degraded: []Note,
           surroundings: ?Surroundings,
-          # Where it reads manifests, in order of precedence.
+          # The directories of manifests, in order of precedence.
           appDirectories: ?[]string,
-          # Where it reads desktop entries, in order of precedence.
+          # The directories of desktop entries, in order of precedence.
           desktopDirectories: ?[]string,
-          # What its environment has that manifests are read with, as NAME=VALUE.
+          # The variables of its environment that matter to manifests, as NAME=VALUE.
           environment: ?[]string
         )
 
-        # The installed apps, by identifier.
+        # Returns the installed apps, sorted by identifier.
         method List() -> (apps: []AppSummary)
 
-        # Instances: all, of one app, or one. Ended ones are remembered for a while.
+        # Returns all instances, those of one app, or one. Ended instances are remembered for a
+        # while.
         method Status(app: ?string, instance: ?int) -> (instances: []InstanceStatus)
 
-        # Prepares paused instances of an app; returns when they are paused.
+        # Prepares paused instances of an app. Returns when they have paused.
         method Prewarm(app: string, count: ?int) -> (instances: []int)
 
-        # How a client shows the app: chooses among the launch screens of its manifest.
+        # How a client shows the app. They choose among the launch screens of its manifest.
         type Orientation (portrait, portrait_upside_down, landscape_left, landscape_right)
         type SizeClass (compact, regular)
 
-        # A descriptor at a number of the app, 3 or above: an index among those that came with the call.
+        # A descriptor for the app at this number, 3 or above: an index into the call's descriptors.
         type OtherDescriptor (number: int, descriptor: int)
 
-        # What a program has from whoever executes it. It is taken as far as it takes something away
-        # from the app, or as any process may do it to itself; the rest has no effect.
+        # What a program inherits from its caller. The daemon applies it only where it restricts the
+        # app further, or where any process may do the same to itself.
         type CallerState (
-          # Soft and hard limit of each of the 16 resources in the kernel's order (getrlimit(2)); -1 is none.
+          # The soft and the hard limit of each of the 16 resources in the kernel's order
+          # (getrlimit(2)); -1 is no limit.
           limits: ?[]int,
           nice: ?int,
           # As for ioprio_set(2).
           ioPriority: ?int,
-          # CPUs, 32 of them in each number, the first one's bit being the lowest.
+          # The CPUs, 32 in each number, the first one in the lowest bit.
           affinity: ?[]int,
-          # Numbers of signal(7).
+          # Numbers of signals (signal(7)).
           ignoredSignals: ?[]int,
           blockedSignals: ?[]int,
           # As for personality(2).
@@ -366,44 +372,46 @@ extension Control {
           noNewPrivileges: ?bool
         )
 
-        # Launches an app, or brings it to the front if it is running and has single instances.
-        # Returns when the program has passed its pause, or was executed.
+        # Launches an app. If it may have only one instance and is running, it comes to the
+        # foreground. Returns when the instance has gone on from its pause, or when the program was
+        # executed.
         method Launch(
           app: string,
-          # Behind those of its manifest.
+          # They follow the arguments in its manifest.
           arguments: ?[]string,
-          # The same, where one is not UTF-8: each of them in base64.
+          # The same, each in base64, if one of them is not UTF-8.
           argumentsBase64: ?[]string,
-          # Added to the environment.
+          # Variables to add to the environment.
           environment: ?[string]string,
-          # Added to it as well: NAME=VALUE, each in base64.
+          # Further variables to add: NAME=VALUE, each in base64.
           environmentBase64: ?[]string,
           # The whole environment instead of the session's, as NAME=VALUE.
           callerEnvironment: ?[]string,
-          # The same, where one is not UTF-8: each of them in base64.
+          # The same, each in base64, if one of them is not UTF-8.
           callerEnvironmentBase64: ?[]string,
           workingDirectory: ?string,
           umask: ?int,
-          # Not to the front.
+          # Whether to launch it in the background.
           background: ?bool,
-          # The app serves this client alone, which waits for its end: always a new instance.
+          # Whether the app serves only this client, which waits for its end. It gets a new
+          # instance.
           attached: ?bool,
-          # A name for this launch, up to 64 printable ASCII characters: calling again with it
+          # A name for this launch, up to 64 printable ASCII characters. Another call with this name
           # returns the same launch.
           launchIdentifier: ?string,
           standardInputDescriptor: ?int,
           standardOutputDescriptor: ?int,
           standardErrorDescriptor: ?int,
           workingDirectoryDescriptor: ?int,
-          # Beside the standard ones, at most 40.
+          # In addition to the standard descriptors, at most 40.
           otherDescriptors: ?[]OtherDescriptor,
-          # Of 0, 1 and 2: closed for the app, instead of leading to /dev/null.
+          # Those of 0, 1 and 2 that are closed for the app instead of being /dev/null.
           closedDescriptors: ?[]int,
           callerState: ?CallerState,
           # The first terminal among the standard descriptors becomes its controlling terminal,
-          # with job control as in a shell. It must not be that of another session: a pty is meant.
+          # with job control as in a shell. It must not belong to another session: create a pty.
           terminal: ?bool,
-          # One of the actions of its desktop entry instead of the app itself.
+          # An action of its desktop entry to start instead of the app itself.
           action: ?string,
           orientation: ?Orientation,
           sizeClass: ?SizeClass
@@ -413,24 +421,25 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
-          # True if the launch had been made already.
+          # Whether an earlier call has made this launch.
           repeated: bool,
           elapsedUSec: int
         )
 
-        # The following launch an app made with the SDK for a reason, or tell it when it runs already.
-        # They are refused unless the app declares the feature in [Application] of its manifest.
+        # The following methods launch an app made with an SDK for a reason, or tell the app if it
+        # is already running. They are refused unless its manifest declares the feature in
+        # [Application].
 
-        # Opens URLs (documents: file:///path) with the app that declares their scheme or type by the
-        # longest match, or with the one that is named.
+        # Opens URLs (documents: file:///path) in the app that declares their scheme or type by the
+        # longest match, or in the given app.
         method Open(
           urls: []string,
           app: ?string,
-          # The MIME type of all of them, where it is known.
+          # The MIME type of all of them, if it is known.
           contentType: ?string,
           sourceApplication: ?string,
           background: ?bool,
-          # For the app; the second only if its manifest declares EventAttribution=.
+          # Texts for the app; the second only if its manifest declares EventAttribution=.
           annotation: ?string,
           eventAttribution: ?string,
           orientation: ?Orientation,
@@ -446,7 +455,7 @@ extension Control {
           elapsedUSec: int
         )
 
-        # A quick action.
+        # Performs a quick action.
         method PerformAction(app: string, action: string, background: ?bool) -> (
           app: string,
           instance: int,
@@ -458,7 +467,8 @@ extension Control {
           elapsedUSec: int
         )
 
-        # A remote notification, heard in the background; with a response the user tapped on it.
+        # Delivers a remote notification to the app in the background. With a response, the user has
+        # tapped on it.
         method Notify(app: string, payload: string, response: ?string) -> (
           app: string,
           instance: int,
@@ -470,7 +480,7 @@ extension Control {
           elapsedUSec: int
         )
 
-        # Goes on with what the user did elsewhere.
+        # Makes the app continue what the user was doing elsewhere.
         method ContinueActivity(app: string, type: string, title: ?string, webpageURL: ?string) -> (
           app: string,
           instance: int,
@@ -503,62 +513,63 @@ extension Control {
           elapsedUSec: int
         )
 
-        # Of several apps that open a scheme ("scheme:NAME") or type ("type:TYPE"), the one to use.
+        # Sets the app to use if several open a scheme ("scheme:NAME") or type ("type:TYPE").
         method SetDefaultHandler(app: string, handles: string) -> ()
 
         type SceneAction (activate, background, disconnect, discard)
 
-        # Without a session, activate opens a new one. Returns when the app has acknowledged.
+        # Without a session, activate opens a new scene. Returns when the app has acknowledged.
         method RequestScene(app: string, action: SceneAction, session: ?string) -> (
           instance: ?int,
           state: ?ExecutionState
         )
 
-        # The protected data of a user (the caller's) becomes unavailable, and available again.
+        # Makes the protected data of a user (default: the caller) unavailable, and available again.
         method Lock(user: ?int) -> ()
         method Unlock(user: ?int) -> ()
 
-        # Waits for the end of an instance, named by itself or by its launch.
+        # Waits for the end of an instance, which is given by its number or by its launch.
         method Wait(instance: ?int, launchIdentifier: ?string) -> (
           instance: int,
           app: string,
           exit: ExitRecord
         )
 
-        # The following are about one instance, or about the most recently used one of an app.
-        # They return when the instance is in the state that is returned.
+        # The following methods act on one instance, or on the most recently used one of an app.
+        # They return when the instance is in the state that they return.
 
-        # Brings it to the front.
+        # Brings an instance to the foreground.
         method Foreground(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Sends it to the background.
+        # Sends an instance to the background.
         method Background(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Freezes it; from the front it passes through the background.
+        # Freezes an instance. If it is in the foreground, it passes through the background.
         method Suspend(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Thaws it, into the background.
+        # Thaws an instance, which then is in the background.
         method Resume(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Asks it to end, and ends it if it does not.
+        # Asks an instance to end, and kills it if it does not.
         method Terminate(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Ends it and all its processes at once.
+        # Kills all processes of an instance at once.
         method Kill(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
         # Sends a signal to the main process of an instance.
         method Signal(instance: int, signal: int) -> ()
 
-        # Reports events as they happen, until the client closes the connection. Must be called
-        # with more. The first reply has no event, but the number of the latest: from it on, nothing is
-        # missed. With after, the number of the last event that the client knows, what happened since
-        # comes first; what of it is not kept any more is told by events_lost.
+        # Reports events as they happen, until the client closes the connection. Must be called with
+        # more. The first reply has no event, but the number of the latest; the client gets every
+        # event after it. With after, the number of the last event that the client knows, the events
+        # since then come first; events_lost stands for those that are no longer kept.
         method Watch(after: ?int) -> (event: ?Event, latest: ?int)
 
-        # Reads the configuration and all manifests anew. Bad files leave the good ones alone.
+        # Reads the configuration and all manifests again. A file with errors does not affect
+        # others.
         method Reload() -> (loaded: []string, failed: []ManifestFault)
 
-        # Why an app is or is not prewarmed, and how its last launch went.
+        # Says why an app is prewarmed or is not, and how its last launch went.
         method Explain(app: string) -> (
           app: string,
           eligible: bool,
@@ -572,32 +583,33 @@ extension Control {
           supervision: ?SupervisionStatus
         )
 
-        # Forgets that an app failed, with its latest starts, crashes and failures.
+        # Forgets that an app has failed, and its latest starts, crashes and failures.
         method ResetFailed(app: string) -> ()
 
-        # A hint that an app will be launched soon (a finger is down on its icon): an instance is
-        # prewarmed now if the machine allows, and does not stay long. Returns at once.
+        # Tells the daemon that an app will probably be launched soon (a finger is on its icon). An
+        # instance is prewarmed now if the machine allows, and is not kept long. Returns at once.
         method Prepare(app: string) -> (
-          # A paused instance stands there already.
+          # Whether an instance is paused already.
           ready: bool
         )
 
         # How short memory is.
         type MemoryPressure (none, warning, critical)
 
-        # From the user's request to the first draw of a cold launch, of a prewarmed one, to the
-        # foreground from the background, to the end of what the app declared as part of its launch.
+        # The time from the user's request: to the first draw of a cold launch, to that of a
+        # prewarmed launch, from the background to the foreground, and to the end of work that the
+        # app has declared as part of its launch.
         type LaunchMetric (first_draw, optimized_first_draw, resume, extended_launch)
 
         # How an app ended (MXForegroundExitData, MXBackgroundExitData).
         type MetricExit (
-          # By itself with status 0, or because it was asked to.
+          # It ended by itself with status 0, or because it was asked to.
           normal,
           memory_limit,
           memory_pressure,
           bad_access,
           illegal_instruction,
-          # Any other signal or status.
+          # It ended by any other signal or status.
           abnormal,
           watchdog,
           cpu_limit,
@@ -610,7 +622,7 @@ extension Control {
         type LaunchHistogram (metric: LaunchMetric, buckets: []HistogramBucket)
         type ExitCount (exit: MetricExit, foreground: int, background: int)
 
-        # What is counted of an app in a time. What did not happen is left out.
+        # What was counted of an app in a span of time. Counts of 0 are left out.
         type AppMetrics (
           sinceTimestampUSec: int,
           launches: []LaunchHistogram,
@@ -619,7 +631,7 @@ extension Control {
           exits: []ExitCount,
           foregroundUSec: int,
           backgroundUSec: int,
-          # Where it was measured.
+          # Absent if it was not measured.
           peakByteCount: ?int,
           averageSuspendedByteCount: ?int
         )
@@ -630,92 +642,96 @@ extension Control {
           kind: DiagnosticKind,
           timestampUSec: int,
           foreground: bool,
-          # Of a crash the reason of its end, of a hang the callback, of a launch its metric.
+          # The reason of the end (crash), the callback (hang), or the metric (launch).
           reason: string,
           signal: ?int,
           durationUSec: ?int
         )
 
-        # How an app launches and ends, in MetricKit's categories.
+        # Returns how an app launches and ends, in MetricKit's categories.
         method Metrics(app: string) -> (
           app: string,
-          # Since it was first counted, and since its last payload was closed.
+          # Since the first count, and since the last payload was closed.
           total: AppMetrics,
           current: AppMetrics,
-          # Payloads, and diagnostics, that the app has not had.
+          # The payloads and diagnostics that the app has not received yet.
           undeliveredCount: int,
           diagnostics: []Diagnostic
         )
 
-        # Reports memory pressure as the kernel would, for tests. It falls by itself, none ends it.
+        # Reports memory pressure as the kernel would, for tests. The level falls by itself; none
+        # ends it.
         method DebugPressure(level: MemoryPressure) -> ()
 
         type TaskKind (app_refresh, processing)
 
-        # A pending one waits; for one that is about to run its app is launched.
+        # A pending task waits; launching means that its app is being launched for it.
         type TaskState (pending, launching, running)
 
-        # What became of a run: the app said so; it has no handler; its time was over; it ended.
+        # How a run ended: the app reported its success or failure; the app has no handler; the time
+        # was over; the app ended.
         type TaskOutcome (succeeded, failed, unhandled, expired, ended)
 
         # Work that an app has scheduled.
         type ScheduledTask (
           app: string,
-          # One of ScheduledTasks= of its manifest.
+          # One of ScheduledTasks= in its manifest.
           identifier: string,
           kind: TaskKind,
           state: TaskState,
-          # Not before.
+          # The earliest time at which it may begin.
           earliestTimestampUSec: ?int,
           requiresExternalPower: bool,
           requiresNetwork: bool,
-          # That runs it, and the time that is left for it.
+          # The instance that runs it, and the time that is left for it.
           instance: ?int,
           remainingUSec: ?int,
-          # Why a pending one is not run now.
+          # Why a pending task is not run now.
           hold: ?Note
         )
 
-        # The work that apps, or one of them, have scheduled.
+        # Returns the work that all apps, or one app, have scheduled.
         method Tasks(app: ?string) -> (tasks: []ScheduledTask)
 
-        # For tests: runs a pending task now, whatever holds it; returns when the app was told.
+        # For tests: runs a pending task now, whatever its conditions. Returns when the app was
+        # told.
         method DebugRunTask(app: string, identifier: string) -> (
           instance: int,
           state: ExecutionState
         )
 
-        # For tests: lets the time of the app's run, or of its background tasks, end now.
+        # For tests: makes the time of the app's run, or of its background tasks, run out now.
         method DebugExpireTask(app: string) -> (instance: int, state: ExecutionState)
 
-        # No app of that name is installed. The suggestion is similar and is.
+        # No app of that name is installed. The suggestion is a similar name of an app that is.
         error NoSuchApp (app: string, suggestion: ?string)
 
-        # No instance of that number is known, or none of that app runs.
+        # No instance with that number is known, or no instance of that app is running.
         error NotRunning (app: ?string, instance: ?int)
 
-        # No launch of that name is known.
+        # No launch with that identifier is known.
         error NoSuchLaunch (launchIdentifier: string)
 
-        # The instance's state does not allow it.
+        # The instance's state does not allow the change.
         error IllegalTransition (instance: int, from: ExecutionState, to: ExecutionState)
 
         # The program cannot be prewarmed; Explain says why.
         error Ineligible (app: string, reason: ?string)
 
-        # It was not done, for a reason of this code.
+        # The daemon did not do what was asked, for the reason with this code.
         error Refused (code: string, reason: string)
 
-        # The client may not do this. What it would need.
+        # The client may not do this. needed says which right is needed.
         error PermissionDenied (needed: string)
 
-        # The program could not be started: the step that failed and the kernel's error number.
+        # The program could not be started. stage is the step that failed, errno the kernel's error.
         error SpawnFailed (stage: string, errno: int, reason: string)
 
-        # It failed lately, or its memory was taken back (reclaimed), and it is not tried again yet.
+        # The app has failed recently, or its memory was taken back (reclaimed). The daemon does not
+        # try again yet.
         error BackOff (app: string, retryAfterUSec: int, crashLooping: bool, reclaimed: ?bool)
 
-        # There are as many of these as there may be.
+        # There are already as many of these as there may be.
         error LimitExceeded (what: string, limit: int)
 
         # The daemon is about to end.

@@ -1,12 +1,12 @@
 import Varlink
 
-// The values of members, or the error that names the one which is not what it must be. Absent and
-// null are the same.
+// These return a member's value, or throw an error that names the member if the value is wrong. An
+// absent member is the same as null.
 
 extension JSONObject.Member {
     var invalid: ServiceError { .invalidParameter(name) }
 
-    /// A string without NUL: each of them may end up in a C string.
+    /// A string without NUL, because each string can become a C string.
     func text() throws(ServiceError) -> String {
         guard case .string(let text) = value, !text.hasByte(where: { $0 == 0 }) else {
             throw invalid
@@ -23,7 +23,7 @@ extension JSONObject.Member {
         return bool
     }
 
-    /// Absent is false.
+    /// False if the member is absent.
     func optionalBool() throws(ServiceError) -> Bool {
         value == .null ? false : try bool()
     }
@@ -88,7 +88,7 @@ extension JSONObject.Member {
         return integers
     }
 
-    /// One decoded element per object of the list.
+    /// Decodes each object of a list.
     func objects<T>(
         _ decode: (JSONObject) throws(ServiceError) -> T
     ) throws(ServiceError) -> [T] {

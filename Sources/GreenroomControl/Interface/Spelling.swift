@@ -1,10 +1,10 @@
-/// Finds what was probably meant.
+/// Finds the word that the user probably meant.
 public enum Spelling {
-    /// Longer words are not compared: the comparison costs the product of the lengths.
+    /// Longer words are not compared, because the time grows with the product of the lengths.
     static let byteLimit = 128
 
-    /// The candidate that is most like `word`, if any is like it at all. One whose last component
-    /// (`ffmpeg` of `org.ffmpeg.ffmpeg`) is like it counts, too.
+    /// The candidate that is most similar to `word`, or nil if none is similar. A candidate also
+    /// counts if only its last component (`ffmpeg` of `org.ffmpeg.ffmpeg`) is similar.
     public static func closest(to word: String, among candidates: [String]) -> String? {
         guard word.utf8.count <= byteLimit else { return nil }
         let wanted = Array(word.lowercased().utf8)
@@ -18,12 +18,13 @@ public enum Spelling {
                 self.distance(wantedLast ?? wanted, last))
             if distance < best?.distance ?? .max { best = (distance, candidate) }
         }
-        // A third of the letters may be wrong.
+        // At most a third of the letters may be wrong.
         guard let best, best.distance <= max(1, wanted.count / 3) else { return nil }
         return best.candidate
     }
 
-    /// Insertions, removals and replacements between two words (Levenshtein).
+    /// How many insertions, removals and replacements lead from one word to the other
+    /// (Levenshtein).
     static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, byte) in left.enumerated() {

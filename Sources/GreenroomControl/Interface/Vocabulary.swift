@@ -1,8 +1,8 @@
-// The words of the interface. The cases are those of the core, by name; what they mean is said in
-// the interface description.
+// The words of the interface. The cases have the names of the core's cases; the interface
+// description says what they mean.
 
 extension Control {
-    /// Where an instance stands.
+    /// The state of an instance.
     public enum ExecutionState: String, CaseIterable, Sendable {
         case notRunning = "not_running"
         case prewarming
@@ -62,7 +62,7 @@ extension Control {
         case backgroundTaskTimeout = "background_task_timeout"
     }
 
-    /// What an event reports; which of its members are there depends on it.
+    /// What an event reports. The kind decides which members the event has.
     public enum EventKind: String, CaseIterable, Sendable {
         case stateChanged = "state_changed"
         case launched
@@ -90,7 +90,7 @@ extension Control {
         case taskEnded = "task_ended"
     }
 
-    /// Where a scene stands (UIScene.ActivationState).
+    /// The state of a scene (UIScene.ActivationState).
     public enum ActivationState: String, CaseIterable, Sendable {
         case unattached
         case foregroundActive = "foreground_active"
@@ -105,7 +105,7 @@ extension Control {
         case critical
     }
 
-    /// What a client can ask of an instance; each is a method.
+    /// A change of an instance's state that a client can ask for. Each is a method.
     public enum Transition: String, CaseIterable, Sendable {
         case foreground = "Foreground"
         case background = "Background"
@@ -115,7 +115,7 @@ extension Control {
         case kill = "Kill"
     }
 
-    /// Whom a call is about.
+    /// The instance that a call acts on.
     public enum Target: Hashable, Sendable {
         /// The most recently used running instance of this app.
         case app(String)

@@ -1,6 +1,7 @@
 extension Control {
-    /// A word of one of the interface's vocabularies, as a daemon says it: a newer one may know words
-    /// that we do not, and they are shown as they are (greenroom-protocol(7), "Compatibility").
+    /// A word of one of the interface's enumerations, as a daemon sends it. A newer daemon may send
+    /// words that this client does not know; they are shown as they are (greenroom-protocol(7),
+    /// "Compatibility").
     public enum Word<Known: RawRepresentable<String> & Hashable & Sendable>: Hashable, Sendable {
         case known(Known)
         case newer(String)
@@ -27,7 +28,7 @@ extension Control.Word: RawRepresentable {
     }
 }
 
-// Compared with a word that we know, as if it were one of them.
+// Lets a word be compared with a known word directly.
 extension Control.Word {
     public static func == (left: Self, right: Known) -> Bool { left.known == right }
     public static func != (left: Self, right: Known) -> Bool { left.known != right }

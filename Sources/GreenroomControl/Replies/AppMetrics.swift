@@ -1,7 +1,8 @@
 public import Varlink
 
 extension Control {
-    /// What is counted of an app in a time, in MetricKit's categories. Words are those of the interface.
+    /// What was counted of an app in a span of time, in MetricKit's categories. The interface
+    /// description says what the words mean.
     public struct AppMetrics: Hashable, Sendable {
         /// CLOCK_REALTIME in microseconds.
         public var sinceTimestampUSec: Int64
@@ -10,7 +11,7 @@ extension Control {
         public var exits: [ExitCount] = []
         public var foregroundUSec: Int64 = 0
         public var backgroundUSec: Int64 = 0
-        /// In bytes; nil where nobody measured.
+        /// In bytes; nil if it was not measured.
         public var peakByteCount: UInt64?
         public var averageSuspendedByteCount: UInt64?
 
@@ -19,7 +20,7 @@ extension Control {
 
     public struct HistogramBucket: Hashable, Sendable {
         public var fromUSec: Int64
-        /// Nil in the last, which has no end.
+        /// Nil in the last bucket, which has no end.
         public var toUSec: Int64?
         public var count: UInt64
         public init(fromUSec: Int64, toUSec: Int64?, count: UInt64) {
@@ -82,7 +83,7 @@ extension Control {
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
         public var wasInForeground: Bool
-        /// Of a crash the reason of its end, of a hang the callback, of a launch its metric.
+        /// The reason of the end (crash), the callback (hang), or the metric (launch).
         public var reason: String
         public var signal: Int32?
         public var durationUSec: Int64?
@@ -100,10 +101,11 @@ extension Control {
     /// What `Metrics` returns.
     public struct MetricsReply: Hashable, Sendable {
         public var app: String
-        /// Since it was first counted, and since its last payload was closed.
+        /// Since the first count.
         public var total: AppMetrics
+        /// Since the last payload was closed.
         public var current: AppMetrics
-        /// Payloads, and diagnostics, that the app has not had.
+        /// How many payloads, and which diagnostics, the app has not received yet.
         public var undeliveredCount: UInt64 = 0
         public var diagnostics: [Diagnostic] = []
 

@@ -1,5 +1,5 @@
 extension ControlError: CustomStringConvertible {
-    /// What happened and what to do about it, for people.
+    /// What happened and what to do about it, for humans.
     public var description: String {
         switch self {
         case .noSuchApp(let app, let suggestion?):
@@ -18,14 +18,14 @@ extension ControlError: CustomStringConvertible {
         case .ineligible(let app, nil):
             "\(app) cannot be prewarmed; \"greenroomctl explain \(app)\" says why"
         case .refused(_, let reason): reason
-        case .permissionDenied(let needed): "you may not do this; it takes \(needed)"
+        case .permissionDenied(let needed): "you may not do this; it requires \(needed)"
         case .spawnFailed(let stage, let errno, let reason):
             "the program could not be started: \(stage): \(reason) (errno \(errno))"
         case .backOff(let app, let retryAfterUSec, _, wasReclaimed: true):
-            "\(app) gave its memory back lately and is not prewarmed again at once; "
+            "the memory of \(app) was taken back recently, so it is not prewarmed yet; "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .backOff(let app, let retryAfterUSec, let isCrashLooping, wasReclaimed: false):
-            "\(app) \(isCrashLooping ? "keeps crashing" : "failed lately"); "
+            "\(app) \(isCrashLooping ? "keeps crashing" : "failed recently"); "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):
             "there may be no more than \(limit) \(what); end some first"
@@ -34,19 +34,19 @@ extension ControlError: CustomStringConvertible {
     }
 }
 
-/// Of any number of microseconds that a message may have.
+/// Rounds up without overflow, because a message may have any number of microseconds.
 private func seconds(roundingUp microseconds: Int64) -> Int64 {
     let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
     return rest > 0 ? seconds + 1 : seconds
 }
 
 extension Control.Word<Control.ExecutionState> {
-    /// For people.
+    /// The word for humans.
     public var words: String { known?.words ?? rawValue }
 }
 
 extension Control.ExecutionState {
-    /// For people.
+    /// The word for humans.
     public var words: String {
         switch self {
         case .notRunning: "not running"

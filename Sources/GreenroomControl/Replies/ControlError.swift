@@ -1,23 +1,24 @@
 public import Varlink
 
-/// What a call to the control interface may fail with, besides the errors of every service.
+/// The errors of the control interface, in addition to the errors of every Varlink service.
 public enum ControlError: CallError, Hashable, Sendable {
     case noSuchApp(String, suggestion: String?)
-    /// No such instance is known, or none of that app runs.
+    /// No such instance is known, or no instance of that app is running.
     case notRunning(Control.Target)
     case noSuchLaunch(String)
     case illegalTransition(
         instance: UInt64, from: Control.Word<Control.ExecutionState>,
         to: Control.Word<Control.ExecutionState>)
-    /// It was to be prewarmed and cannot be.
-    /// - Parameter reason: why, and what to do about it; older daemons do not say.
+    /// The app cannot be prewarmed.
+    /// - Parameter reason: why, and what to do about it; nil from older daemons.
     case ineligible(app: String, reason: String? = nil)
     case refused(code: String, reason: String)
-    /// What the client would need.
+    /// `needed` says which right the client lacks.
     case permissionDenied(needed: String)
-    /// The step that failed, the kernel's error number and its meaning.
+    /// `stage` is the step that failed, `errno` the kernel's error number, `reason` its meaning.
     case spawnFailed(stage: String, errno: Int32, reason: String)
-    /// - Parameter wasReclaimed: its memory was taken back; nothing of it failed.
+    /// - Parameter wasReclaimed: whether the app's memory was taken back, so that nothing has
+    ///   failed.
     case backOff(
         app: String, retryAfterUSec: Int64, isCrashLooping: Bool, wasReclaimed: Bool = false)
     case limitExceeded(what: String, limit: Int)
@@ -25,7 +26,7 @@ public enum ControlError: CallError, Hashable, Sendable {
 }
 
 extension ControlError {
-    /// Fully qualified.
+    /// The error's fully qualified name.
     public var name: String { Control.prefix + shortName }
 
     private var shortName: String {
@@ -79,8 +80,8 @@ extension ControlError {
         }
     }
 
-    /// Decodes the error of a reply; nil if it is none of these.
-    /// - Throws: `invalidParameter` with the name of a member that is not what it must be.
+    /// Decodes the error of a reply. Nil if it is not one of these.
+    /// - Throws: `invalidParameter` with the name of a member that has a wrong value.
     public init?(_ reply: Reply) throws(ServiceError) {
         guard let error = reply.error, error.hasPrefix(Control.prefix) else { return nil }
         let fields = Fields(object: reply.parameters)

@@ -1,28 +1,28 @@
 public import Varlink
 
-/// A successful reply to a `ControlCall`; each call has one kind of them.
+/// A successful reply to a `ControlCall`. Each call has its own kind of reply.
 public enum ControlReply: Hashable, Sendable {
     case described(Control.Description)
     case listed([Control.AppSummary])
     case status([Control.InstanceStatus])
-    /// The instances that stand paused because of the call.
+    /// The instances that the call has prepared and that are paused now.
     case prewarmed([UInt64])
     case launched(Control.Launched)
     case exited(Control.Exited)
     case changed(Control.Changed)
     case signaled
-    /// One of many.
+    /// One of the many replies to `Watch`.
     case watched(Control.Event?)
-    /// The first of them: no event behind this number will be missed.
+    /// The first reply to `Watch`: the client gets every event after this number.
     case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
     case resetFailed
-    /// Nothing more to say.
+    /// The call has succeeded and returns nothing.
     case done
-    /// The app that was found, and how it was launched.
+    /// The app that handles the call, and how it was launched.
     case handled(app: String, Control.Launched)
-    /// Of a hint: whether an instance is paused already.
+    /// The reply to `Prepare`: whether an instance is paused already.
     case prepared(isReady: Bool)
     case metrics(Control.MetricsReply)
     case tasks([Control.ScheduledTask])
@@ -62,9 +62,8 @@ extension ControlReply: ParametersEncodable {
         }
     }
 
-    /// Decodes the reply to a call. Members that it does not know are those of a newer daemon and
-    /// ignored.
-    /// - Throws: `invalidParameter` with the name of a member that is not what it must be.
+    /// Decodes the reply to a call. Unknown members come from a newer daemon and are ignored.
+    /// - Throws: `invalidParameter` with the name of a member that has a wrong value.
     public init(_ parameters: JSONObject, to call: ControlCall) throws(ServiceError) {
         switch call {
         case .describe: self = .described(try Control.Description(parameters))

@@ -6,15 +6,15 @@ extension Control {
         public var version: String
         public var processId: Int32
         public var features: [String]
-        /// What the daemon must do without here.
+        /// Facilities that the daemon lacks on this machine.
         public var degraded: [Note]
-        /// Nil from a daemon that does not say.
+        /// Nil from older daemons.
         public var surroundings: Surroundings?
-        /// Where it reads manifests, in order of precedence.
+        /// The directories of manifests, in order of precedence.
         public var appDirectories: [String] = []
-        /// Where it reads desktop entries, in order of precedence.
+        /// The directories of desktop entries, in order of precedence.
         public var desktopDirectories: [String] = []
-        /// What its environment has that manifests are read with, as `NAME=VALUE`.
+        /// The variables of its environment that matter to manifests, as `NAME=VALUE`.
         public var environment: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
@@ -34,7 +34,7 @@ extension Control {
         public var appDirectories: [String]
         public var shimFile: String
         public var spawnerFile: String
-        /// Nil while there is none.
+        /// Nil while no spawner is running.
         public var spawnerProcessId: Int32?
         public init(
             runtimeDirectory: String = "", configurationFile: String = "",
@@ -52,7 +52,7 @@ extension Control {
 
     /// What `Reload` returns.
     public struct ReloadReport: Hashable, Sendable {
-        /// Identifiers of all apps that are installed now.
+        /// The identifiers of all apps that are installed now.
         public var loaded: [String]
         public var failed: [ManifestFault]
         public init(loaded: [String] = [], failed: [ManifestFault] = []) {
@@ -61,7 +61,7 @@ extension Control {
         }
     }
 
-    /// A mistake in a file. Line and column count from 1; 0 where the file as a whole is meant.
+    /// An error in a file. Line and column count from 1; 0 is for an error of the file as a whole.
     public struct ManifestFault: Hashable, Sendable, CustomStringConvertible {
         public var file: String
         public var line: Int

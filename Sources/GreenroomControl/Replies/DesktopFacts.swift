@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// What a desktop entry says of an app, beside how it is started.
+    /// What a desktop entry says about an app, except how to start it.
     public struct DesktopFacts: Hashable, Sendable {
         public struct Action: Hashable, Sendable {
             public var identifier: String
@@ -12,7 +12,7 @@ extension Control {
             }
         }
         public var file: String
-        /// Whether menus show it.
+        /// Whether menus show the app.
         public var isShown = true
         public var isTerminal = false
         public var isDBusActivatable = false

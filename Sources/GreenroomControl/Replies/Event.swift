@@ -1,10 +1,10 @@
 public import Varlink
 
 extension Control {
-    /// Something that happened, for watchers.
+    /// An event, for clients that watch.
     public struct Event: Hashable, Sendable {
-        /// Counts up by one, also over a restart of the daemon; a gap means that events were lost, and
-        /// `eventsLost` stands for them.
+        /// Counts up by one, also across a restart of the daemon. `eventsLost` stands for the
+        /// events of a gap.
         public var sequence: UInt64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
@@ -18,7 +18,7 @@ extension Control {
         public var launchIdentifier: String?
         public var launchKind: Word<LaunchKind>?
         public var coldReason: Word<ColdReason>?
-        /// `launchStep`, `launchScreenShown`, `launchScreenDropped`: since the request.
+        /// `launchStep`, `launchScreenShown`, `launchScreenDropped`: the time since the request.
         public var elapsedUSec: Int64?
         /// `exited`
         public var exit: ExitRecord?
@@ -26,7 +26,7 @@ extension Control {
         public var byteCount: UInt64?
         /// `prewarmFailed`, `crashLooped`
         public var retryAfterUSec: Int64?
-        /// For people.
+        /// The event in words, for humans.
         public var text: String
         /// `sceneChanged`, `slowStep`, `missedStep`, `stateKept`, `stateRefused`, `stateDeleted`; 0 is the app's
         /// own state
@@ -36,9 +36,9 @@ extension Control {
         public var step: String?
         /// `reclaimed`, `pressureChanged`
         public var pressure: MemoryPressure?
-        /// `launchScreenShown`, `launchScreenDropped` (and why in `step`)
+        /// `launchScreenShown`, `launchScreenDropped` (`step` says why)
         public var launchScreen: LaunchScreen?
-        /// `taskBegan`, `taskEnded`: its identifier.
+        /// `taskBegan`, `taskEnded`: the task's identifier.
         public var task: String?
         public var outcome: Word<TaskOutcome>?
 

@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// Something to know, with a code for programs and a text for people.
+    /// A fact, with a code for programs and a text for humans.
     public struct Note: Hashable, Sendable {
         public var code: String
         public var text: String
@@ -21,7 +21,8 @@ extension Control {
         public var prewarmByteCount: UInt64?
         public var retryAfterUSec: Int64?
         public var lastLaunch: LaunchSummary?
-        /// What confines and limits it, `Key=value` as in its manifest; nil: nothing does.
+        /// The keys of its manifest that confine or limit it, as `Key=value`; nil if there are
+        /// none.
         public var confinement: [String]?
         public var supervision: SupervisionStatus?
         public init(app: String, isEligible: Bool) {

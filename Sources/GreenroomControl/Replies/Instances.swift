@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// How an instance ended. Without status and signal nobody could see it.
+    /// How an instance ended. If status and signal are nil, nobody was there to read them.
     public struct ExitRecord: Hashable, Sendable {
         public var reason: Word<ExitReason>
         public var status: UInt8?
@@ -24,7 +24,7 @@ extension Control {
         }
     }
 
-    /// What `Status` returns of an instance.
+    /// What `Status` returns for an instance.
     public struct InstanceStatus: Hashable, Sendable {
         public var instance: UInt64
         public var app: String
@@ -43,7 +43,7 @@ extension Control {
         public var scenes: [Scene]?
         public var steps: [LaunchStep]?
         public var launchScreen: LaunchScreen?
-        /// Names of the open background tasks, and what is left of their time.
+        /// The names of the open background tasks, and the time that is left for them.
         public var backgroundTasks: [String]?
         public var backgroundRemainingUSec: Int64?
 
@@ -57,18 +57,18 @@ extension Control {
         }
     }
 
-    /// What `List` returns of an app.
+    /// What `List` returns for an app.
     public struct AppSummary: Hashable, Sendable {
         public var identifier: String
         public var name: String?
-        /// The file that it executes.
+        /// The file that the app executes.
         public var program: String?
         public var isEligible: Bool
         public var prewarmedCount: Int
         public var prewarmTarget: Int
         public var runningCount: Int
         public var state: Word<ExecutionState>
-        /// Nil where only a desktop entry makes the app.
+        /// Nil if the app comes only from a desktop entry.
         public var manifestFile: String?
         public var desktop: DesktopFacts?
 

@@ -3,7 +3,7 @@ public import Varlink
 extension Control {
     /// What a shell shows until an app has drawn.
     public struct LaunchScreen: Hashable, Sendable {
-        /// As the app's manifest names it.
+        /// The file that the app's manifest names.
         public var file: String
         /// When it was to be shown: CLOCK_REALTIME in microseconds.
         public var shownTimestampUSec: Int64
@@ -22,7 +22,7 @@ extension Control {
         case landscapeRight = "landscape_right"
     }
 
-    /// UIUserInterfaceSizeClass, of the width.
+    /// UIUserInterfaceSizeClass, for the width.
     public enum SizeClass: String, CaseIterable, Sendable {
         case compact
         case regular

@@ -8,9 +8,9 @@ extension Control {
         public var launchIdentifier: String
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?
-        /// The launch had been made already; this is its recorded outcome.
+        /// Whether an earlier call has made this launch; this is then its recorded outcome.
         public var isRepeated: Bool
-        /// From reading the request to the program's first instruction (or its exec).
+        /// The time from reading the request to the program's first instruction (or its exec).
         public var elapsedUSec: Int64
 
         public init(

@@ -11,8 +11,8 @@ extension Control {
         }
     }
 
-    /// A step of a launch, and its time since the request; less than zero if it was done while the
-    /// app was prewarmed.
+    /// A step of a launch, and its time since the request, which is negative if the step was taken
+    /// while the app was prewarmed.
     public struct LaunchStep: Hashable, Sendable {
         public var step: String
         public var elapsedUSec: Int64

@@ -7,15 +7,15 @@ extension Control {
         public var identifier: String
         public var kind: Word<TaskKind>
         public var state: Word<TaskState>
-        /// Not before: CLOCK_REALTIME in microseconds.
+        /// The earliest time at which it may begin: CLOCK_REALTIME in microseconds.
         public var earliestTimestampUSec: Int64?
         public var requiresExternalPower = false
         public var requiresNetwork = false
-        /// That runs it.
+        /// The instance that runs it.
         public var instance: UInt64?
-        /// To the end of its time.
+        /// The time that is left for the run.
         public var remainingUSec: Int64?
-        /// Why a pending one is not run now.
+        /// Why a pending task is not run now.
         public var hold: Note?
 
         public init(app: String, identifier: String, kind: TaskKind, state: TaskState) {
@@ -37,7 +37,7 @@ extension Control {
         case running
     }
 
-    /// What became of a run.
+    /// How a run ended.
     public enum TaskOutcome: String, CaseIterable, Sendable {
         case succeeded
         case failed

@@ -3,13 +3,13 @@ public import Varlink
 extension Control {
     /// Whether the daemon keeps an app running.
     public struct SupervisionStatus: Hashable, Sendable {
-        /// `Restart=` of its manifest.
+        /// `Restart=` in its manifest.
         public var restart: String
-        /// Restarts since a client last launched it.
+        /// How many times the daemon has restarted it since a client last launched it.
         public var restartCount: Int64
-        /// Microseconds to its next start by the daemon.
+        /// The time from now to its next start by the daemon.
         public var nextStartUSec: Int64?
-        /// Why the daemon does not start it any more.
+        /// Why the daemon no longer starts it.
         public var failed: Note?
 
         public init(restart: String, restartCount: Int64 = 0) {
