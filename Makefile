@@ -100,13 +100,13 @@ release: setup $(SHIM)
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
-	@for product in greenroomd greenroom-bus; do \
+	@for product in greenroomd greenroom-bus greenroom-conformance; do \
 	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 $(PROGRAMS) $(DAEMON)/release/greenroom-bus $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(addprefix $(DAEMON)/release/greenroom-,bus conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
 order: release $(BENCH)/probe
@@ -210,7 +210,7 @@ units:
 install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
-	    $(PRODUCT)/greenroom-bus
+	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-conformance
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
 	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
 	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done

@@ -8,6 +8,7 @@ let package = Package(
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
+        .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
     ],
@@ -22,6 +23,8 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
+        .executableTarget(
+            name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
         .executableTarget(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),
 
@@ -38,9 +41,8 @@ let package = Package(
         .target(
             name: "GreenroomCommands",
             dependencies: [
-                "GreenroomAppChannel", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
-                "UnitFile", "Varlink",
-                "AppFolders", "DesktopEntry",
+                "AppFolders", "DesktopEntry", "GreenroomControl", "GreenroomLinux",
+                "GreenroomManifest", "UnitFile", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .target(
@@ -159,7 +161,7 @@ let package = Package(
             dependencies: [
                 "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
                 "GreenroomLinux",
-                "GreenroomSpawner", "Systemd", "TestSupport",
+                "GreenroomSpawner", "Systemd", "TestSupport", "Varlink",
             ]),
 
         // Apps that speak the channel, through the whole daemon.

@@ -2,7 +2,7 @@ public import ArgumentParser
 import Glibc
 import GreenroomLinux
 
-/// The client: one verb per file in `Verbs`.
+/// The command-line client. Each verb is a file in `Verbs`.
 public struct Greenroomctl: ParsableCommand {
     public static let version = productVersion
 
@@ -31,7 +31,7 @@ public struct Greenroomctl: ParsableCommand {
 
     public init() {}
 
-    /// Performs the command line and ends the process.
+    /// Executes the command line and ends the process.
     public static func start() -> Never {
         if let linked = LinkedRun(CommandWords.all) {
             Glibc.exit(linked.execute(StandardConsole()))
@@ -55,8 +55,8 @@ public struct Greenroomctl: ParsableCommand {
         Glibc.exit(EXIT_SUCCESS)
     }
 
-    /// As `exit(withError:)`, but for what a message repeats of the arguments: whoever made them may have had
-    /// them from others, a file's name for example.
+    /// The same as `exit(withError:)`, except that it escapes the arguments that a message repeats.
+    /// They may come from a stranger, for example as the name of a file.
     private static func end(_ error: any Error) -> Never {
         let status = exitCode(for: error)
         let text = fullMessage(for: error)

@@ -8,7 +8,7 @@ import Testing
 import Varlink
 import VarlinkTestSupport
 
-/// A machine where all is well, until a test makes it ill.
+/// A machine where all is well until a test breaks something.
 private struct FakePatient: Patient {
     var socketPath = SocketPath.system
     var program = "/usr/bin/greenroomctl"
@@ -92,7 +92,7 @@ private struct FakePatient: Patient {
 }
 
 @Suite struct `The doctor` {
-    /// What is wrong, how it shows, and a word of how to mend it.
+    /// What is wrong, the finding that reports it, and a word of the advice.
     private static let illnesses:
         [(String, Finding.Verdict, String, @Sendable (inout FakePatient) -> Void)] =
             [
@@ -244,13 +244,13 @@ private struct FakePatient: Patient {
                 ),
             ]
 
-    @Test func `finds nothing where all is well`() {
+    @Test func `the doctor finds nothing where all is well`() {
         let diagnosis = Diagnosis(FakePatient())
         #expect(diagnosis.findings.filter { $0.verdict != .good } == [])
         #expect(diagnosis.isHealthy)
     }
 
-    @Test(arguments: illnesses.indices) func `finds what is wrong`(index: Int) throws {
+    @Test(arguments: illnesses.indices) func `the doctor finds what is wrong`(index: Int) throws {
         let (code, verdict, remedy, fallIll) = Self.illnesses[index]
         var patient = FakePatient()
         fallIll(&patient)
@@ -262,19 +262,19 @@ private struct FakePatient: Patient {
         #expect(diagnosis.isHealthy == !diagnosis.findings.contains { $0.verdict == .failure })
     }
 
-    @Test func `works without systemd and without a daemon`() {
+    @Test func `the doctor works without systemd and without a daemon`() {
         var patient = FakePatient()
         patient.isWithSystemd = false
         patient.daemon = .failure(.disconnected)
         patient.daemonProcess = nil
         let findings = Diagnosis(patient).findings
         #expect(findings.contains { $0.code == "systemd" && $0.verdict == .warning })
-        // It looks where things would be installed.
+        // The doctor looks where the files would be installed.
         #expect(findings.contains { $0.code == "shim" && $0.verdict == .good })
         #expect(findings.contains { $0.code == "manifests" && $0.verdict == .good })
     }
 
-    @Test func `does not wait for a daemon that hangs`() throws {
+    @Test func `the doctor does not wait for a daemon that hangs`() throws {
         let daemon = try FakeDaemon { _, _ in .hold }
         let machine = Machine(socketPath: daemon.server.path, patience: 50)
         let finding = try #require(Diagnosis(machine).findings.first { $0.code == "daemon" })
@@ -282,7 +282,7 @@ private struct FakePatient: Patient {
         #expect(finding.text.contains("does not answer"))
     }
 
-    @Test func `reports for people and for programs`() throws {
+    @Test func `the doctor reports for people and for programs`() throws {
         let diagnosis = Diagnosis(findings: [
             .good("a", "good\u{1B}[2J"), .warning("b", "so so", "mend it"),
             .failure("c", "bad", "now"),
@@ -302,7 +302,7 @@ private struct FakePatient: Patient {
         #expect(Report.json(diagnosis).contains(#"{"code":"c","verdict":"failure","text":"bad""#))
     }
 
-    @Test func `ends with 1 if something has failed, and with 0 for warnings`() throws {
+    @Test func `the doctor ends with 1 if something has failed, and with 0 for warnings`() throws {
         let doctor = try #require(try Greenroomctl.parseAsRoot(["doctor"]) as? Doctor)
         var patient = FakePatient()
         #expect(doctor.execute(RecordedConsole(), patient) == .done)

@@ -10,7 +10,7 @@ import VarlinkTestSupport
 final class FakeDaemon: Sendable {
     struct Received: Sendable {
         let call: ControlCall
-        /// Closed once the call is answered: an app's output that stayed open here would never end.
+        /// They are closed after the answer; an app's output that stayed open here would never end.
         let descriptors: [FileDescriptor]
     }
 
@@ -30,7 +30,8 @@ final class FakeDaemon: Sendable {
         Control.AppSummary(identifier: "org.other.passwd", prewarmTarget: 1),
     ]
 
-    /// - Parameter answer: what to answer, given also how many calls came before; nil for the usual.
+    /// - Parameter answer: returns the answer to a call, of which it also gets how many calls came
+    ///   before it; nil for the usual answer.
     init(
         _ answer: @escaping @Sendable (Received, Int) -> TestServer.Answer? = { _, _ in nil }
     ) throws {

@@ -6,10 +6,11 @@ import Testing
 
 @Suite struct `The command line` {
     /// With UPDATE_SNAPSHOTS=1 the snapshot becomes what is printed now.
-    @Test func `has the help of the snapshot`() throws {
+    @Test func `the help is the snapshot's`() throws {
         var text = Greenroomctl.helpMessage(columns: 80) + "\n"
         for verb in Greenroomctl.configuration.subcommands {
-            // Making names out of types' took half of each command's time.
+            // Each verb sets its name, because deriving it from the type took half of a command's
+            // time.
             let name = try #require(verb.configuration.commandName, "\(verb)")
             text += "\n===== \(name)\n"
             text += Greenroomctl.helpMessage(for: verb, columns: 80) + "\n"
@@ -31,12 +32,12 @@ import Testing
         ["launch", "a.b", "--env", "=X"], ["launch", "a.b", "--env", "A=1", "--env", "A=2"],
         ["run", "a.b", "argument"], ["run", "a.b", "-i"], ["verify"], ["list", "a.b"],
     ])
-    func `refuses wrong usage with 64`(words: [String]) {
+    func `wrong usage ends with status 64`(words: [String]) {
         let error = #expect(throws: (any Error).self) { try Greenroomctl.parseAsRoot(words) }
         #expect(error.map { Greenroomctl.exitCode(for: $0) } == .validationFailure)
     }
 
-    @Test func `takes arguments behind two dashes as they are`() throws {
+    @Test func `arguments after two dashes are taken as they are`() throws {
         let command = try Greenroomctl.parseAsRoot([
             "run", "a.b", "--env", "A=1=2", "--env", "B=", "--", "-i", "--", "x y",
         ])

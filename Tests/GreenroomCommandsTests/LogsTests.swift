@@ -8,7 +8,7 @@ import Testing
         try Logs.parse(line).arguments(for: "org.example.app", isUsers: isUsers)
     }
 
-    @Test func `asks the journal for what the app wrote and for what is said of it`() throws {
+    @Test func `logs asks the journal for the app's own lines and for those about it`() throws {
         #expect(
             try words("app") == [
                 "journalctl", "SYSLOG_IDENTIFIER=org.example.app", "+",
@@ -16,7 +16,8 @@ import Testing
             ])
     }
 
-    @Test func `hands options on and asks the user's journal for the user's daemon`() throws {
+    @Test func `logs passes options on, and asks the user's journal for the user's daemon`() throws
+    {
         #expect(
             try words(
                 "app", "-f", "-n", "5", "--since", "-1h", "--until", "now", "-p", "warning", "-b",
@@ -27,7 +28,7 @@ import Testing
                 ])
     }
 
-    @Test func `shows events alone, explained`() throws {
+    @Test func `logs --events shows only events, with explanations`() throws {
         #expect(
             try words("app", "--events") == [
                 "journalctl", "--catalog", "GREENROOM_APP=org.example.app",

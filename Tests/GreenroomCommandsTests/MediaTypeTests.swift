@@ -26,7 +26,7 @@ import Testing
             ("a.gz", "application/gzip"), ("a.c", "text/x-csrc"), ("Makefile", "text/x-makefile"),
             ("a.both", nil), ("a", nil), ("", nil),
         ] as [(String, String?)])
-    func `the heaviest and longest pattern says it`(name: String, type: String?) {
+    func `the heaviest, then the longest pattern decides the type`(name: String, type: String?) {
         #expect(list.type(ofFile: name) == type)
     }
 }

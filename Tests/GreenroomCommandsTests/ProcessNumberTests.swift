@@ -4,9 +4,9 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Whether the numbers that a daemon gives to processes mean the same here (pid_namespaces(7)).
+/// Whether a daemon's process numbers mean the same processes here (pid_namespaces(7)).
 @Suite struct ProcessNumberTests {
-    @Test func `of a daemon beside us they do`() throws {
+    @Test func `a daemon in our namespace has our process numbers`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/control"
         let listener = try UnixSocket.listen(at: path, .stream, mode: 0o600)
@@ -14,8 +14,8 @@ import Testing
         #expect(try ControlClient(path: path).sharesProcessNumbers)
     }
 
-    /// That one listens outside of ours is tested with a whole daemon.
-    @Test func `of one in a namespace of its own they do not`() throws {
+    /// A test with a whole daemon covers a daemon outside of our namespace.
+    @Test func `a daemon in a namespace of its own has other process numbers`() throws {
         try requireOrSkip(
             getuid() == 0, "only root makes a namespace of process numbers everywhere")
         let directory = try TemporaryDirectory()

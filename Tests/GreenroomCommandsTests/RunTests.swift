@@ -32,7 +32,7 @@ import VarlinkTestSupport
         .reply([ControlReply.exited(.init(instance: 4, app: "org.ffmpeg.ffmpeg", exit: exit))])
     }
 
-    @Test func `lends the app all that a called program has`() throws {
+    @Test func `run gives the app all that a called program has`() throws {
         let daemon = try FakeDaemon { received, _ in
             if case .launch = received.call {
                 Self.write("to output\n", to: received.descriptors[1])
@@ -60,7 +60,7 @@ import VarlinkTestSupport
         #expect(launches.first?.callerEnvironment?.contains("GREETING=é x") == true)
     }
 
-    @Test func `never lends its own connection in place of a closed descriptor`() throws {
+    @Test func `run never gives its own connection in place of a closed descriptor`() throws {
         let paths = Mutex<[String]>([])
         let daemon = try FakeDaemon { received, _ in
             if case .launch = received.call {
@@ -76,7 +76,7 @@ import VarlinkTestSupport
         #expect(paths.withLock { $0 } == ["/"])
     }
 
-    @Test func `dies by the signal that ended the app`() throws {
+    @Test func `run dies by the signal that ended the app`() throws {
         let daemon = try FakeDaemon { received, _ in
             guard case .wait = received.call else { return nil }
             return Self.exited(.init(reason: .crashed, signal: SIGSEGV))
@@ -89,7 +89,7 @@ import VarlinkTestSupport
         #expect(result.output == "139\n")
     }
 
-    @Test func `forwards signals to the app`() throws {
+    @Test func `run forwards signals to the app`() throws {
         let ending = ControlReply.exited(
             .init(
                 instance: 4, app: "org.ffmpeg.ffmpeg", exit: .init(reason: .exitedSelf, status: 9)))
@@ -123,7 +123,7 @@ import VarlinkTestSupport
             daemon.received.map(\.call).contains(.signal(instance: 4, signal: SIGUSR1)))
     }
 
-    @Test func `forwards a signal that came before the app was there`() throws {
+    @Test func `run forwards a signal that came before the app was there`() throws {
         let daemon = try FakeDaemon { received, _ in
             switch received.call {
             case .launch:
@@ -153,7 +153,7 @@ import VarlinkTestSupport
         #expect(daemon.received.map(\.call).contains(.signal(instance: 4, signal: SIGHUP)))
     }
 
-    @Test func `does not lose the app when the daemon is restarted`() throws {
+    @Test func `run does not lose the app when the daemon is restarted`() throws {
         let daemon = try FakeDaemon { received, count in
             // The connection breaks before the launch is answered, and while it waits.
             count == 1 || count == 3 ? .hangUp : nil

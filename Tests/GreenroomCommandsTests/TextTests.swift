@@ -9,18 +9,18 @@ import VarlinkTestSupport
         ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한국어", 6), ("👩‍👩‍👧", 2), ("🇩🇪", 2),
         ("❤️", 2), ("ﬀ", 1), ("\u{200B}", 0), ("Ａ", 2), ("…", 1), ("µs", 2),
     ])
-    func `takes as many cells as it is wide`(text: String, cells: Int) {
+    func `a text takes as many cells as it is wide`(text: String, cells: Int) {
         #expect(text.cellCount == cells)
     }
 
-    @Test func `shows what would control the terminal`() {
+    @Test func `control characters are shown, not sent`() {
         #expect("Firefox".harmless == "Firefox")
         #expect("a\u{1B}[2Jb\nc\td\u{9B}e\u{7F}".harmless == "a\\x1b[2Jb\\nc\\td\\x9be\\x7f")
         #expect("\u{202E}txt.exe".harmless == "\\u202etxt.exe")
         #expect("日本 é 👩‍👩‍👧".harmless == "日本 é 👩‍👩‍👧")
     }
 
-    @Test func `loses its middle where it is too long`() {
+    @Test func `a text that is too long loses its middle`() {
         #expect("org.gnome.Calculator".ellipsized(to: 20) == "org.gnome.Calculator")
         #expect("org.gnome.Calculator".ellipsized(to: 9) == "org.…ator")
         #expect("日本語日本語".ellipsized(to: 7) == "日…本語".ellipsized(to: 7))
@@ -35,7 +35,7 @@ import VarlinkTestSupport
         return table
     }()
 
-    @Test func `stands in columns by its width`() {
+    @Test func `a table's columns are as wide as their texts`() {
         #expect(
             Self.table.text == """
                 APP                             STATE   N
@@ -45,7 +45,7 @@ import VarlinkTestSupport
                 """)
     }
 
-    @Test(arguments: 20...45) func `fits the terminal`(columns: Int) {
+    @Test(arguments: 20...45) func `a table fits the terminal`(columns: Int) {
         let text = Self.table.text(Appearance(isColored: false, columns: columns))
         for line in text.split(separator: "\n") {
             #expect(String(line).cellCount <= max(columns, 8 + 8 + 2 + 4))
@@ -53,7 +53,7 @@ import VarlinkTestSupport
         #expect(text.contains("…") == (columns < 42))
     }
 
-    @Test func `has colours only where they are wanted`() {
+    @Test func `a text has colours only where they are wanted`() {
         let colored = Appearance(isColored: true, columns: nil)
         let app = Control.AppSummary(
             identifier: "a.b", name: "\u{1B}[31mred", runningCount: 1, state: .active)
@@ -63,16 +63,17 @@ import VarlinkTestSupport
         #expect(!Report.apps([app]).contains("\u{1B}"))
     }
 
-    @Test func `is complete and plain in a pipe`() throws {
+    @Test func `a table is complete and without colours in a pipe`() throws {
         let daemon = try FakeDaemon()
         let piped = PythonClient.shell(
             "COLUMNS=20 TERM=xterm \(client) list --socket \(daemon.server.path) | cat")
         #expect(piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      1\n"))
     }
 
-    /// What is asked for counts, whatever the terminal and its environment are.
+    /// The option decides, whatever the terminal and its environment are.
     @Test(arguments: [true, false], ["", "--color always", "--color never"])
-    func `has the colours that its option asks for`(isTerminalColored: Bool, option: String) throws
+    func `a text has the colours that the option asks for`(isTerminalColored: Bool, option: String)
+        throws
     {
         let console = FixedConsole(Appearance(isColored: isTerminalColored, columns: 40))
         let options = try DisplayOptions.parse(option.split(separator: " ").map(String.init))
@@ -97,7 +98,7 @@ import VarlinkTestSupport
         ("TERM=xterm NO_COLOR=1", "--color always", true, true),
         ("TERM=xterm", "--color never", false, true), ("TERM=xterm COLUMNS=200", "", true, false),
     ])
-    func `follows the terminal`(
+    func `the width follows the terminal`(
         environment: String, options: String, isColored: Bool, isCut: Bool
     ) throws {
         let daemon = try FakeDaemon()
@@ -112,9 +113,10 @@ import VarlinkTestSupport
         #expect(shown.contains("org.ffmpeg.ffmpeg") == !isCut, "\(shown.debugDescription)")
     }
 
-    @Test func `ends quietly with its reader, and loudly on a full disk`() throws {
+    @Test func `output ends silently with its reader, and with an error on a full disk`() throws {
         let daemon = try FakeDaemon()
-        // Whoever starts us may ignore SIGPIPE, as Python does; we end by it all the same.
+        // The process that starts us may ignore SIGPIPE, as Python does; we still end by that
+        // signal.
         for restores in ["True", "False"] {
             let left = PythonClient.shell(
                 """

@@ -22,7 +22,7 @@ import VarlinkTestSupport
         #expect(try JSONValue(parsing: json)["apps"] != nil)
     }
 
-    @Test func `status shows how instances stand and ended`() {
+    @Test func `status shows the state of instances and how they ended`() {
         var running = Control.InstanceStatus(
             instance: 4, app: "org.ffmpeg.ffmpeg", state: .active, sinceTimestampUSec: 0)
         running.processId = 4711
@@ -47,7 +47,7 @@ import VarlinkTestSupport
         #expect(Report.instances([], now: 0) == "No instances.\n")
     }
 
-    @Test func `status says what the daemon must do without`() {
+    @Test func `status says what the daemon has to do without`() {
         #expect(Report.degradation([]) == "")
         #expect(
             Report.degradation([.init(code: "no_cgroups", text: "no cgroup is ours")])
@@ -61,9 +61,9 @@ import VarlinkTestSupport
         #expect(console.complaints == "read /usr: is a directory (EISDIR)\n")
     }
 
-    @Test func `may not have its options before it, but a shell may ask for completions`() {
+    @Test func `an option before the verb is refused, except for completions`() {
         let complaint = Greenroomctl.complaint(about: ["--socket", "/x", "list"])
-        #expect(complaint == "--socket comes behind the verb: greenroomctl list … --socket …")
+        #expect(complaint == "--socket comes after the verb: greenroomctl list … --socket …")
         #expect(Greenroomctl.complaint(about: ["---completion", "list", "--"]) == nil)
         #expect(Greenroomctl.complaint(about: ["--version", "list"]) == nil)
     }
@@ -75,7 +75,7 @@ import VarlinkTestSupport
             "2 unexpected arguments: 'x', 'y'", ["run", "ls", "--env", "A=b", "x", "y"],
             "run ls --env A=b -- x y"
         ),
-    ]) func `shows where the app's own arguments belong`(
+    ]) func `a hint shows where the app's own arguments belong`(
         complaint: String, words: [String], line: String
     ) {
         #expect(
@@ -85,7 +85,7 @@ import VarlinkTestSupport
     @Test(arguments: [
         ("Unknown option '-l'", ["list", "x", "-l"]), ("Unknown option '-l'", ["run", "-l"]),
         ("Missing expected argument '<app>'", ["run"]),
-    ]) func `does not where the mistake is another one`(complaint: String, words: [String]) {
+    ]) func `no hint is shown for another mistake`(complaint: String, words: [String]) {
         #expect(Greenroomctl.hint(for: complaint, words) == nil)
     }
 
@@ -111,7 +111,7 @@ import VarlinkTestSupport
         #expect(ran == Ran(output: "", code: 7))
     }
 
-    @Test func `that moves an instance says where it is then`() throws {
+    @Test func `a verb that moves an instance says its new state`() throws {
         let daemon = try FakeDaemon()
         #expect(
             try run("suspend", "ffmpeg", on: daemon)
@@ -215,14 +215,15 @@ import VarlinkTestSupport
                 "no app x.y is installed; \"greenroomctl list\" shows those that are"
             ),
         ] as [([String], Int32, String)])
-    func `that fails says what to do`(words: [String], code: Int32, complaint: String) throws {
+    func `a verb that fails says what to do`(words: [String], code: Int32, complaint: String) throws
+    {
         let daemon = try FakeDaemon()
         #expect(
             try run(words + ["--socket", daemon.server.path])
                 == Ran(output: "", complaints: complaint + "\n", code: code))
     }
 
-    @Test func `without a daemon says how to start one`() throws {
+    @Test func `a verb without a daemon says how to start one`() throws {
         let ran = try run(["list", "--socket", "/nonexistent/control"])
         #expect(ran.code == 69)
         #expect(ran.complaints.hasPrefix("greenroomd is not running: nobody listens at /nonexist"))
@@ -240,7 +241,9 @@ import VarlinkTestSupport
             (.control(.spawnFailed(stage: "exec", errno: ENOENT, reason: "")), 1, 127),
             (.control(.backOff(app: "", retryAfterUSec: 0, isCrashLooping: true)), 1, 125),
         ] as [(Failure, Int32, Int32)])
-    func `that fails has the documented exit code`(failure: Failure, code: Int32, attached: Int32) {
+    func `a verb that fails has the documented exit status`(
+        failure: Failure, code: Int32, attached: Int32
+    ) {
         #expect(failure.exitCode == code)
         #expect(failure.attachedExitCode == attached)
     }

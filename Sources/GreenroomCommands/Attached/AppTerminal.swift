@@ -1,27 +1,30 @@
 import Glibc
 import GreenroomLinux
 
-/// The terminal of an attached app: a pty whose controller is ours. While the app has the front, the
-/// user's terminal is raw and every key goes to the pty, whose line discipline makes ^C, ^Z and the
-/// rest of them; all output comes back. Restored on every way out.
+/// The terminal of an attached app: a pty whose controller this process holds. While the app is in
+/// the foreground, the user's terminal is raw and every key goes to the pty, whose line discipline
+/// interprets ^C, ^Z and the like; all output comes back. The user's terminal is restored on every
+/// way out.
 final class AppTerminal {
-    /// What one read takes: a terminal's own buffer has 4 KiB.
+    /// At most this many bytes in one read. A terminal's own buffer has 4 KiB.
     private static let chunkByteCount = 16 << 10
 
-    /// For the app: the end that becomes its standard streams. It stays open until the app has ended:
-    /// without it the controller would look hung up while the app has it closed.
+    /// Its terminal end becomes the app's standard streams. This process keeps that end open until
+    /// the app has ended, because the controller would otherwise seem hung up whenever the app has
+    /// it closed.
     private var pseudoTerminal: PseudoTerminal
     let plan: TerminalPlan
 
-    /// As the user's terminal was, while it is raw; nil while it is as the user had it.
+    /// The settings of the user's terminal before it became raw; nil while it is not raw.
     private var cooked: termios?
     private var toUser = ByteQueue()
     private var toApp = ByteQueue()
     private var inputHasEnded = false
-    /// Keys are somebody else's from now on.
+    /// Whether the app has ended, so that keys belong to the shell again.
     private var appHasEnded = false
     private var outputIsLost = false
-    /// The kernel would not stop us for it, so it must be right.
+    /// Whether to write while in the background. The kernel has not stopped this process for it, so
+    /// it is allowed.
     private var writesInBackground = false
 
     init(_ plan: TerminalPlan) throws(SystemError) {
@@ -38,20 +41,20 @@ final class AppTerminal {
 
     deinit { restore() }
 
-    /// Of the app's end, for the app.
+    /// The descriptor of the terminal end, for the app.
     var descriptor: CInt? { pseudoTerminal.terminal?.rawValue }
     private var controller: CInt { pseudoTerminal.controller.rawValue }
 
     // MARK: The user's terminal
 
-    /// We are what the user sees and types to. True where there is no job control.
+    /// Whether the user sees this process and types to it. True if there is no job control.
     var isInForeground: Bool {
         guard let terminal = plan.terminal?.rawValue else { return true }
         let group = Terminal.foregroundGroup(of: terminal)
         return group == 0 || group == getpgrp()
     }
 
-    /// Makes the user's terminal raw if it is ours to use.
+    /// Makes the user's terminal raw if this process is in the foreground.
     func takeFront() {
         guard cooked == nil, !appHasEnded, isInForeground, let terminal = plan.terminal?.rawValue,
             let attributes = Terminal.attributes(of: terminal)
@@ -65,7 +68,8 @@ final class AppTerminal {
         writesInBackground = false
     }
 
-    /// Gives it back as it was. In the background it is somebody else's: left alone.
+    /// Restores the user's terminal. In the background, another process uses it, so it is left
+    /// alone.
     func restore() {
         guard let attributes = cooked, let terminal = plan.terminal?.rawValue else { return }
         cooked = nil
@@ -73,11 +77,12 @@ final class AppTerminal {
         Terminal.restoreOnCrash(terminal, nil)
     }
 
-    /// A shell that brings a running job to the front does not always say so.
+    /// Whether to look if this process is in the foreground now: a shell that brings a running job
+    /// there does not always send a signal.
     var isWaitingForFront: Bool { cooked == nil && !appHasEnded && plan.terminal != nil }
 
-    /// Nobody reads what is typed now but who comes after us: it is left where it is. Only what the app
-    /// has shown is still to come.
+    /// The app has ended. Keys stay unread for the next program; only the app's remaining output is
+    /// still shown.
     func leaveInput() {
         appHasEnded = true
         inputHasEnded = true
@@ -91,10 +96,11 @@ final class AppTerminal {
 
     // MARK: Signals
 
-    /// To what has the front in the app's terminal: SIGINT, SIGQUIT or SIGTSTP.
+    /// Sends SIGINT, SIGQUIT or SIGTSTP to the foreground process group of the app's terminal.
     func signalForeground(_ signal: CInt) { Terminal.signalForeground(of: controller, signal) }
 
-    /// The app draws or reads keys, and nobody sees it: it would be stopped for that (SIGTTOU).
+    /// Whether the app draws or reads keys while in the background, for which a job is stopped
+    /// (SIGTTOU).
     var wantsFront: Bool {
         guard !toUser.isEmpty, !writesInBackground, cooked == nil, plan.terminal != nil,
             !isInForeground
@@ -103,12 +109,13 @@ final class AppTerminal {
         return attributes.map { $0.c_lflag & tcflag_t(ICANON) == 0 } ?? false
     }
 
-    /// It could not be stopped.
+    /// Allows writing in the background, because this process could not be stopped.
     func writeInBackground() { writesInBackground = true }
 
     // MARK: Bytes
 
-    /// What to wait for. Each direction reads only when all it has read is written.
+    /// The descriptors to wait for. Each direction reads only after everything that it has read is
+    /// written.
     var entries: [PollEntry] {
         var entries: [PollEntry] = []
         let input = plan.input.rawValue
@@ -123,8 +130,8 @@ final class AppTerminal {
         return entries
     }
 
-    /// Moves what can be moved.
-    /// - Returns: false if there was nothing.
+    /// Moves the bytes that can be moved.
+    /// - Returns: false if there were none.
     @discardableResult
     func relay(_ entries: some Sequence<PollEntry>) -> Bool {
         var hasMoved = false
@@ -149,7 +156,8 @@ final class AppTerminal {
         case .some, .blocked: break
         case .end, .failed:
             inputHasEnded = true
-            // Of a pipe: as if the user had typed it. Of a terminal: it is hung up.
+            // The end of a pipe is passed on as if the user had typed it. A terminal that ends is
+            // hung up.
             if plan.terminal == nil || !Terminal.isTerminal(plan.input.rawValue) {
                 toApp.append(Terminal.endOfInput(of: controller))
             }
@@ -161,19 +169,20 @@ final class AppTerminal {
         guard !toUser.isEmpty, !wantsFront else { return }
         if cooked == nil && plan.terminal != nil { toUser.dropReturnsBeforeNewlines() }
         if outputIsLost || !toUser.write(to: plan.output) {
-            // Nobody looks any more. The app goes on as if.
+            // Nobody reads the output any more. The app goes on as if somebody did.
             outputIsLost = true
             toUser = ByteQueue()
         }
     }
 
-    /// The app has ended: what it said last is shown, and the terminal given back.
+    /// Shows the app's last output after it has ended, and restores the user's terminal.
     func finish() {
         pseudoTerminal.closeTerminal()
         while true {
             if toUser.isEmpty {
                 var entries = [PollEntry(controller, POLLIN)]
-                // Hung up by the last of the app's processes, unless another one has it open.
+                // The pty hangs up when the app's last process has closed it, unless another
+                // process has it open.
                 guard
                     let ready = try? PollEntry.wait(
                         &entries, milliseconds: Self.lastWordsMilliseconds),
@@ -189,8 +198,9 @@ final class AppTerminal {
         restore()
     }
 
-    /// The kernel moves bytes through a pty with a delay of its own.
+    /// How long to wait for the last output, because the kernel moves bytes through a pty with a
+    /// delay.
     private static let lastWordsMilliseconds: CInt = 50
-    /// A terminal that has stopped (^S) holds up nobody for ever.
+    /// How long to wait for a terminal that has stopped (^S).
     private static let slowestWriteMilliseconds: CInt = 5000
 }

@@ -1,19 +1,20 @@
 import GreenroomControl
 import GreenroomLinux
 
-/// What `greenroomctl run` does, however its command line was read.
+/// Performs `greenroomctl run`, whichever parser has read its command line.
 struct AttachedRun: Equatable {
     var app: String
-    /// As `NAME=VALUE`.
+    /// Variables as `NAME=VALUE`.
     var environment: [ByteString] = []
     var arguments: [ByteString] = []
     var socket: String?
     var terminalUse = TerminalUse.automatic
 
-    /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments behind `--`.
+    /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments after `--`.
     ///
     /// An app that is launched in a tenth of a millisecond must not wait for the full parser, which
-    /// takes several. Whatever is not plain (help, abbreviations, mistakes) is left to that one.
+    /// takes several milliseconds. Everything else (help, abbreviations, errors) is left to the
+    /// full parser.
     init?(plain words: some Collection<ByteString>) {
         var words = Array(words)[...]
         guard words.popFirst() == "run" else { return nil }
@@ -52,7 +53,7 @@ struct AttachedRun: Equatable {
         self.socket = socket
     }
 
-    /// Runs the app and ends as it does.
+    /// Runs the app, and ends in the same way as the app.
     /// - Returns: the exit code.
     func execute(_ console: any Console) -> Int32 {
         let inheritance = Inheritance.own
@@ -92,7 +93,7 @@ struct AttachedRun: Equatable {
         return Ending(exited.exit).take(console)
     }
 
-    /// Nil if one is not `NAME=VALUE`, or a name comes twice.
+    /// Nil if a word is not `NAME=VALUE`, or if a name occurs twice.
     static func variables(_ assignments: [ByteString]) -> [Control.EnvironmentVariable]? {
         var variables: [Control.EnvironmentVariable] = []
         for assignment in assignments {
@@ -106,8 +107,8 @@ struct AttachedRun: Equatable {
 }
 
 extension Control.LaunchCall {
-    /// A call with a name of its own, so that it can be repeated after a lost connection without
-    /// launching twice.
+    /// Creates a call with a launch identifier, so that it can be repeated after a lost connection
+    /// without launching twice.
     init(
         repeatable app: String, environment: [Control.EnvironmentVariable],
         arguments: [ByteString]

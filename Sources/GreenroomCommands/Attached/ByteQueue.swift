@@ -1,6 +1,6 @@
 import GreenroomLinux
 
-/// Bytes on their way from one descriptor to another.
+/// Bytes that were read from one descriptor and will be written to another.
 struct ByteQueue {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -15,7 +15,7 @@ struct ByteQueue {
         if let byte { bytes.append(byte) }
     }
 
-    /// Takes what is there, up to so many bytes, in place of what was sent.
+    /// Reads up to `byteCount` bytes, which replace the bytes that were written.
     @discardableResult
     mutating func read(from source: FileDescriptor, _ byteCount: Int) -> Received {
         var chunk = [UInt8](repeating: 0, count: byteCount)
@@ -33,7 +33,8 @@ struct ByteQueue {
         }
     }
 
-    /// For a terminal that ends lines as well: our pty has done so already.
+    /// Removes carriage returns before newlines, for a terminal that adds them too. The app's pty
+    /// has added them already.
     mutating func dropReturnsBeforeNewlines() {
         var kept: [UInt8] = []
         kept.reserveCapacity(bytes.count - start)
@@ -44,8 +45,8 @@ struct ByteQueue {
         (bytes, start) = (kept, 0)
     }
 
-    /// Sends as much as goes.
-    /// - Returns: false if the other end is gone.
+    /// Writes as much as the sink takes.
+    /// - Returns: false if the other end is closed.
     @discardableResult
     mutating func write(to sink: FileDescriptor) -> Bool {
         guard !isEmpty else { return true }

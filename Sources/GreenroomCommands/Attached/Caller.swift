@@ -2,11 +2,11 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// What an attached app takes over from the process that runs it.
+/// What an attached app takes over from this process.
 enum Caller {
     static let forwardedSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
-    /// Of those, what is not ignored since before us (nohup(1), `&` in a script), and what is about
-    /// the job that we are in the user's shell.
+    /// The forwarded signals that this process's caller has not ignored (nohup(1), `&` in a
+    /// script), and the signals about this process as a job of the user's shell.
     static var watchedSignals: [CInt] {
         (forwardedSignals + [SIGTSTP]).filter { !SignalDescriptor.isIgnored($0) } + [
             SIGCONT, SIGWINCH,
@@ -21,7 +21,8 @@ enum Caller {
     ) throws(Failure) -> [CInt] {
         call.isAttached = true
         call.callerEnvironment = byteEnvironment()
-        // umask(2) can only be read by setting it; this process has one thread.
+        // umask(2) can only be read by setting it, which is safe because this process has one
+        // thread.
         let mask = umask(0)
         umask(mask)
         call.umask = mask
@@ -57,18 +58,19 @@ enum Caller {
             call.otherDescriptors.append(.init(number: number, index: add(number)))
         }
         do throws(SystemError) {
-            let directory = try FileDescriptor.open(".", O_DIRECTORY | O_RDONLY | O_CLOEXEC)
+            // By this link also one that we may neither read nor enter again.
+            let directory = try FileDescriptor.open("/proc/self/cwd", Self.pathOnly | O_DIRECTORY)
             call.workingDirectoryDescriptor = add(directory.release())
         } catch {
-            // A directory that may be entered but not read: by its name, then.
+            // Without /proc, it is passed by its name.
             call.workingDirectory = currentPath()
             guard call.workingDirectory != nil else { throw .system(error) }
         }
         return descriptors
     }
 
-    /// Opens `/dev/null` where a standard descriptor is closed: else the next thing to be opened,
-    /// our connection to the daemon, would become the app's input.
+    /// Opens `/dev/null` in place of each closed standard descriptor. Otherwise the next file to be
+    /// opened, the connection to the daemon, would become the app's input.
     static func fillStandardDescriptors() {
         while case let descriptor = unsafe open("/dev/null", O_RDWR), descriptor >= 0 {
             if descriptor > 2 {
@@ -78,7 +80,7 @@ enum Caller {
         }
     }
 
-    /// environ(7)
+    /// The environment (environ(7)).
     static func byteEnvironment() -> [ByteString] {
         var variables: [ByteString] = []
         var next = unsafe environ
@@ -89,8 +91,14 @@ enum Caller {
         return variables
     }
 
-    /// environ(7), what is not UTF-8 left out.
+    /// The environment without variables that are not UTF-8.
     static func environment() -> [String] { byteEnvironment().compactMap(\.text) }
+
+    /// O_PATH (open(2)), which the C library's module hides.
+    private static let pathOnly: CInt = 0o10000000
+
+    /// False of a directory that we are in and may not enter any more.
+    static var mayEnterDirectory: Bool { unsafe access(".", X_OK) == 0 || errno != EACCES }
 
     static func currentPath() -> String? {
         currentDirectory().flatMap { String(validating: $0, as: UTF8.self) }

@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomControl
 
-/// This process's command line, as bytes: Swift's own replaces what is not UTF-8.
+/// This process's command line as bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 enum CommandWords {
     static let all: [ByteString] = {
         var words: [ByteString] = []
@@ -14,15 +14,16 @@ enum CommandWords {
         return words
     }()
 
-    /// Those behind the first "--".
+    /// The words after the first "--".
     static var behindTerminator: ArraySlice<ByteString> {
         all.firstIndex(of: "--").map { all[($0 + 1)...] } ?? []
     }
 
-    /// Words that the parser took out of the command line, in its order, as they were given. They are
-    /// told apart by their text, in which U+FFFD stands for what is not UTF-8.
+    /// The original bytes of words that the parser has taken from the command line, in order. They
+    /// are found by their text, in which U+FFFD stands for bytes that are not UTF-8.
     ///
-    /// - Parameter option: by which each of them may have been given, for example `--env`.
+    /// - Parameter option: the option with which each of them may have been given, for example
+    ///   `--env`.
     static func originals(
         of parsed: [String], option: String? = nil, among words: [ByteString] = all
     ) -> [ByteString] {
@@ -52,7 +53,7 @@ extension ByteString {
         }
     }
 
-    /// For malloc(3)'s free.
+    /// A copy that the caller must free (malloc(3)).
     var copiedCString: UnsafeMutablePointer<CChar>? {
         let bytes = bytes
         guard let copy = unsafe malloc(bytes.count + 1) else { return nil }
@@ -62,7 +63,7 @@ extension ByteString {
         return unsafe text
     }
 
-    /// The path of a file, as other processes find it; anything else as it is.
+    /// If this is the path of a file, the absolute path; otherwise the same bytes.
     var asFile: ByteString {
         switch self {
         case .text(let text): return .text(Caller.absolute(text))

@@ -1,11 +1,11 @@
 import Glibc
 import GreenroomControl
 
-/// How this process ends: as the app did.
+/// How this process ends: in the same way as the app.
 enum Ending: Equatable {
     case status(Int32)
     case signal(Int32)
-    /// Nobody saw how the app ended.
+    /// Nobody knows how the app ended.
     case unseen
 
     init(_ exit: Control.ExitRecord) {
@@ -18,19 +18,19 @@ enum Ending: Equatable {
         }
     }
 
-    /// Ends the process if the app was ended by a signal; else returns the exit code.
+    /// Ends this process if a signal ended the app; otherwise returns the exit code.
     func take(_ console: any Console) -> Int32 {
         switch self {
         case .status(let status): return status
         case .signal(let signal): Ending.die(by: signal)
         case .unseen:
-            console.complain("the app has ended; nobody saw how")
+            console.complain("the app has ended; its exit status is not known")
             return 1
         }
     }
 
-    /// Dies by the signal itself, so that a shell sees what it would have seen without us; without
-    /// a second core dump.
+    /// Ends this process by the same signal, so that a shell sees what it would have seen if it had
+    /// run the app itself. Prevents a second core dump.
     static func die(by signal: Int32) -> Never {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &none)
@@ -40,7 +40,8 @@ enum Ending: Equatable {
         unsafe sigaddset(&set, signal)
         unsafe sigprocmask(SIG_UNBLOCK, &set, nil)
         kill(getpid(), signal)
-        // Those that do not end a process by default (SIGCHLD, SIGSTOP) cannot have ended the app.
+        // Signals that do not end a process by default (SIGCHLD, SIGSTOP) cannot have ended the
+        // app.
         exit(128 + signal)
     }
 }

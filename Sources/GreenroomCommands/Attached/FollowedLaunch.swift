@@ -2,24 +2,26 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// A launch that is followed to its end, over a restart of the daemon if need be, with signals
-/// forwarded meanwhile.
+/// A launch that is followed to its end, also across a restart of the daemon. Signals are forwarded
+/// meanwhile.
 ///
-/// The launch has a name: after a lost connection the same call is made again on a new one, and the
-/// daemon answers with the launch that it knows.
+/// The launch has an identifier: after a lost connection, the same call is made again on a new one,
+/// and the daemon answers with the launch that it knows.
 final class FollowedLaunch {
-    /// How long the daemon may be away while the app runs. systemd restarts it at once; a reboot ends
-    /// us anyway. 600 tries are 30 s.
+    /// How many times to connect again while the app runs: for 30 s. systemd restarts the daemon at
+    /// once, and a reboot ends this process anyway.
     static let reconnectLimit = 600
-    /// Before the app runs, when nothing is lost by giving up: 5 s, which a restart takes at most.
+    /// How many times to connect again before the app runs: for 5 s, which is as long as a restart
+    /// takes at most. Nothing is lost by giving up then.
     static let launchLimit = 100
-    /// For the status of an app that has ended meanwhile, which a daemon that was stopped takes along:
-    /// 5 s.
+    /// How many times to connect again for the exit status of an app that has ended meanwhile: for
+    /// 5 s. A daemon that was stopped takes the status with it.
     static let statusLimit = 100
-    /// Before each try, in milliseconds.
+    /// The pause before each attempt, in milliseconds.
     static let reconnectPause: CInt = 50
 
-    /// Between looks whether a job in the background has come to the front, in milliseconds.
+    /// The pause between checks whether a background job has come to the foreground, in
+    /// milliseconds.
     static let frontPause: CInt = 200
 
     private var client: ControlClient
@@ -30,9 +32,9 @@ final class FollowedLaunch {
     private var job: JobControl
     private var forwarded: ForwardedSignals
     private var instance: UInt64?
-    /// Asked to stop when there was nothing to freeze yet.
+    /// Whether this process was asked to stop before there was an instance to freeze.
     private var stopsOnceLaunched = false
-    /// Of an app with a terminal, until its main process has ended.
+    /// The main process of an app with a terminal, until it has ended.
     private var process: ProcessDescriptor?
 
     init(
@@ -73,8 +75,8 @@ final class FollowedLaunch {
         return exited
     }
 
-    /// The app's main process is gone, as far as we can see it. Asked only while there is nobody else to
-    /// ask.
+    /// Whether the app's main process has ended, as far as this process can see. Only used while
+    /// the daemon cannot be asked.
     private var hasEnded: Bool {
         guard let process = job.process else { return false }
         return ProcessTable.entry(of: process).map(\.isZombie) ?? true
@@ -85,7 +87,7 @@ final class FollowedLaunch {
         return hasEnded ? Self.statusLimit : Self.reconnectLimit
     }
 
-    /// Calls until there is an answer, on new connections if need be.
+    /// Repeats the call, on new connections if necessary, until there is a reply.
     private func insist(
         _ call: ControlCall, descriptors: [CInt]
     ) throws(Failure) -> ControlReply {
@@ -113,8 +115,8 @@ final class FollowedLaunch {
         }
     }
 
-    /// Returns when something was received, or happened otherwise: signals are forwarded, and the
-    /// terminal's bytes.
+    /// Returns when something was received or has happened. Forwards signals and the terminal's
+    /// bytes.
     private func waitForInput() throws(Failure) {
         guard let signals else { return try client.receive() }
         do throws(SystemError) {
@@ -129,7 +131,7 @@ final class FollowedLaunch {
         try client.receive()
     }
 
-    /// Waits once, for these entries and for what a user does.
+    /// Waits once, for these entries and for the user.
     private func attend(
         to entries: inout [PollEntry], _ signals: SignalDescriptor, milliseconds: CInt,
         forward: (CInt) -> Void
@@ -148,7 +150,8 @@ final class FollowedLaunch {
         }
         guard let terminal else { return }
         if terminalEntries > ownCount + 1, entries[ownCount + 1].isReady {
-            // Before what was typed is read: it is for the shell. The daemon tells how the app ended.
+            // This comes before the keys are read, because they are for the shell now. The daemon
+            // will say how the app ended.
             process = nil
             terminal.leaveInput()
         }
@@ -161,7 +164,7 @@ final class FollowedLaunch {
         }
     }
 
-    /// How long to wait for anything to happen, and whether the next look at the app is due then.
+    /// How long to wait for something to happen, and whether the app must be looked at afterwards.
     private func pause(_ limit: CInt) -> (milliseconds: CInt, isForJob: Bool) {
         var pause = limit
         if let terminal, terminal.isWaitingForFront {
@@ -171,19 +174,20 @@ final class FollowedLaunch {
         return (job.timeout, true)
     }
 
-    /// - Returns: true if the signal was about the terminal or the job, and not for the app.
+    /// - Returns: whether the signal was about the terminal or the job and not for the app.
     private func handleJobSignal(_ signal: CInt) -> Bool {
         switch signal {
         case SIGWINCH:
             if let terminal {
                 terminal.copyWindowSize()
             } else if instance != nil {
-                // Nobody asks us to end by it, whether it arrives or not.
+                // A failure to deliver this signal does not end this process.
                 _ = forwarded.take(signal, for: instance, hasEnded: hasEnded)
             }
         case SIGCONT: terminal?.takeFront()
         case SIGTSTP:
-            // Stopped now, we could not freeze what is started meanwhile.
+            // If this process stopped now, it could not freeze an instance that is started
+            // meanwhile.
             if instance == nil { stopsOnceLaunched = true } else { stop() }
         case _: return false
         }
@@ -205,7 +209,8 @@ final class FollowedLaunch {
         Ending.die(by: signal)
     }
 
-    /// After a pause, in which a signal ends us: there is nobody to forward it.
+    /// Connects again after a pause. A signal in this pause ends this process, because nobody can
+    /// forward it.
     private func reconnect() throws(Failure) {
         let deadline = MonotonicClock.nanoseconds + UInt64(Self.reconnectPause) * 1_000_000
         do throws(SystemError) {

@@ -1,29 +1,32 @@
 import Glibc
 import GreenroomControl
 
-/// Signals that are meant for the app: kept until there is an instance to send them to, then handed to
-/// the daemon, each on a connection of its own, for the other one is busy waiting.
+/// Signals for the app. They are kept until there is an instance, and then sent to the daemon, each
+/// on its own connection, because the main connection waits for the app's end.
 struct ForwardedSignals {
-    /// To a signal, in milliseconds. A daemon that is only busy has answered by then.
+    /// How long to wait for the reply to a signal, in milliseconds. A busy daemon has answered by
+    /// then.
     private static let answerPause: CInt = 1000
-    /// From where the app has ended and the user wants out.
+    /// The same when the app has ended and the user wants to leave.
     private static let farewellPause: CInt = 200
 
     private let path: String
     private var early: [CInt] = []
-    /// Where the latest was sent and not answered: there may be nobody to take the next.
+    /// The connection on which the latest signal was not answered. The daemon may not take the next
+    /// one either.
     private var unanswered: ControlClient?
 
     /// - Parameter path: the daemon's socket.
     init(path: String) { self.path = path }
 
-    /// - Parameter hasEnded: as far as we can see it; asked for when the signal is sent.
-    /// - Returns: false where there is nobody to take it, and the user wants out.
+    /// - Parameter hasEnded: whether the app has ended, as far as this process can see when the
+    ///   signal is sent.
+    /// - Returns: false if nobody takes the signal, which shall then end this process.
     mutating func take(
         _ signal: CInt, for instance: UInt64?, hasEnded: @autoclosure () -> Bool
     ) -> Bool {
         guard let instance else {
-            // Asked twice before anything runs.
+            // The user has sent a second signal before the app runs.
             guard early.isEmpty else { return false }
             early.append(signal)
             return true
@@ -32,21 +35,21 @@ struct ForwardedSignals {
         return forward(signal, to: instance, hasEnded: hasEnded())
     }
 
-    /// What came before there was an instance.
-    /// - Returns: the signal that nobody took, nil where each was.
+    /// Sends the signals that came before there was an instance.
+    /// - Returns: a signal that nobody took; nil if all were taken.
     mutating func sendKept(to instance: UInt64, hasEnded: @autoclosure () -> Bool) -> CInt? {
         let signals = early
         early = []
         return signals.first { !forward($0, to: instance, hasEnded: hasEnded()) }
     }
 
-    /// - Returns: false where the daemon is away, or does not answer and the app has ended.
+    /// - Returns: false if the daemon is away, or if it does not answer and the app has ended.
     private mutating func forward(_ signal: CInt, to instance: UInt64, hasEnded: Bool) -> Bool {
         do throws(Failure) {
             let client = try ControlClient(path: path)
             let call = ControlCall.signal(instance: instance, signal: signal)
             unanswered = nil
-            // Perhaps only out of sight: the daemon knows, if it is there.
+            // The app may only be invisible to this process. If the daemon is there, it knows.
             let pause = hasEnded ? Self.farewellPause : Self.answerPause
             guard try client.call(call, milliseconds: pause) == nil else { return true }
             if hasEnded { return false }
@@ -57,7 +60,7 @@ struct ForwardedSignals {
         } catch {
             switch error {
             case .control(.notRunning): break
-            // The daemon is away: there is nobody to take it, as while we connect anew.
+            // The daemon is away, so nobody takes the signal, as while this process connects again.
             case .unreachable, .disconnected: return false
             case .control, .service, .unknown, .system, .ambiguous,
                 .number, .manifest:

@@ -2,15 +2,15 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// What this process has from whoever executed it, looked at before it changes any of it. Some hundred
-/// system calls, 10 to 20 µs.
+/// What this process has inherited from its caller, read before it changes any of it. This takes
+/// about a hundred system calls, 10 to 20 µs.
 struct Inheritance {
-    /// Looked at when it is first asked for: before this process opens, blocks or closes anything.
+    /// Read at the first use, which must come before this process opens, blocks or closes anything.
     static let own = Inheritance()
 
-    /// Of 0, 1 and 2.
+    /// Those of 0, 1 and 2 that are closed.
     let closedDescriptors: [CInt]
-    /// Above 2, in their order.
+    /// The descriptors above 2 that are not close-on-exec, in order.
     let otherDescriptors: [CInt]
     private let state: InheritedState?
 
@@ -20,7 +20,8 @@ struct Inheritance {
         state = InheritedState.own()
     }
 
-    /// Nothing of ours is open yet, or it is close-on-exec.
+    /// The inherited descriptors. This process has opened none of its own yet, or only
+    /// close-on-exec ones.
     private static func inheritedDescriptors() -> [CInt] {
         guard let directory = unsafe opendir("/proc/self/fd") else { return [] }
         defer { unsafe closedir(directory) }

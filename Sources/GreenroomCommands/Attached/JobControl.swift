@@ -2,22 +2,24 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// ^Z, `fg` and `bg`: an attached app stops and goes on with the process that stands for it in the
-/// user's shell.
+/// ^Z, `fg` and `bg`: an attached app stops and goes on together with this process, which
+/// represents it in the user's shell.
 ///
-/// The kernel tells only a parent that its child has stopped, and the app's is the spawner. So after
-/// anything was typed or shown we look whether it has, a few times and ever later, and then no more.
+/// The kernel tells only the parent that a child has stopped, and the app's parent is the spawner.
+/// So after something was typed or shown, this process looks a few times, after longer and longer
+/// pauses, whether the app has stopped.
 struct JobControl {
-    /// Milliseconds of quiet before each look.
+    /// The quiet time before each look, in milliseconds.
     private static let looks: [CInt] = [10, 40, 160, 640]
-    /// Milliseconds that a daemon has to freeze or thaw the app.
+    /// How long the daemon may take to freeze or thaw the app, in milliseconds.
     private static let patience: CInt = 5000
 
     private let client: String
     private(set) var isStopped = false
     private var nextLook = JobControl.looks.count
     var instance: UInt64?
-    /// Leader of the app's session and first process group; nil where the daemon's numbers are not ours.
+    /// The leader of the app's session and of its first process group; nil if the daemon is in
+    /// another namespace of process numbers.
     var process: pid_t?
 
     /// - Parameter client: the daemon's socket.
@@ -25,13 +27,13 @@ struct JobControl {
 
     // MARK: Looking
 
-    /// How long to wait for more, -1 for ever.
+    /// How long to wait before the next look in milliseconds; -1 means without limit.
     var timeout: CInt { nextLook < Self.looks.count ? Self.looks[nextLook] : -1 }
 
     mutating func sawActivity() { nextLook = 0 }
 
-    /// It was quiet for the time.
-    /// - Returns: true if the app has stopped.
+    /// Looks whether the app has stopped, after a quiet time.
+    /// - Returns: whether it has.
     mutating func look() -> Bool {
         guard nextLook < Self.looks.count else { return false }
         nextLook += 1
@@ -40,10 +42,10 @@ struct JobControl {
 
     // MARK: Stopping and going on
 
-    /// Freezes the whole app, gives the terminal back and stops, until somebody continues us.
+    /// Freezes the whole app, restores the terminal and stops this process until it is continued.
     ///
-    /// A daemon that cannot freeze it (it is away, or the app is not ready yet) has left it as it is:
-    /// stopped by its own terminal, if it has one.
+    /// If the daemon cannot freeze the app (it is away, or the app is not ready yet), the app stays
+    /// as it is: stopped by its own terminal, if it has one.
     mutating func stop(_ terminal: AppTerminal?, _ signal: CInt) {
         isStopped = true
         let isFrozen = transition(.suspend)
@@ -71,7 +73,7 @@ struct JobControl {
         call { .transition(transition, .instance($0)) }
     }
 
-    /// - Returns: true if the daemon did it. To freeze an app may take it some seconds.
+    /// - Returns: whether the daemon did it. Freezing an app may take some seconds.
     @discardableResult
     private func call(_ call: (UInt64) -> ControlCall) -> Bool {
         guard let instance, let client = try? ControlClient(path: client) else { return false }

@@ -2,18 +2,19 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// greenroomctl called by the name of an app (`ln -s greenroomctl /usr/local/bin/ffmpeg`): runs that
-/// app, with every argument as it is. Callers change nothing and lose nothing: where no daemon can be
-/// had, the program of that name that comes later in PATH is executed instead.
+/// greenroomctl called by the name of an app (`ln -s greenroomctl /usr/local/bin/ffmpeg`): runs
+/// that app and passes every argument on. Callers need not change and lose nothing: if no daemon
+/// can be reached, or it could not enter the working directory, the next program of that name in
+/// PATH is executed instead.
 struct LinkedRun: Equatable {
     static let ownName = "greenroomctl"
 
-    /// How we were called: the first argument, whole, and its last component.
+    /// The first word of the command line, and its last component.
     let call: String
     let name: String
     let arguments: [ByteString]
 
-    /// - Returns: nil if we were called by our own name.
+    /// - Returns: nil if this program was called by its own name.
     init?(_ words: [ByteString]) {
         guard let call = words.first?.shown, let name = call.split(separator: "/").last,
             name != Self.ownName
@@ -23,8 +24,12 @@ struct LinkedRun: Equatable {
         arguments = Array(words.dropFirst())
     }
 
-    /// - Returns: the exit code, the app's if it ran.
+    /// - Returns: the exit code; the app's, if it ran.
     func execute(_ console: any Console) -> Int32 {
+        guard Caller.mayEnterDirectory else {
+            return executeElsewhere(
+                because: "nobody else can enter this working directory", console)
+        }
         let inheritance = Inheritance.own
         Caller.fillStandardDescriptors()
         do throws(Failure) {
@@ -53,8 +58,9 @@ struct LinkedRun: Equatable {
         }
     }
 
-    /// By its identifier or the last component of it, else by its program's file, else by its name
-    /// for people. The first of these that says anything must say one app.
+    /// Finds the app by its identifier or the last component of it, else by the file of its
+    /// program, else by its name for humans. The first of these that matches any app must match
+    /// exactly one.
     static func app(
         called name: String, among apps: [Control.AppSummary]
     ) throws(Failure) -> Control.AppSummary {
@@ -90,12 +96,12 @@ struct LinkedRun: Equatable {
     }
 }
 
-/// PATH (execvp(3)) behind the place at which we were found.
+/// The directories of PATH (execvp(3)) after the one in which this program was found.
 struct ProgramSearch {
     private let directories: ArraySlice<String>
     private let name: String
 
-    /// - Parameter call: how we were called.
+    /// - Parameter call: the first word of the command line.
     init(_ call: String, _ path: String? = nil) {
         let path = path ?? Self.environment ?? "/usr/bin:/bin"
         let all = path.split(separator: ":", omittingEmptySubsequences: false)
@@ -109,11 +115,11 @@ struct ProgramSearch {
             } else {
                 all.firstIndex { Self.isOurselves("\($0)/\(name)") }
             }
-        // Called by a path that is not in PATH, any place may have it.
+        // This program was called by a path that is not in PATH, so every directory counts.
         directories = own.map { all[($0 + 1)...] } ?? all[...]
     }
 
-    /// The first program of the name that is no greenroomctl.
+    /// The first program of that name that is not greenroomctl.
     var next: String? {
         directories.lazy.map { "\($0)/\(name)" }.first {
             Self.isProgram($0) && !Self.isOurselves($0)
@@ -131,13 +137,13 @@ struct ProgramSearch {
             && access(path, X_OK) == 0
     }
 
-    /// The file that runs now, by whatever name, or a link to another greenroomctl: two of them in
-    /// PATH would execute each other for ever.
+    /// Whether the path is the file of this process, under any name, or a link to another
+    /// greenroomctl. Two of them in PATH would execute each other for ever.
     static func isOurselves(_ path: String) -> Bool {
         isThisFile(path) || isLinkToGreenroomctl(path)
     }
 
-    /// realpath(3)
+    /// Resolves the link with realpath(3).
     private static func isLinkToGreenroomctl(_ path: String) -> Bool {
         guard let real = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(real) }

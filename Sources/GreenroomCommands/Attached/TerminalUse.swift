@@ -1,24 +1,25 @@
 import Glibc
 import GreenroomLinux
 
-/// Whether an attached app gets a terminal of its own, as systemd-run(1) names it.
+/// Whether an attached app gets its own terminal. The names are those of systemd-run(1).
 enum TerminalUse: Equatable {
-    /// If the caller looks at its output on a terminal, or types into it and keeps its output.
+    /// It does if standard output is a terminal, or if standard input is and the output goes to a
+    /// file.
     case automatic
-    /// `--pty`: for all three standard streams, whatever the caller's are.
+    /// `--pty`: it does, for all three standard streams, whatever the caller's are.
     case always
-    /// `--pipe`: the caller's descriptors as they are.
+    /// `--pipe`: it gets the caller's descriptors.
     case never
 }
 
-/// What a terminal of the app's own stands between.
+/// What the app's own terminal connects.
 struct TerminalPlan {
-    /// Those of the app's standard streams that lead to its own terminal.
+    /// The standard streams of the app that are its own terminal.
     var replaced: [CInt]
-    /// Where its input comes from and its output goes to.
+    /// Where the app's input comes from and where its output goes.
     var input: FileDescriptor
     var output: FileDescriptor
-    /// The user's terminal; nil where `--pty` found none.
+    /// The user's terminal; nil if `--pty` was given and there is none.
     var terminal: FileDescriptor?
 
     /// - Returns: nil for a launch with the caller's own descriptors.
@@ -51,7 +52,8 @@ struct TerminalPlan {
         }
     }
 
-    /// Behind a pipe somebody else may read the terminal's keys (`run x | less`): it stays theirs.
+    /// Whether this process may use the user's terminal. In a pipeline, another program may read
+    /// the keys (`run x | less`), and keeps them.
     private static var isInteractive: Bool {
         if Terminal.isTerminal(1) { return true }
         var status = stat()
@@ -62,8 +64,8 @@ struct TerminalPlan {
 
     private static var firstTerminal: CInt? { [1, 0, 2].first { Terminal.isTerminal($0) } }
 
-    /// A description of our own: it may be not blocking, while the caller's must stay as it is. Where
-    /// it may not be opened (after su(1)), the caller's.
+    /// Opens the same file again, because this process makes its description non-blocking and the
+    /// caller's must not change. If that is not permitted (after su(1)), returns the caller's.
     private static func reopen(_ descriptor: CInt) throws(Failure) -> FileDescriptor {
         let path = "/proc/self/fd/\(descriptor)"
         if let own = try? FileDescriptor.open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) {

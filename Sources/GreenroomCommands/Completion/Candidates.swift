@@ -4,12 +4,13 @@ import Glibc
 import GreenroomControl
 import GreenroomManifest
 
-/// What the daemon knows that may stand where the cursor is.
+/// Candidates for completion that the daemon knows.
 ///
-/// A shell asks while its user waits: no answer within a moment is no candidates, and nothing is ever
-/// printed about it.
+/// The user waits meanwhile, so if the daemon does not answer quickly there are no candidates, and
+/// nothing is printed about it.
 enum Candidates {
-    /// In microseconds: longer than any answer takes, shorter than what feels stuck.
+    /// How long to wait, in microseconds: longer than any answer takes, and too short to seem
+    /// stuck.
     private static let deadline: suseconds_t = 400_000
 
     static let apps = CompletionKind.custom { words, _, prefix in
@@ -18,7 +19,7 @@ enum Candidates {
         }
     }
 
-    /// Those that the daemon does not know, for that is what masking means.
+    /// Masked apps, which the daemon does not know.
     static let masked = CompletionKind.custom { words, _, _ in
         ask(words) { client throws(Failure) in
             guard case .described(let daemon) = try client.call(.describe) else { return [] }
@@ -32,7 +33,7 @@ enum Candidates {
         ask(words) { client throws(Failure) in try instances(for: states(of: words), client) }
     }
 
-    /// Identifiers; where none begins like this, last parts of identifiers.
+    /// The identifiers; if none begins with the prefix, the last parts of identifiers.
     static func apps(
         for states: Set<Control.ExecutionState>?, prefix: String, _ client: ControlClient
     ) throws(Failure) -> [String] {
@@ -46,7 +47,7 @@ enum Candidates {
             guard case .listed(let apps) = try client.call(.list) else { return [] }
             identifiers = apps.map(\.identifier)
         }
-        // What would have to be quoted is no identifier.
+        // A name that would have to be quoted is not an identifier.
         identifiers.removeAll { $0.harmless != $0 || $0.contains(" ") }
         if identifiers.contains(where: { $0.hasPrefix(prefix) }) { return identifiers }
         let names = identifiers.compactMap { $0.split(separator: ".").last.map(String.init) }
@@ -63,7 +64,7 @@ enum Candidates {
         }.map { String($0.instance) }
     }
 
-    /// Those from which the verb of the command line leads somewhere; nil where any will do.
+    /// The states in which the verb of the command line has an effect; nil means any state.
     static func states(of words: [String]) -> Set<Control.ExecutionState>? {
         let running: Set<Control.ExecutionState> = [
             .launching, .inactive, .active, .background, .suspended,
@@ -96,7 +97,8 @@ enum Candidates {
         }
     }
 
-    /// Ends the process without a word (setitimer(2)): connecting, too, may wait.
+    /// Ends this process silently when the time is over (setitimer(2)), because connecting can also
+    /// block.
     private static func giveUpInTime() {
         signal(SIGALRM) { _ in _exit(0) }
         var timer = itimerval()

@@ -3,10 +3,10 @@ import GreenroomControl
 import GreenroomLinux
 
 extension ControlClient {
-    /// How long the daemon may take to say what it is: it needs less than a millisecond.
+    /// How long the daemon may take to describe itself. It needs less than a millisecond.
     static let patience: CInt = 5000
 
-    /// For those who go on without it.
+    /// Describes the daemon, for callers that go on if it does not answer.
     ///
     /// - Parameter patience: in milliseconds.
     func describe(patience: CInt = patience) -> Result<Control.Description, Failure> {

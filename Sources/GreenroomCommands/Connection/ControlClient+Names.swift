@@ -1,8 +1,8 @@
 import GreenroomControl
 
 extension ControlClient {
-    /// The identifier of the app that is meant: a name without a dot is the last component of
-    /// exactly one (`ffmpeg` of `org.ffmpeg.ffmpeg`).
+    /// The identifier of the app that `name` means. A name without a dot must be the last component
+    /// of exactly one identifier (`ffmpeg` of `org.ffmpeg.ffmpeg`).
     func resolve(_ name: String) throws(Failure) -> String {
         if name.utf8.contains(UInt8(ascii: ".")) { return name }
         let apps = try identifiers()

@@ -3,9 +3,9 @@ import GreenroomControl
 import GreenroomLinux
 import Varlink
 
-/// One connection to the daemon; blocks.
+/// A connection to the daemon. Its calls block.
 final class ControlClient {
-    /// What one receive takes: most replies in one go.
+    /// The size of one receive, into which most replies fit.
     private static let bufferByteCount = 16 << 10
 
     let path: String
@@ -21,45 +21,49 @@ final class ControlClient {
         }
     }
 
-    /// To wait for, with other things.
+    /// The socket's descriptor, to wait for it together with others.
     var descriptor: CInt { socket.descriptor.rawValue }
 
-    /// Who listens: the daemon, or systemd where it has not started it yet (SO_PEERCRED).
+    /// The process that listens: the daemon, or systemd if it has not started the daemon yet
+    /// (SO_PEERCRED).
     var serverProcess: Int32? {
         do throws(SystemError) { return try socket.peerCredentials().pid } catch { return nil }
     }
 
-    /// The numbers that the daemon gives to processes are ours, too (pid_namespaces(7)). In a container,
-    /// who listens outside is nobody: 0. Who listens in one has a second number there.
+    /// Whether the daemon's process numbers are valid here (pid_namespaces(7)). For a process in a
+    /// container, a daemon outside has the number 0. A daemon in a container has a second number
+    /// there.
     var sharesProcessNumbers: Bool {
         guard let process = serverProcess, process > 0 else { return false }
-        // Gone, or not to be seen by us: it has a number here.
+        // The process has ended or is hidden from this one, but it has a number here.
         guard let text = try? SmallFile.text(of: "/proc/\(process)/status"),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("NSpid:") })
         else { return true }
         return line.split(whereSeparator: \.isWhitespace).count == 2
     }
 
-    /// Whose process listens (SO_PEERCRED).
+    /// The user of the process that listens (SO_PEERCRED).
     var serverUser: UInt32? {
         do throws(SystemError) { return try socket.peerCredentials().user } catch { return nil }
     }
 
-    /// Neither ours nor root's: whoever it is may name any file.
+    /// Whether the daemon belongs to another user than root and this process's. Such a daemon could
+    /// name any file.
     var belongsToAnother: Bool {
         serverUser.map { $0 != 0 && $0 != getuid() } ?? false
     }
 
-    /// True while a reply is due.
+    /// Whether a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 
-    /// Calls and waits for the one reply.
+    /// Makes a call and waits for its only reply.
     func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
         try send(call, descriptors: descriptors)
         return try reply(to: call)
     }
 
-    /// Calls, and waits for the reply no longer than that; nil if the daemon says nothing.
+    /// Makes a call and waits for its reply for at most `milliseconds`; nil if there is none by
+    /// then.
     func call(_ call: ControlCall, milliseconds: CInt) throws(Failure) -> ControlReply? {
         try send(call)
         let end = MonotonicClock.nanoseconds + UInt64(milliseconds) * 1_000_000
@@ -71,7 +75,7 @@ final class ControlClient {
         }
     }
 
-    /// Waits no longer than that for something to receive, or for the end of the connection.
+    /// Waits for at most `milliseconds` for input or the end of the connection.
     func hasInput(milliseconds: CInt) -> Bool {
         var entries = [PollEntry(descriptor, POLLIN)]
         return (try? PollEntry.wait(&entries, milliseconds: milliseconds)) ?? 0 > 0
@@ -83,13 +87,14 @@ final class ControlClient {
         do throws(SystemError) {
             while let sent = try sendNext(descriptors) { connection.sent(byteCount: sent) }
         } catch {
-            // A daemon that hangs up says why, if it can: that is read where the reply would be.
+            // If the daemon closes the connection, it may have sent the reason, which is read like
+            // a reply.
             if !error.isDisconnection { throw .system(error) }
         }
     }
 
     private func sendNext(_ descriptors: [CInt]) throws(SystemError) -> Int? {
-        // The standard library's closures rethrow any error; ours is the only one there is.
+        // `withOutput` rethrows errors of any type. This closure throws only this one.
         let result: Result<Int?, SystemError>? = connection.withOutput { span, count in
             let bytes = unsafe span.withUnsafeBytes { buffer in
                 Result { () throws(SystemError) in
@@ -101,7 +106,7 @@ final class ControlClient {
         return try result?.get()
     }
 
-    /// Waits for the next reply to the oldest call that is not answered.
+    /// Waits for the next reply to the oldest unanswered call.
     func reply(to call: ControlCall) throws(Failure) -> ControlReply {
         while true {
             if let reply = try bufferedReply(to: call) { return reply }
@@ -133,7 +138,7 @@ final class ControlClient {
         throw failure
     }
 
-    /// Waits for some bytes and takes them.
+    /// Waits for bytes and reads them.
     func receive() throws(Failure) {
         do throws(SystemError) {
             var count = 0

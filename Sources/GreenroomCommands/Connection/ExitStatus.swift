@@ -1,17 +1,17 @@
-/// What greenroomctl ends with, unless as an app did; documented in greenroomctl(1).
+/// The exit statuses of greenroomctl, unless it ends as an app did. See greenroomctl(1).
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
-    /// Refused, or failed.
+    /// The request was refused or failed.
     case failed = 1
-    /// `verify`: a manifest is wrong.
+    /// `verify`: a manifest has errors.
     case badManifest = 2
     /// EX_USAGE of sysexits(3).
     case usage = 64
-    /// EX_UNAVAILABLE: the daemon is not there.
+    /// EX_UNAVAILABLE: the daemon cannot be reached.
     case unreachable = 69
     /// EX_NOPERM
     case permission = 77
-    // For verbs whose exit status is the app's: as a shell's, so that they can be told apart.
+    // Verbs that end as the app did use the statuses that a shell uses for its own failures.
     /// Greenroom failed before the app started.
     case notStarted = 125
     /// The program cannot be executed.

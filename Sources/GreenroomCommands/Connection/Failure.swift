@@ -3,11 +3,11 @@ import GreenroomControl
 import GreenroomLinux
 import Varlink
 
-/// Why a verb did not succeed, for people and as an exit code.
+/// Why a verb did not succeed, as a message and as an exit code.
 enum Failure: Error {
     /// Nobody listens at the path.
     case unreachable(path: String, SystemError)
-    /// The connection ended before the answer.
+    /// The connection ended before the reply.
     case disconnected
     case control(ControlError)
     case service(ServiceError)
@@ -16,7 +16,7 @@ enum Failure: Error {
     case system(SystemError)
     /// A short name that several apps have.
     case ambiguous(String, [String])
-    /// A number in an app's place.
+    /// A number where an app is expected.
     case number(String)
     /// A file of an app cannot be found or changed.
     case manifest(ManifestFailure)
@@ -26,7 +26,7 @@ extension Failure: CustomStringConvertible {
     var description: String {
         switch self {
         case .unreachable(let path, let error) where error.code == EACCES:
-            "you may not use \(path); it takes membership in its group, or root"
+            "you may not use \(path); you must be root or a member of its group"
         case .unreachable(let path, let error)
         where error.code == ENOENT || error.code == ECONNREFUSED:
             "greenroomd is not running: nobody listens at \(path). "
@@ -53,7 +53,7 @@ extension Failure: CustomStringConvertible {
         }
     }
 
-    /// As documented in greenroomctl(1).
+    /// The exit status that greenroomctl(1) documents.
     var exitStatus: ExitStatus {
         switch self {
         case .unreachable(_, let error) where error.code == EACCES: .permission
@@ -64,7 +64,7 @@ extension Failure: CustomStringConvertible {
         }
     }
 
-    /// For verbs whose exit status is the app's.
+    /// The exit status for verbs that end as the app did.
     var attachedExitStatus: ExitStatus {
         switch self {
         case .control(.noSuchApp), .ambiguous, .number: .notFound

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Where the daemon listens.
+/// The path of the daemon's socket.
 enum SocketPath {
     static let system = "/run/greenroom/control"
 
-    /// What was asked for, else the environment's, else the user's daemon if there is one, else the
-    /// system's. For root the system's comes first.
+    /// The option's path, else the environment's, else the user's daemon if its socket exists, else
+    /// the system's. For root, the system's comes first.
     static func find(option: String?) -> String {
         if let option { return option }
         if let path = environment("GREENROOM_SOCKET") { return path }

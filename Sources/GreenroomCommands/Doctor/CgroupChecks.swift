@@ -2,7 +2,8 @@ import GreenroomControl
 import GreenroomLinux
 
 extension Patient {
-    /// Whether instances can have cgroups of their own: to be frozen, ended and accounted as one.
+    /// Checks whether each instance can have its own cgroup, by which it is frozen, killed and
+    /// accounted.
     func cgroupFindings() -> [Finding] {
         guard let mount = cgroupMount else {
             return [
@@ -39,7 +40,7 @@ extension Patient {
         }
     }
 
-    /// The files of the kernel's are only in cgroups below the root.
+    /// Checks the kernel's files, which exist only in cgroups below the root.
     private func featureFindings(_ mount: String) -> [Finding] {
         let child = names(in: mount)?.first { name in
             !name.hasPrefix(".") && status(of: "\(mount)/\(name)/cgroup.procs") != nil
@@ -60,7 +61,8 @@ extension Patient {
         ]
     }
 
-    /// The spawner enables them for its instances, in the cgroup of the unit beside its own.
+    /// Checks the controllers, which the spawner enables for its instances in the cgroup of the
+    /// unit beside its own.
     private func controllerFindings(_ mount: String) -> [Finding] {
         guard let process = surroundings?.spawnerProcessId,
             let membership = text(of: "/proc/\(process)/cgroup"),
@@ -77,8 +79,8 @@ extension Patient {
         return [
             .warning(
                 "controllers",
-                "apps have no \(missing.joined(separator: ", ")) controller: no such limits, and no "
-                    + "account of it",
+                "apps have no \(missing.joined(separator: ", ")) controller, so that its limits have no "
+                    + "effect and its use is not counted",
                 "see cgroup.controllers of \(subtree); systemd delegates them with "
                     + "Delegate=yes, and for a user's services with a drop-in for user@.service")
         ]

@@ -4,7 +4,7 @@ import GreenroomManifest
 import UnitFile
 
 extension Patient {
-    /// greenroom.conf, and the groups that it names.
+    /// Checks greenroom.conf and the groups that it names.
     func configurationFindings() -> [Finding] {
         let code = "configuration"
         let path = surroundings?.configurationFile ?? configurationPath
@@ -33,7 +33,7 @@ extension Patient {
         return findings.isEmpty ? [.good(code, "\(path) is good")] : findings
     }
 
-    /// Every manifest of the search path.
+    /// Checks every manifest of the search path.
     func manifestFindings() -> [Finding] {
         let code = "manifests"
         var findings: [Finding] = []
@@ -70,7 +70,7 @@ extension Patient {
         }
     }
 
-    /// As greenroomd(8) finds it.
+    /// The path at which greenroomd(8) looks for its configuration.
     private var configurationPath: String {
         var environment: [String: String] = [:]
         for name in ["XDG_CONFIG_HOME", "HOME"] { environment[name] = variable(name) }

@@ -1,21 +1,21 @@
 import GreenroomControl
 import Varlink
 
-/// What one check of `greenroomctl doctor` found.
+/// The result of one check of `greenroomctl doctor`.
 struct Finding: Equatable {
     enum Verdict: String, CaseIterable {
         case good
-        /// It works, less well than it could; or it cannot be told from here.
+        /// It works less well than it could, or it cannot be checked from here.
         case warning
         case failure
     }
 
-    /// For programs; does not change.
+    /// A stable code for programs.
     var code: String
     var verdict: Verdict
-    /// What was found, for people.
+    /// What was found, for humans.
     var text: String
-    /// How to mend it; where there is nothing to mend, nil.
+    /// How to repair it; nil if there is nothing to repair.
     var remedy: String?
 
     static func good(_ code: String, _ text: String) -> Finding {
@@ -29,7 +29,7 @@ struct Finding: Equatable {
     }
 }
 
-/// All that was found.
+/// All findings.
 struct Diagnosis: ParametersEncodable {
     var findings: [Finding]
 
@@ -50,7 +50,7 @@ struct Diagnosis: ParametersEncodable {
         writer.endArray()
     }
 
-    /// A line for each finding, and one below it where there is something to mend.
+    /// A line for each finding, and another one with its remedy if it has one.
     func report(_ appearance: Appearance) -> String {
         var text = ""
         for finding in findings {

@@ -1,5 +1,5 @@
 extension Patient {
-    /// The calls that Greenroom makes, and what tells it of memory pressure.
+    /// Checks the system calls that Greenroom makes, and the files that report memory pressure.
     func kernelFindings() -> [Finding] {
         let release = text(of: "/proc/sys/kernel/osrelease")?.trimmed ?? "unknown"
         let missing = KernelFeature.allCases.filter { !has($0) }
@@ -29,14 +29,14 @@ extension Patient {
     private var pressureFinding: Finding {
         guard text(of: "/proc/pressure/memory") != nil else {
             return .warning(
-                "pressure", "the kernel does not tell of memory pressure (PSI)",
+                "pressure", "the kernel does not report memory pressure (PSI)",
                 "boot with psi=1, on a kernel with CONFIG_PSI; until then nothing is reclaimed in time"
             )
         }
-        return .good("pressure", "the kernel tells of memory pressure")
+        return .good("pressure", "the kernel reports memory pressure")
     }
 
-    /// Descriptors of the daemon, and watches of files.
+    /// Checks the daemon's limit on descriptors, and the limit on watches of files.
     func limitFindings() -> [Finding] {
         var findings: [Finding] = []
         if let process = daemonProcess, let limits = text(of: "/proc/\(process)/limits"),
@@ -47,7 +47,7 @@ extension Patient {
                     ? .good("descriptors", "greenroomd may open \(soft) files")
                     : .warning(
                         "descriptors",
-                        "greenroomd may open only \(soft) files: some three an instance, one a client",
+                        "greenroomd may open only \(soft) files: an instance needs about three, a client one",
                         "set LimitNOFILE=65536 in greenroomd.service (\(systemctl) edit greenroomd), "
                             + "or \"ulimit -n\" before starting it"))
         }
@@ -62,7 +62,7 @@ extension Patient {
         return findings
     }
 
-    /// Of proc_pid_limits(5): "Max open files            1024                 524288        files".
+    /// Reads a line of proc_pid_limits(5): "Max open files 1024 524288 files".
     private static func openFiles(in limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         let fields = line?.dropFirst("Max open files".count).split(separator: " ")
@@ -71,7 +71,7 @@ extension Patient {
 }
 
 extension String {
-    /// Without white space at its ends.
+    /// The text without white space at its ends.
     var trimmed: String {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }

@@ -4,7 +4,7 @@ import GreenroomControl
 import GreenroomLinux
 import GreenroomManifest
 
-/// This machine.
+/// The machine on which this process runs.
 struct Machine: Patient {
     let socketPath: String
     let program: String
@@ -22,7 +22,8 @@ struct Machine: Patient {
             daemonUser = client.serverUser
             var answer = client.describe(patience: patience)
             if case .success(var description) = answer, client.belongsToAnother {
-                // It names programs and a library that are run to look at them: not what a stranger says.
+                // The paths are of programs and a library that the checks run, so a stranger must
+                // not name them.
                 description.surroundings = nil
                 answer = .success(description)
             }
@@ -40,7 +41,7 @@ struct Machine: Patient {
     }
 
     func bytes(of path: String) -> [UInt8]? {
-        // Nobody may ever write into a FIFO.
+        // Only files are read: a FIFO could block for ever.
         guard status(of: path)?.kind == .file else { return nil }
         do throws(SystemError) { return try ManifestFile.read(path) } catch { return nil }
     }
@@ -102,7 +103,7 @@ struct Machine: Patient {
     }
 
     func hasGroup(_ name: String) -> Bool {
-        // A static program should not load name services; getent(1) does.
+        // A static program should not load name services, so getent(1) does it.
         UInt32(name) != nil || run(["getent", "group", name]).map { $0.status == 0 } ?? true
     }
 
@@ -120,12 +121,12 @@ struct Machine: Patient {
         let command = "timeout 10 " + quoted.joined(separator: " ") + " 2>&1 </dev/null"
         guard let stream = unsafe popen(command, "r") else { return nil }
         var output: [UInt8] = []
-        // What we ask for answers in a few lines.
+        // The programs that are run print only a few lines.
         while output.count < 64 << 10, case let byte = unsafe getc(stream), byte != EOF {
             output.append(UInt8(truncatingIfNeeded: byte))
         }
         let status = unsafe pclose(stream)
-        // 127 is the shell's for what it did not find.
+        // The shell returns 127 for a program that it did not find.
         guard status >= 0, status >> 8 != 127 else { return nil }
         return (status >> 8, String(decoding: output, as: UTF8.self))
     }

@@ -3,11 +3,11 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// What `greenroomctl doctor` examines: this machine, or a test's idea of one. Nothing in it fails:
-/// what cannot be had is nil.
+/// What `greenroomctl doctor` examines: this machine, or a machine that a test makes up. Nothing
+/// here throws: a value that cannot be read is nil.
 protocol Patient {
     var socketPath: String { get }
-    /// Ours, with links resolved.
+    /// The path of this program, with links resolved.
     var program: String { get }
     var user: UInt32 { get }
     func variable(_ name: String) -> String?
@@ -18,33 +18,33 @@ protocol Patient {
     var daemonProcess: Int32? { get }
 
     func bytes(of path: String) -> [UInt8]?
-    /// Names of a directory, sorted.
+    /// The names in a directory, sorted.
     func names(in directory: String) -> [String]?
-    /// Of what a path leads to.
+    /// The status of the file to which a path leads.
     func status(of path: String) -> PathStatus?
     func link(at path: String) -> String?
-    /// Where manifests are looked for unless the daemon says otherwise, first to last.
+    /// The directories of manifests in order of precedence, unless the daemon names others.
     var appDirectories: [String] { get }
-    /// Every manifest with what extends it, masked ones and templates left out; and the paths that
+    /// Every manifest with its drop-ins, without masked ones and templates; and the paths that
     /// cannot be read.
     func installedManifests(
         in directories: [String]
     ) -> (files: [CheckedManifest], unreadable: [String])
     func hasGroup(_ name: String) -> Bool
-    /// Whether the kernel has it, and lets us use it.
+    /// Whether the kernel has a feature and lets this process use it.
     func has(_ feature: KernelFeature) -> Bool
-    /// Runs a program for a few seconds at most; nil if there is none of that name.
+    /// Runs a program for at most a few seconds; nil if there is no such program.
     func run(_ words: [String]) -> (status: Int32, output: String)?
 }
 
 struct CheckedManifest {
-    /// Nil if there is an error.
+    /// Nil if the manifest has an error.
     var manifest: AppManifest?
     var diagnostics: [Diagnostic]
 }
 
 extension CheckedManifest {
-    /// One that the daemon does not read.
+    /// Creates the entry of a manifest that the daemon does not read.
     init(path: String, _ objection: PathOwners.Objection) {
         self.init(
             manifest: nil,
@@ -59,7 +59,7 @@ extension CheckedManifest {
 struct PathStatus: Equatable {
     enum Kind { case file, directory, socket, other }
     var kind: Kind
-    /// Of chmod(2), 0 to 0o7777.
+    /// The mode as in chmod(2), 0 to 0o7777.
     var mode: UInt32
     var user: UInt32 = 0
     var group: UInt32 = 0
@@ -81,22 +81,22 @@ extension Patient {
         bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The system's daemon is meant, not one of a user.
+    /// Whether this is about the system's daemon and not a user's.
     var isSystem: Bool { socketPath == SocketPath.system }
 
     var runtimeDirectory: String { socketPath.directory }
 
-    /// As the running daemon says, if it does.
+    /// What the running daemon says, if it does.
     var surroundings: Control.Surroundings? {
         if case .success(let description) = daemon { description.surroundings } else { nil }
     }
 
-    /// systemd runs this machine (sd_booted(3)).
+    /// Whether systemd runs this machine (sd_booted(3)).
     var isBooted: Bool { status(of: "/run/systemd/system")?.kind == .directory }
 }
 
 extension String {
-    /// As dirname(1).
+    /// The directory of a path, as by dirname(1).
     var directory: String {
         guard let slash = lastIndex(of: "/"), slash != startIndex else { return "/" }
         return String(self[..<slash])

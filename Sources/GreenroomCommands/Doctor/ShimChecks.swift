@@ -1,7 +1,8 @@
 import GreenroomControl
 
 extension Patient {
-    /// The library that is preloaded into prewarmed programs: there, loadable, and for this machine.
+    /// Checks the library that is preloaded into prewarmed programs: that it exists, can be loaded,
+    /// and is for this machine.
     func shimFindings() -> [Finding] {
         let code = "shim"
         let name = "libgreenroom-prewarm.so"
@@ -14,7 +15,9 @@ extension Patient {
             ]
         }
         guard let machine = Self.machine(of: bytes) else {
-            return [.failure(code, "\(file) is no ELF library", "install it again (make install)")]
+            return [
+                .failure(code, "\(file) is not an ELF library", "install it again (make install)")
+            ]
         }
         if let own = self.bytes(of: program).flatMap(Self.machine), own != machine {
             return [
@@ -32,7 +35,8 @@ extension Patient {
                     "chmod a+rX \(hidden)")
             ]
         }
-        // As the loader does for every prewarmed program; without a channel the library stays away.
+        // Loads the library as for every prewarmed program. Without a channel, the library does
+        // nothing.
         if let (status, output) = run(["env", "LD_PRELOAD=\(file)", "/bin/true"]),
             status != 0 || !output.isEmpty
         {
@@ -45,14 +49,14 @@ extension Patient {
         return [.good(code, "\(file) loads")]
     }
 
-    /// As the daemon says; otherwise where it would be installed.
+    /// The path that the daemon names, or the path at which the library would be installed.
     var shimFile: String? {
         if let file = surroundings?.shimFile { return file }
         return libraryDirectories.map { $0 + "/libgreenroom-prewarm.so" }
             .first { status(of: $0)?.kind == .file }
     }
 
-    /// Where greenroomd and what belongs to it may lie, beside us first.
+    /// The directories that may have greenroomd and its files, this program's own first.
     var libraryDirectories: [String] {
         let own = program.directory
         return [
@@ -60,14 +64,14 @@ extension Patient {
         ]
     }
 
-    /// e_machine of elf(5).
+    /// The machine of an ELF file (e_machine in elf(5)).
     static func machine(of bytes: [UInt8]) -> UInt16? {
         guard bytes.count > 20, bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { return nil }
         return UInt16(bytes[18]) | UInt16(bytes[19]) << 8
     }
 
-    /// The file, or a directory on the way to it, that not everybody may read. A daemon of an ordinary
-    /// user serves that user alone.
+    /// The file, or a directory on the way to it, if not everybody may read it. Does not matter to
+    /// the daemon of an ordinary user, which serves only that user.
     private func unreadable(_ file: String) -> String? {
         guard isSystem || user == 0 else { return nil }
         if let mode = status(of: file)?.mode, mode & 0o004 == 0 { return file }

@@ -3,7 +3,7 @@ import GreenroomControl
 import GreenroomLinux
 
 extension Patient {
-    /// Whether the daemon answers, and whether those who may use it can.
+    /// Checks whether the daemon answers, and whether everybody who may use it can connect.
     func socketFindings() -> [Finding] {
         var findings: [Finding] = []
         switch daemon {
@@ -48,7 +48,7 @@ extension Patient {
             "\(systemctl) start greenroomd; \"\(systemctl) status greenroomd\" says why it is not"
     }
 
-    /// Anybody may connect: what a client may do is decided for each call.
+    /// Checks that everybody can connect. What a client may do is decided for each call.
     private func permissionFinding(_ status: PathStatus) -> Finding {
         let code = "socket"
         let mode = String(status.mode, radix: 8)
@@ -87,7 +87,8 @@ extension Patient {
         return [.good("spawner", "greenroom-spawner is process \(process)")]
     }
 
-    /// All four of one version, and none of them replaced on disk since it was started.
+    /// Checks that all four parts have the same version, and that none was replaced on disk since
+    /// it was started.
     func versionFindings() -> [Finding] {
         guard case .success(let description) = daemon else {
             return shimVersion(Greenroomctl.version)
@@ -141,7 +142,7 @@ extension Patient {
         ]
     }
 
-    /// The library says so in its text.
+    /// Checks the version that the library contains.
     private func shimVersion(_ wanted: String) -> [Finding] {
         guard let file = shimFile, let bytes = bytes(of: file) else { return [] }
         let mark = Array("greenroom-prewarm \(wanted)".utf8) + [0]

@@ -1,5 +1,5 @@
 extension Patient {
-    /// Whether systemd knows the units, runs them, and will after the next boot.
+    /// Checks whether systemd knows the units, runs them, and will run them after the next boot.
     func unitFindings() -> [Finding] {
         guard isBooted else {
             return [
@@ -8,7 +8,7 @@ extension Patient {
                     "have whatever starts it here start it again when it ends")
             ]
         }
-        // A daemon of its own, with a socket of its own, is nobody's unit.
+        // A daemon with another socket does not belong to a unit.
         guard
             isSystem || socketPath == variable("XDG_RUNTIME_DIR").map({ $0 + "/greenroom/control" })
         else { return [] }
@@ -18,7 +18,7 @@ extension Patient {
         ].map(unitFinding)
     }
 
-    /// As it is called for that daemon.
+    /// The command for that daemon's units.
     var systemctl: String { isSystem ? "systemctl" : "systemctl --user" }
 
     private func unitFinding(_ unit: String) -> Finding {

@@ -1,4 +1,4 @@
-/// A path becomes a file URL; what has a scheme stays as it is (RFC 3986, RFC 8089).
+/// Makes a file URL from a path. A text with a scheme stays as it is (RFC 3986, RFC 8089).
 enum DocumentURL {
     static func isURL(_ text: String) -> Bool {
         let scheme = text.prefix { $0 != ":" }

@@ -1,13 +1,13 @@
 import Glibc
 import GreenroomLinux
 
-/// The MIME types of documents by their names, as the machine's list has them (the glob file of the
+/// The MIME types of documents by their names, from the machine's list (the glob file of the
 /// shared MIME database: `50:text/x-ldif:*.ldif`, the highest weight first).
 struct MediaTypes {
     private struct Glob {
         var weight: Int
         var type: String
-        /// In lower case, unless it is told apart.
+        /// In lower case, unless the pattern is case-sensitive.
         var pattern: String
         var isCaseSensitive: Bool
         var isSuffix: Bool
@@ -15,7 +15,7 @@ struct MediaTypes {
 
     private let globs: [Glob]
 
-    /// A line is shorter, and a list has fewer.
+    /// At most this many lines. Real lists have fewer.
     private static let lineLimit = 20_000
 
     init(_ text: String) {
@@ -26,7 +26,7 @@ struct MediaTypes {
             var pattern = isCaseSensitive ? String(parts[2]) : parts[2].lowercased()
             let isSuffix = pattern.hasPrefix("*")
             if isSuffix { pattern.removeFirst() }
-            // Real patterns are rare, and of nothing that apps open.
+            // Patterns other than suffixes are rare, and are not for documents that apps open.
             guard !pattern.isEmpty, !pattern.contains(where: { "*?[".contains($0) }) else {
                 return nil
             }
@@ -36,7 +36,8 @@ struct MediaTypes {
         }
     }
 
-    /// By the highest weight, then the longest pattern; nil if several or none say so.
+    /// The type by the highest weight, then by the longest pattern; nil if there is none or
+    /// several.
     func type(ofFile name: String) -> String? {
         let lower = name.lowercased()
         let matches = globs.filter { glob in
@@ -54,7 +55,7 @@ struct MediaTypes {
         return Set(types.map(\.type)).count == 1 ? best.type : nil
     }
 
-    /// What all these file URLs are; nil if they are not one, or nothing is known.
+    /// The type of all these file URLs; nil if they differ or a type is not known.
     static func ofAll(_ urls: [String]) -> String? {
         guard urls.allSatisfy({ $0.hasPrefix("file:") }),
             let text = try? SmallFile.text(of: "/usr/share/mime/globs2")

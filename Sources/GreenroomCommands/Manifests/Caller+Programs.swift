@@ -4,10 +4,11 @@ import Glibc
 import GreenroomLinux
 
 extension Caller {
-    /// environ(7) by name.
+    /// The variables of environ(7), by name.
     static var variables: [String: String] { SearchPath.variables(of: environment()) }
 
-    /// A file as other processes find it, who are in other directories; anything else as it is.
+    /// The absolute path of a file, for processes in other directories. Any other text stays as it
+    /// is.
     static func absolute(_ file: String) -> String {
         guard !file.hasPrefix("/"), !FileURL.hasScheme(file), FileStatus(path: file) != nil,
             let directory = currentPath()
@@ -27,7 +28,7 @@ extension Caller {
         while unsafe waitpid(child, &status, 0) < 0 {
             guard errno == EINTR else { return 127 }
         }
-        // WIFEXITED and WEXITSTATUS of wait(2) are macros.
+        // WIFEXITED and WEXITSTATUS (wait(2)) are macros.
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
     }
 }

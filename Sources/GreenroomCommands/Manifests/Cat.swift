@@ -8,7 +8,8 @@ struct Cat: ManifestVerb {
     static let configuration = CommandConfiguration(
         commandName: "cat",
         abstract:
-            "Show the files that an app's manifest is read from, in the order of their effect.")
+            "Show the files from which an app's manifest is read, in the order in which they take effect."
+    )
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]

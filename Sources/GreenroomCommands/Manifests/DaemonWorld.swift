@@ -4,7 +4,8 @@ import GreenroomControl
 import GreenroomLinux
 
 extension World {
-    /// As the daemon sees it that answers; else as one would that is started here.
+    /// The system as the daemon that answers sees it; without a daemon, as one that is started here
+    /// would.
     convenience init(of daemon: Control.Description?, user: UInt32?) {
         guard let daemon, !daemon.environment.isEmpty else {
             let variables = Caller.variables.merging(["PATH": Self.serviceSearchPath]) { $1 }
@@ -16,8 +17,8 @@ extension World {
             desktopPaths: daemon.desktopDirectories)
     }
 
-    /// What systemd gives services (systemd.exec(5), "Environment variables in spawned processes"), not
-    /// what a shell has.
+    /// The PATH that systemd gives to services (systemd.exec(5), "Environment variables in spawned
+    /// processes"), not that of a shell.
     private static let serviceSearchPath =
         "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 }

@@ -12,12 +12,12 @@ struct Delta: ManifestVerb {
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
-    /// As systemd-delta(1) calls them.
+    /// The words of systemd-delta(1).
     enum Kind: String { case masked, equivalent, overridden, extended }
 
     struct Difference: ParametersEncodable {
         var kind: Kind
-        /// What holds, and what it hides or extends.
+        /// The file that counts, and the file that it hides or extends.
         var path: String
         var other: String
 

@@ -38,7 +38,7 @@ struct Edit: ManifestVerb {
         let start = former ?? initialText(file)
         try InstalledManifests.change { () throws(SystemError) in
             try AppFolderChange.makeFolder(folder)
-            // Credentials may stand in it: its copy is no more open than the original.
+            // The file may contain credentials, so the copy has the mode of the original.
             try AppFolderChange.write(
                 stdin ? Self.readInput() : start, to: draft,
                 like: former != nil ? destination : full ? file?.main.path : nil)
@@ -80,7 +80,7 @@ struct Edit: ManifestVerb {
         return Array(text.utf8)
     }
 
-    /// Whether the manifest, with the draft in its place, has no error.
+    /// Whether the manifest has no error if the draft takes its place.
     private func isGood(
         _ draft: String, as destination: String, _ name: ManifestName, _ file: AppFile?,
         _ manifests: InstalledManifests, _ console: any Console

@@ -7,7 +7,7 @@ import UnitFile
 struct Enable: FileChangingVerb {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Have apps start by themselves.",
+        abstract: "Make the daemon start apps by itself.",
         discussion: """
             At boot, at login or both, as WantedBy= in [Install] of their manifests says. Does not \
             start them now.
@@ -45,7 +45,7 @@ struct Enable: FileChangingVerb {
 struct Disable: FileChangingVerb {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Have apps start no longer by themselves.",
+        abstract: "Stop the daemon from starting apps by itself.",
         discussion: "Does not end them now.")
 
     @Argument(help: "The apps.", completion: Candidates.apps)
@@ -57,7 +57,7 @@ struct Disable: FileChangingVerb {
     func change(
         _ app: String, _ manifests: InstalledManifests, _ changes: inout FileChanges
     ) throws(Failure) {
-        // One whose manifest is gone may have left its links.
+        // An app whose manifest was removed may have left its links.
         let name = try manifests.possibleName(app)
         for occasion in StartOccasion.allCases {
             let folder = "\(manifests.own)/\(occasion.folder)"

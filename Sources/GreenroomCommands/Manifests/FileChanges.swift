@@ -1,7 +1,7 @@
 import GreenroomControl
 import Varlink
 
-/// What a verb did to files, for people and for programs.
+/// The changes that a verb has made to files, as text and as JSON.
 struct FileChanges {
     struct Change {
         enum Kind: String { case linked, removed, written }

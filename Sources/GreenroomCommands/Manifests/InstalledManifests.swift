@@ -6,8 +6,8 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// The manifests that a daemon reads, as files: those of the daemon that answers, else those that
-/// one would read here.
+/// The files of the manifests that the daemon reads; if no daemon answers, those that one would
+/// read here.
 final class InstalledManifests {
     private let client: ControlClient?
     private(set) var folders: AppFolders
@@ -18,7 +18,7 @@ final class InstalledManifests {
         var found: Control.Description?
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: options.socket))
-            // Its folders are where we write.
+            // The daemon names the folders into which this process writes.
             if client.belongsToAnother, let user = client.serverUser {
                 throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
             }
@@ -28,7 +28,7 @@ final class InstalledManifests {
             }
             self.client = client
         } catch {
-            // Files can be changed while nobody reads them.
+            // Files can be changed without a daemon.
             guard case .unreachable = error else { throw error }
             client = nil
         }
@@ -36,20 +36,20 @@ final class InstalledManifests {
         world = World(of: found, user: client?.serverUser)
     }
 
-    /// Where changes are made: what stands there comes before everything else.
+    /// The folder in which changes are made. It has the highest precedence.
     var own: String { folders.paths.first ?? "." }
 
-    /// The manifest that is meant: by its file's name, or by the last part of it if only one has it.
+    /// Finds a manifest by its file's name, or by the last part of it if only one manifest has it.
     func name(_ text: String) throws(Failure) -> ManifestName {
         let name = ManifestName(text)
         let named = ManifestName(file: text)
-        // It becomes a file's name in folders of ours, and must not lead out of them.
+        // The name becomes part of a path, which must not leave the folder.
         guard !name.file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }) else {
             if folders.file(of: named) != nil { return named }
             throw .manifest(.badName(text))
         }
         if folders.file(of: name) != nil { return name }
-        // The name of its file is fine, too.
+        // The name with the suffix is accepted as well.
         if named != name, folders.file(of: named) != nil { return named }
         let names = folders.files
         let matches = names.filter {
@@ -70,8 +70,8 @@ final class InstalledManifests {
         }
     }
 
-    /// The manifest that is meant, or the one of that name that there could be. What can be no app's
-    /// name is a misspelt one.
+    /// Finds a manifest, or returns the name of one that does not exist yet. A text that cannot be
+    /// an app's name is treated as misspelt.
     func possibleName(_ text: String) throws(Failure) -> ManifestName {
         do throws(Failure) { return try name(text) } catch {
             let name = ManifestName(text)
@@ -82,7 +82,7 @@ final class InstalledManifests {
         }
     }
 
-    /// The files of a manifest, or the desktop entry that makes an app without one.
+    /// The files of a manifest, or the desktop entry of an app without a manifest.
     func paths(_ text: String) throws(Failure) -> [String] {
         do throws(Failure) { return try file(name(text)).paths } catch {
             guard case .manifest(.noManifest) = error, let entry = world.entries[text] else {
@@ -99,14 +99,14 @@ final class InstalledManifests {
         return file
     }
 
-    /// Reads a manifest with all that extends it.
+    /// Reads a manifest with its drop-ins.
     func read(
         _ sources: [ManifestSource], _ name: ManifestName
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
         AppManifest.parse(sources, name: name, world.context)
     }
 
-    /// Tells the daemon, if there is one, that files have changed.
+    /// Makes the daemon reload, if there is one.
     func reload(_ console: any Console) {
         guard let client else { return }
         do throws(Failure) { _ = try client.call(.reload) } catch {
@@ -115,7 +115,7 @@ final class InstalledManifests {
         }
     }
 
-    /// Does something to files; a refusal says who may.
+    /// Changes files. If that is refused, the error says who may change them.
     static func change<T>(_ work: () throws(SystemError) -> T) throws(Failure) -> T {
         do throws(SystemError) { return try work() } catch {
             throw error.code == EACCES || error.code == EPERM || error.code == EROFS
@@ -140,7 +140,7 @@ protocol FileChangingVerb: ManifestVerb {
 }
 
 extension FileChangingVerb {
-    /// What was done before one of them failed is done: the daemon and the user hear of it.
+    /// Changes that were made before one failed stay. The daemon and the user are told about them.
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
         var changes = FileChanges()
         var failure: Failure?

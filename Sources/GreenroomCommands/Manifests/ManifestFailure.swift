@@ -6,14 +6,14 @@ enum ManifestFailure: CustomStringConvertible {
     case badManifest([String])
     case masked(String, by: String)
     case isTemplate(String)
-    /// No `[Install]` section.
+    /// The manifest has no `[Install]` section.
     case notInstallable(String)
-    /// A file stands where a link is to be.
+    /// A file is in the place of a link.
     case inTheWay(String)
     case notWritable(SystemError)
     case noEditor
     case badName(String)
-    /// The daemon is neither the system's nor the caller's own.
+    /// The daemon is neither the system's nor the caller's.
     case anothersDaemon(socket: String, user: UInt32)
     case editorFailed(String, draft: String)
 
@@ -35,7 +35,7 @@ enum ManifestFailure: CustomStringConvertible {
         case .inTheWay(let path): "\(path) is in the way; move it elsewhere first"
         case .notWritable(let error):
             "\(error.description); whoever owns the folder may do this: for the system's apps, root"
-        case .badName(let name): "\(name) is no name of an app; give its identifier"
+        case .badName(let name): "\(name) is not the name of an app; give its identifier"
         case .anothersDaemon(let socket, let user):
             "\(socket) is the daemon of user \(user), whose files are that user's to change; do it "
                 + "as that user"

@@ -18,7 +18,7 @@ struct Mask: FileChangingVerb {
     func change(
         _ app: String, _ manifests: InstalledManifests, _ changes: inout FileChanges
     ) throws(Failure) {
-        // An app that is not there yet can be masked, too.
+        // An app that is not installed can be masked as well.
         let name = try manifests.possibleName(app)
         let path = "\(manifests.own)/\(name.file)"
         let isLink = AppFolderChange.target(of: path) != nil

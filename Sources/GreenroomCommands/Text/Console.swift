@@ -3,11 +3,11 @@ import GreenroomLinux
 
 /// Where a verb writes.
 protocol Console: AnyObject {
-    /// Of standard output.
+    /// The appearance of standard output.
     var appearance: Appearance { get }
-    /// To standard output.
+    /// Writes to standard output.
     func write(_ text: String)
-    /// To standard error.
+    /// Writes to standard error.
     func complain(_ text: String)
 }
 
@@ -17,7 +17,7 @@ extension Console {
     func line(_ text: String) { write(text.harmless + "\n") }
 }
 
-/// The process's own; unbuffered, so that what was written is seen.
+/// The process's standard streams, unbuffered, so that what was written is seen.
 final class StandardConsole: Console {
     var appearance: Appearance {
         Appearance.of(1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
@@ -25,7 +25,8 @@ final class StandardConsole: Console {
 
     func write(_ text: String) {
         guard let code = put(text, 1) else { return }
-        // A reader that left ends us without a word, also where whoever started us ignores SIGPIPE.
+        // If the reader has closed the pipe, this process ends silently, even if its caller ignores
+        // SIGPIPE.
         if code == EPIPE { Ending.die(by: SIGPIPE) }
         complain("writing the output: \(SystemError.text(of: code))")
         exit(ExitStatus.failed.rawValue)
@@ -33,7 +34,7 @@ final class StandardConsole: Console {
 
     func complain(_ text: String) { _ = put("greenroomctl: " + text.harmless + "\n", 2) }
 
-    /// To standard error, as it is.
+    /// Writes to standard error without escaping.
     func explain(_ text: String) { _ = put(text, 2) }
 
     /// - Returns: the error, if there was one.

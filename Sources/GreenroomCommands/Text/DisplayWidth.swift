@@ -1,8 +1,8 @@
-// How text stands on a terminal: cells, and what must not reach it.
+// Text on a terminal: how many cells it takes, and characters that must not reach the terminal.
 
 extension Character {
-    /// Cells of a terminal that it takes: 0, 1 or 2 (Unicode Standard Annex 11; wcwidth(3) knows
-    /// only the locale's characters, and a static program has no locales).
+    /// How many cells of a terminal the character takes: 0, 1 or 2 (Unicode Standard Annex 11).
+    /// wcwidth(3) knows only the locale's characters, and a static program has no locales.
     var cellCount: Int {
         var count = 0
         for scalar in unicodeScalars {
@@ -30,7 +30,7 @@ extension Unicode.Scalar {
         return isWide || properties.isEmojiPresentation ? 2 : 1
     }
 
-    /// East Asian Wide and Fullwidth, in blocks.
+    /// Whether it is East Asian Wide or Fullwidth, by blocks.
     private var isWide: Bool {
         switch value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
@@ -42,8 +42,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// It would move the cursor, start a sequence of the terminal's, or turn the direction of what
-    /// follows.
+    /// Whether it would move the cursor, begin an escape sequence, or change the direction of the
+    /// text after it.
     fileprivate var isHarmful: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
@@ -53,11 +53,11 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Cells of a terminal that it takes.
+    /// How many cells of a terminal the text takes.
     var cellCount: Int { reduce(0) { $0 + $1.cellCount } }
 
-    /// With what others put into it made visible instead of effective: control characters, and
-    /// those that turn the direction of text.
+    /// The text with control characters, and characters that change the direction of text, escaped
+    /// so that they are visible and have no effect.
     var harmless: String {
         guard unicodeScalars.contains(where: \.isHarmful) else { return self }
         var result = ""
@@ -73,7 +73,8 @@ extension String {
         return result
     }
 
-    /// In at most so many cells, its middle left out if need be: identifiers differ at their ends.
+    /// Shortens the text to at most `limit` cells by leaving out its middle, because identifiers
+    /// differ at their ends.
     func ellipsized(to limit: Int) -> String {
         guard limit > 0, cellCount > limit else { return self }
         let head = prefix(cells: limit / 2)

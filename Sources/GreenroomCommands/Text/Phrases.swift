@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomControl
 
-// Values in words for people.
+// Values in words, for humans.
 
 enum Phrase {
     /// `850 µs`, `1.2 ms`, `3.4 s`.
@@ -13,7 +13,7 @@ enum Phrase {
         }
     }
 
-    /// `5 s`, `3 min`, `2 h`, `4 d`: how long ago.
+    /// How long ago something was: `5 s`, `3 min`, `2 h`, `4 d`.
     static func age(uSec: Int64) -> String {
         let seconds = max(0, uSec / 1_000_000)
         return switch seconds {
@@ -130,30 +130,33 @@ extension Control.Word<Control.ExitReason> {
 }
 
 extension Control.ExitReason {
-    var words: String {
+    var words: String { row.words }
+
+    /// In words for people, and whether the end is bad news.
+    var row: (words: String, isBad: Bool) {
         switch self {
-        case .exitedSelf: "exited"
-        case .crashed: "crashed"
-        case .terminated: "terminated"
-        case .terminateTimeout: "killed: did not end when asked"
-        case .forceQuit: "killed"
-        case .launchWatchdog: "killed: not ready in time"
-        case .prewarmFailed: "could not be prewarmed"
-        case .prewarmExpired: "prewarmed too long"
-        case .stale: "program changed"
-        case .reclaimed: "memory was needed"
-        case .poolTrimmed: "no longer wanted"
-        case .resumeFailed: "did not start"
-        case .shutdown: "shutdown"
-        case .spawnFailed: "could not be executed"
-        case .unknown: "ended"
-        case .conflict: "ended for another app"
-        case .dependencyEnded: "ended with an app it requires"
-        case .watchdog: "killed: did not answer in time"
-        case .suspendedWithLockedFile: "killed: held a file lock in the background"
-        case .outOfMemory: "killed by the kernel: out of memory"
-        case .probablyOutOfMemory: "killed, probably by the kernel: out of memory"
-        case .backgroundTaskTimeout: "killed: a background task had not ended"
+        case .exitedSelf: ("exited", false)
+        case .crashed: ("crashed", true)
+        case .terminated: ("terminated", false)
+        case .terminateTimeout: ("killed: did not end when asked", true)
+        case .forceQuit: ("killed", false)
+        case .launchWatchdog: ("killed: not ready in time", true)
+        case .prewarmFailed: ("could not be prewarmed", true)
+        case .prewarmExpired: ("prewarmed too long", false)
+        case .stale: ("program changed", false)
+        case .reclaimed: ("memory was needed", false)
+        case .poolTrimmed: ("no longer wanted", false)
+        case .resumeFailed: ("did not start", true)
+        case .shutdown: ("shutdown", false)
+        case .spawnFailed: ("could not be executed", true)
+        case .unknown: ("ended", true)
+        case .conflict: ("ended for another app", false)
+        case .dependencyEnded: ("ended with an app it requires", false)
+        case .watchdog: ("killed: did not answer in time", true)
+        case .suspendedWithLockedFile: ("killed: held a file lock in the background", true)
+        case .outOfMemory: ("killed by the kernel: out of memory", true)
+        case .probablyOutOfMemory: ("killed, probably by the kernel: out of memory", true)
+        case .backgroundTaskTimeout: ("killed: a background task had not ended", true)
         }
     }
 }

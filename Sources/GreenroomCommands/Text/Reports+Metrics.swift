@@ -20,7 +20,7 @@ extension Report {
         }
         for diagnostic in metrics.diagnostics { text += "  - \(line(diagnostic))\n" }
         if metrics.undeliveredCount > 0 {
-            text += "  payloads that the app has not had: \(metrics.undeliveredCount)\n"
+            text += "  undelivered payloads: \(metrics.undeliveredCount)\n"
         }
         return text
     }

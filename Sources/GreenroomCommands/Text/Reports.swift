@@ -1,10 +1,10 @@
 import GreenroomControl
 import Varlink
 
-// What verbs print of a reply.
+// What verbs print about a reply.
 
 enum Report {
-    /// One line of JSON: the parameters of the reply.
+    /// The parameters of a reply as one line of JSON.
     static func json(_ value: some ParametersEncodable) -> String {
         var writer = JSONWriter()
         writer.beginObject()
@@ -70,14 +70,14 @@ enum Report {
         return table.text(appearance) + instances.map(scenes).joined()
     }
 
-    /// Below the table, of the apps that have some.
+    /// The scenes below the table, for instances that have any.
     private static func scenes(_ instance: Control.InstanceStatus) -> String {
         (instance.scenes ?? []).map {
             "instance \(instance.instance), scene \($0.session): \($0.activation.words)\n"
         }.joined()
     }
 
-    /// What the daemon must do without here, a line each; nothing where it has all it wants.
+    /// A line for each facility that the daemon lacks; empty if it lacks none.
     static func degradation(
         _ notes: [Control.Note], _ appearance: Appearance = .plain
     ) -> String {
@@ -120,7 +120,8 @@ enum Report {
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
             text += Phrase.launch(launch.kind, launch.coldReason)
-            // How fast is not known: a former daemon served it, or no client asked for it.
+            // The time is not known if an earlier daemon served the launch, or if no client asked
+            // for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }
             text += "\n"
         } else {
@@ -216,15 +217,7 @@ extension Control.ExecutionState {
 extension Control.ExitRecord {
     var style: Style? {
         guard let reason = reason.known else { return nil }
-        return switch reason {
-        case .crashed, .terminateTimeout, .launchWatchdog, .prewarmFailed, .resumeFailed,
-            .spawnFailed, .unknown, .watchdog, .suspendedWithLockedFile, .outOfMemory,
-            .probablyOutOfMemory, .backgroundTaskTimeout:
-            .bad
-        case .exitedSelf where status != 0: .notable
-        case .exitedSelf, .terminated, .forceQuit, .prewarmExpired, .stale, .reclaimed,
-            .poolTrimmed, .shutdown, .conflict, .dependencyEnded:
-            .faint
-        }
+        if reason.row.isBad { return .bad }
+        return reason == .exitedSelf && status != 0 ? .notable : .faint
     }
 }

@@ -1,5 +1,5 @@
-/// Columns for people: as wide as their widest cell, two spaces apart. Where the terminal is not wide
-/// enough, the widest cells lose their middle.
+/// A table for humans. Its columns are as wide as their widest cell and two spaces apart. If the
+/// terminal is not wide enough, the widest cells lose their middle.
 struct Table {
     private struct Cell {
         var text: String
@@ -13,7 +13,7 @@ struct Table {
 
     mutating func add(_ cells: String...) { add(cells, styles: [:]) }
 
-    /// - Parameter styles: by column, from 0.
+    /// - Parameter styles: the styles by column, counted from 0.
     mutating func add(_ cells: [String], styles: [Int: Style]) {
         rows.append(
             cells.enumerated().map { Cell(text: $1.harmless, style: styles[$0]) })
@@ -21,7 +21,7 @@ struct Table {
 
     var isEmpty: Bool { rows.count == 1 }
 
-    /// As in a file.
+    /// The table as for a file.
     var text: String { text(.plain) }
 
     func text(_ appearance: Appearance) -> String {
@@ -49,10 +49,10 @@ struct Table {
         return line
     }
 
-    /// Columns are not made narrower than this: a terminal that is narrower yet wraps.
+    /// The least width of a column. A terminal that is still too narrow wraps.
     private static let leastWidth = 8
 
-    /// Makes the widest columns equally narrow, so that all of them fit.
+    /// Makes the widest columns equally narrow, so that all columns fit.
     private func shrink(_ widths: inout [Int], to columns: Int) {
         let gaps = 2 * (widths.count - 1)
         func total(_ cap: Int) -> Int { widths.reduce(gaps) { $0 + min($1, cap) } }

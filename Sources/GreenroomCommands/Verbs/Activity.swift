@@ -4,7 +4,7 @@ import GreenroomControl
 struct Activity: ReasonVerb {
     static let configuration = CommandConfiguration(
         commandName: "activity",
-        abstract: "Let an app go on with what the user was doing.")
+        abstract: "Make an app continue what the user was doing.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "One of UserActivityTypes= in the manifest.") var type: String
     @Option(help: ArgumentHelp("For people.", valueName: "text")) var title: String?

@@ -44,7 +44,7 @@ struct DBusService: Verb {
         }
     }
 
-    /// Removing takes no daemon.
+    /// Removing files does not need the daemon.
     mutating func run() throws {
         Caller.fillStandardDescriptors()
         let console = StandardConsole()
@@ -57,7 +57,7 @@ struct DBusService: Verb {
         for name in apps {
             let file = ServiceFile(
                 app: try client.resolve(name), socket: client.path,
-                helper: try ServiceFile.findHelper())
+                helper: try HelperProgram.find("greenroom-bus"))
             try check(file, client)
             guard install else {
                 console.write(file.text)
@@ -77,14 +77,14 @@ struct DBusService: Verb {
         return 0
     }
 
-    /// Whether anybody would call it.
+    /// Checks whether the message bus can call the app.
     private func check(_ file: ServiceFile, _ client: ControlClient) throws(Failure) {
         guard ServiceFile.isBusName(file.app) else {
             throw .control(
                 .refused(
                     code: "no_bus_name",
                     reason:
-                        "\(file.app) is no name for the message bus: parts of letters, digits, _ "
+                        "\(file.app) is not a name for the message bus: parts of letters, digits, _ "
                         + "and -, none of which begins with a digit"))
         }
         guard case .listed(let all) = try client.call(.list),
@@ -92,7 +92,8 @@ struct DBusService: Verb {
         else { throw .control(.noSuchApp(file.app, suggestion: nil)) }
         if app.desktop?.isDBusActivatable == true { return }
         do throws(Failure) {
-            // No app has an action without a name; what comes first is whether it can have any.
+            // No app has an action without a name, so this only finds out whether the app can have
+            // actions.
             _ = try client.call(
                 .application(.performAction(app: file.app, action: "", isBackground: true)))
         } catch {
@@ -136,7 +137,7 @@ struct DBusService: Verb {
     }
 }
 
-/// How the message bus starts an app (dbus-daemon(1), "service description file").
+/// The file by which the message bus starts an app (dbus-daemon(1), "service description file").
 struct ServiceFile {
     let app: String
     let socket: String
@@ -162,22 +163,8 @@ struct ServiceFile {
         return (try? SmallFile.text(of: path))?.hasPrefix(mark) ?? false
     }
 
-    /// Beside this program, or where `make install` puts what nobody calls by hand.
-    static func findHelper() throws(Failure) -> String {
-        let own = AppFolderChange.target(of: "/proc/self/exe") ?? CommandLine.arguments[0]
-        let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
-        let parent = folder.lastIndex(of: "/").map { String(folder[..<$0]) } ?? ""
-        let candidates = [folder, parent + "/lib/greenroom"].map { $0 + "/greenroom-bus" }
-        if let path = candidates.first(where: { unsafe access($0, X_OK) == 0 }) { return path }
-        throw .control(
-            .refused(
-                code: "no_helper",
-                reason:
-                    "\(candidates[1]) is missing; install Greenroom anew, with \"make install\" or "
-                    + "its package"))
-    }
-
-    /// A shell's rules, as the bus has them: within single quotes nothing means anything.
+    /// Quotes a word by the bus's rules, which are a shell's: within single quotes, no character is
+    /// special.
     private static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy {
             ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z")
@@ -190,7 +177,7 @@ struct ServiceFile {
                 .joined(separator: "'\\''") + "'"
     }
 
-    /// D-Bus specification, "Bus names".
+    /// Whether a text is a bus name (D-Bus specification, "Bus names").
     static func isBusName(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count > 1 && name.utf8.count <= 255

@@ -3,7 +3,7 @@ import ArgumentParser
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check what Greenroom needs, and say how to mend it.",
+        abstract: "Check what Greenroom needs, and say how to repair it.",
         discussion: """
             Looks at the kernel, cgroups, limits, units, files, permissions and versions; also where \
             the daemon is down. Exit code 1 if something has failed; warnings alone are 0.

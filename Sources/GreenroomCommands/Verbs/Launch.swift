@@ -17,7 +17,7 @@ struct Launch: Verb {
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
-    // The parser takes one list of words: those behind "--" are told apart by their number.
+    // The parser takes one list of words. Those after "--" are known by their number.
     @Argument(
         help: "Files and URLs to open; the program's arguments, after \"--\".",
         completion: .file())
@@ -33,7 +33,7 @@ struct Launch: Verb {
 
     @OptionGroup var screen: ScreenOptions
 
-    @Flag(help: "Not to the front.")
+    @Flag(help: "In the background.")
     var background = false
 
     @Flag(help: "Wait for its end, and end as it does.")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import GreenroomControl
 
-/// What `run` takes.
+/// The options of `run`.
 struct LaunchOptions: ParsableArguments {
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String

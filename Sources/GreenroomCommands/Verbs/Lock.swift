@@ -1,13 +1,13 @@
 import ArgumentParser
 import GreenroomControl
 
-// Whether protected data is there.
+// Verbs that make protected data unavailable and available.
 
 struct Lock: ReasonVerb {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Make protected data unavailable, as when the screen is locked.")
-    @Option(help: ArgumentHelp("Not your own, but that of this user.", valueName: "number"))
+        abstract: "Make protected data unavailable, as locking the screen does.")
+    @Option(help: ArgumentHelp("Use this user's data instead of your own.", valueName: "number"))
     var user: UInt32?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
@@ -21,7 +21,7 @@ struct Unlock: ReasonVerb {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
         abstract: "Make protected data available again.")
-    @Option(help: ArgumentHelp("Not your own, but that of this user.", valueName: "number"))
+    @Option(help: ArgumentHelp("Use this user's data instead of your own.", valueName: "number"))
     var user: UInt32?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions

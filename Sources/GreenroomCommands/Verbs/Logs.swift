@@ -3,8 +3,8 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// What an app wrote and what happened to it, both of which the journal has. Not ``Verb``: the
-/// journal is there whether or not the daemon is.
+/// Shows an app's output and what happened to it, both from the journal. This is not a ``Verb``,
+/// because the journal does not need the daemon.
 struct Logs: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
@@ -19,29 +19,32 @@ struct Logs: ParsableCommand {
 
     @Option(
         name: [.customShort("n"), .long],
-        help: ArgumentHelp("Only the last lines, so many of them.", valueName: "number"))
+        help: ArgumentHelp("Show only this many lines, the latest.", valueName: "number"))
     var lines: UInt?
 
-    // What begins with a hyphen is a value too: "--since -1h", "--boot -1".
+    // A value may begin with a hyphen: "--since -1h", "--boot -1".
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Not before this time, as in systemd.time(7).", valueName: "time"))
+        help: ArgumentHelp(
+            "Show lines from this time on, as in systemd.time(7).", valueName: "time"))
     var since: String?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Not after this time.", valueName: "time"))
+        help: ArgumentHelp("Show lines up to this time.", valueName: "time"))
     var until: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("At least this urgent: 0 to 7, or emerg to debug.", valueName: "level"))
+        help: ArgumentHelp(
+            "Show lines that are at least this urgent: 0 to 7, or emerg to debug.",
+            valueName: "level"))
     var priority: String?
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp(
-            "Of this boot: 0 is the current one, -1 the one before.", valueName: "id"))
+            "Show lines of this boot: 0 is the current one, -1 the one before.", valueName: "id"))
     var boot: String?
 
     @Flag(help: "Only what Greenroom says of it, with explanations from the message catalog.")
@@ -73,13 +76,13 @@ struct Logs: ParsableCommand {
         }
     }
 
-    /// A short name is looked up if the daemon is there to ask; a removed app has logs all the same.
+    /// Resolves a short name if the daemon answers. An app that was removed still has logs.
     private func resolved(_ path: String) throws(Failure) -> String {
         guard !app.contains("."), let client = try? ControlClient(path: path) else { return app }
         return try client.resolve(app)
     }
 
-    /// journalctl(1): matches of different fields joined by `+` are alternatives.
+    /// The arguments of journalctl(1), in which `+` joins matches as alternatives.
     func arguments(for app: String, isUsers: Bool) -> [String] {
         var words = ["journalctl"]
         if isUsers { words.append("--user") }

@@ -1,9 +1,9 @@
 import Glibc
 import GreenroomLinux
 
-/// A manifest as it is read.
+/// Reads a manifest's file.
 enum ManifestFile {
-    /// Far above any manifest, in bytes; what is read beyond it is not one.
+    /// The longest manifest in bytes. Real manifests are far shorter.
     static let byteLimit = 1 << 20
 
     static func read(_ path: String) throws(SystemError) -> [UInt8] {
@@ -14,7 +14,7 @@ enum ManifestFile {
             let result = unsafe buffer.withUnsafeMutableBytes { buffer in
                 Result { () throws(SystemError) in unsafe try file.read(into: buffer) }
             }
-            // read(2) knows no name.
+            // An error of read(2) does not contain the file's name.
             let read = result.mapError { SystemError(code: $0.code, call: $0.call, subject: path) }
             guard let count = try read.get(), count > 0 else { return bytes }
             bytes += buffer[..<count]

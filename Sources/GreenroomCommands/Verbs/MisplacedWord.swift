@@ -1,6 +1,6 @@
 extension Greenroomctl {
-    /// What to say of a word or an option that is the app's and stands where ours do, after the
-    /// parser has complained of it; nil where the mistake is another one.
+    /// A hint about an argument or an option of the app that is in the place of greenroomctl's own,
+    /// after the parser has complained about it; nil if the error is another one.
     static func hint(for message: String, _ words: some Collection<String>) -> String? {
         let words = Array(words)
         guard let verb = words.first, ["run", "launch"].contains(verb),
@@ -12,6 +12,6 @@ extension Greenroomctl {
         else { return nil }
         let line = words[..<place] + ["--"] + words[place...]
         return
-            "What is for the app comes behind \"--\": greenroomctl \(line.joined(separator: " "))"
+            "Arguments for the app come after \"--\": greenroomctl \(line.joined(separator: " "))"
     }
 }

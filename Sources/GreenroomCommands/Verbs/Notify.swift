@@ -9,7 +9,8 @@ struct NotifyApp: ReasonVerb {
     @Argument(help: "What it is told, JSON as a rule.") var payload: String
     @Option(
         help: ArgumentHelp(
-            "What the user chose on it: the app comes to the front.", valueName: "identifier"))
+            "What the user chose on it. The app then comes to the foreground.",
+            valueName: "identifier"))
     var response: String?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions

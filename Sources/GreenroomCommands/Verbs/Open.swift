@@ -6,7 +6,7 @@ import GreenroomLinux
 struct Open: ReasonVerb {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open URLs or documents with the app that declares them.",
+        abstract: "Open URLs or documents in the app that declares them.",
         usage: """
             greenroomctl open <url|file>... [--app <app>] [--orientation <name>] [--size-class <name>] \
                 [--background] [--json] [--socket <path>]
@@ -28,7 +28,7 @@ struct Open: ReasonVerb {
 
     @OptionGroup var screen: ScreenOptions
 
-    @Flag(help: "Not to the front.")
+    @Flag(help: "In the background.")
     var background = false
 
     @Option(
@@ -51,7 +51,8 @@ struct Open: ReasonVerb {
             return .setDefaultHandler(app: try client.resolve(setDefault), handles: urls[0])
         }
         for path in urls where !DocumentURL.isURL(path) {
-            // Nobody means a document that is not there, and an app could say it less well.
+            // A document that does not exist is an error, which this message explains better than
+            // an app could.
             guard unsafe access(path, F_OK) == 0 else {
                 throw .system(SystemError(code: errno, call: "opening", subject: path))
             }

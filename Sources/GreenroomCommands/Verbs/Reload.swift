@@ -4,7 +4,7 @@ import GreenroomControl
 struct Reload: Verb {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Read the configuration and all manifests anew.",
+        abstract: "Read the configuration and all manifests again.",
         discussion: "Bad files are reported, with exit code 1; they leave the good ones alone.")
 
     @OptionGroup var output: OutputOptions

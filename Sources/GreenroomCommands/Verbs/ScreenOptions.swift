@@ -1,7 +1,7 @@
 import ArgumentParser
 import GreenroomControl
 
-/// How the app is shown: which of its launch screens is meant.
+/// Options that choose among an app's launch screens.
 struct ScreenOptions: ParsableArguments {
     struct OrientationWord: ExpressibleByArgument {
         static let allValueStrings = Control.Orientation.allCases.map { Self.word($0.rawValue) }
@@ -28,14 +28,14 @@ struct ScreenOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Its launch screen is that of this orientation: portrait, portrait-upside-down, "
+            "The launch screen for this orientation: portrait, portrait-upside-down, "
                 + "landscape-left or landscape-right.", valueName: "name"),
         completion: .list(OrientationWord.allValueStrings))
     var orientation: OrientationWord?
 
     @Option(
         help: ArgumentHelp(
-            "The same by the width there is: compact or regular.", valueName: "name"),
+            "The launch screen for this width: compact or regular.", valueName: "name"),
         completion: .list(SizeClassWord.allValueStrings))
     var sizeClass: SizeClassWord?
 }

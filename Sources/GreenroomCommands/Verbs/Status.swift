@@ -50,7 +50,7 @@ struct Status: Verb {
     }
 }
 
-/// A state as it is written on the command line: as in JSON, with hyphens.
+/// A state as it is written on the command line: like in JSON, but with hyphens.
 struct State: ExpressibleByArgument, CaseIterable {
     var state: Control.ExecutionState
 

@@ -57,7 +57,7 @@ struct DebugRunTask: Verb {
 struct DebugExpireTask: Verb {
     static let configuration = CommandConfiguration(
         commandName: "expire-task",
-        abstract: "Let the time of an app's task end now.",
+        abstract: "Make the time of an app's task run out now.",
         discussion: """
             That of the scheduled work it runs, or else of its background tasks: the app is told, and \
             ended if it does not end them.

@@ -1,9 +1,9 @@
 import ArgumentParser
 import GreenroomControl
 
-// The verbs that move an instance from one state to another.
+// The verbs that change an instance's state.
 
-/// A verb that is one transition of one instance.
+/// A verb that changes the state of one instance.
 protocol TransitionVerb: Verb {
     static var transition: Control.Transition { get }
     var target: TargetOptions { get }
@@ -32,7 +32,7 @@ extension TransitionVerb {
 struct Foreground: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "foreground",
-        abstract: "Bring an app to the front.")
+        abstract: "Bring an app to the foreground.")
     static let transition = Control.Transition.foreground
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -72,7 +72,7 @@ struct Resume: TransitionVerb {
 struct Terminate: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "terminate",
-        abstract: "Ask an app to end, and end it if it does not.")
+        abstract: "Ask an app to end, and kill it if it does not.")
     static let transition = Control.Transition.terminate
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -82,7 +82,7 @@ struct Terminate: TransitionVerb {
 struct Kill: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "kill",
-        abstract: "End an app and all its processes at once.")
+        abstract: "Kill all processes of an app at once.")
     static let transition = Control.Transition.kill
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions

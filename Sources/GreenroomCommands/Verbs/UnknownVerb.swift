@@ -2,8 +2,8 @@ import ArgumentParser
 import GreenroomControl
 
 extension Greenroomctl {
-    /// What to say where the first word of a command line is no verb; nil where it is one, or an
-    /// option. (The parser would complain of an unexpected argument.)
+    /// A message if the first word of a command line is not a verb; nil if it is a verb or an
+    /// option. (The parser itself would complain about an unexpected argument.)
     static func complaint(about words: some Sequence<String>) -> String? {
         var words = words.makeIterator()
         guard let word = words.next(), !word.isEmpty else { return nil }
@@ -14,17 +14,18 @@ extension Greenroomctl {
         return "there is no verb \(word); \(hint)\"greenroomctl --help\" shows all"
     }
 
-    /// Every option is a verb's: one that comes before it.
+    /// A message about an option before the verb. Every option belongs to a verb and comes after
+    /// it.
     private static func misplaced(
         _ option: String, _ verbs: [String], _ words: inout some IteratorProtocol<String>
     ) -> String? {
-        // A shell's question for completions (---completion) names the verb behind it.
+        // A shell asks for completions with ---completion, which is followed by the verb.
         guard option != "--help", option != "-h", option != "--version",
             !option.hasPrefix("---")
         else { return nil }
         while let word = words.next() {
             guard verbs.contains(word) else { continue }
-            return "\(option) comes behind the verb: greenroomctl \(word) … \(option) …"
+            return "\(option) comes after the verb: greenroomctl \(word) … \(option) …"
         }
         return nil
     }

@@ -15,7 +15,7 @@ protocol Verb: ParsableCommand {
 extension Verb {
     func exitCode(of failure: Failure) -> Int32 { failure.exitCode }
 
-    /// Connects and performs; complains of a failure.
+    /// Connects, performs the verb, and reports a failure.
     func execute(_ console: any Console) -> Int32 {
         do throws(Failure) {
             let client = try ControlClient(path: SocketPath.find(option: daemon.socket))
@@ -34,7 +34,7 @@ extension Verb {
     }
 }
 
-/// What every verb that needs the daemon takes.
+/// The options of every verb that needs the daemon.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -43,13 +43,13 @@ struct DaemonOptions: ParsableArguments {
     var socket: String?
 }
 
-/// What verbs with output take.
+/// The options of verbs with output.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON: the reply's parameters as greenroomd sent them.")
     var json = false
 }
 
-/// What verbs with tables and colours take.
+/// The options of verbs with tables and colours.
 struct DisplayOptions: ParsableArguments {
     enum Color: String, ExpressibleByArgument, CaseIterable {
         case auto, always, never
@@ -76,7 +76,7 @@ struct DisplayOptions: ParsableArguments {
     }
 }
 
-/// One instance: the app's most recently used one, or that of a number.
+/// One instance: an app's most recently used one, or the one with a number.
 struct TargetOptions: ParsableArguments {
     @Argument(
         help: "The app; its most recently used running instance is meant.",

@@ -1,10 +1,10 @@
 import GreenroomAppChannel
 import GreenroomLinux
 
-extension ConformanceCheck {
-    static let credentials: [ConformanceCheck] = [
+extension Check {
+    static let credentials: [Check] = [
         .init("credentials may come later; the app keeps no more than one file of them") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold, [.foreground, .namesCredentials])
             try client.tell(.didBecomeActive)
             let before = entries(client.file("fd")).count
@@ -21,14 +21,14 @@ extension ConformanceCheck {
         }
     ]
 
-    private static func file(with word: String) throws(ConformanceFault) -> FileDescriptor {
+    private static func file(with word: String) throws(Fault) -> FileDescriptor {
         let bytes = CredentialFile.bytes(of: [("conformance", Array(word.utf8))])
         do throws(SystemError) {
             return try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
                 unsafe try SealedFile.create(bytes, name: "conformance")
             }
         } catch {
-            throw ConformanceFault("a file of this check cannot be made: \(error)")
+            throw Fault("a file of this check cannot be made: \(error)")
         }
     }
 }

@@ -1,22 +1,22 @@
 import Glibc
 import GreenroomAppChannel
 
-// State restoration; source: greenroom-protocol(7), and UIKit's article "Preserving your app's UI across
-// launches". An app that saves nothing takes no part in most of it.
+// State restoration. Sources: greenroom-protocol(7) and UIKit's article "Preserving your app's UI
+// across launches". Most of these checks are skipped if the app saves nothing.
 
-extension ConformanceCheck {
-    static let restoring: [ConformanceCheck] = [
-        .init("a launch that is announced state waits for it, and goes on where it cannot be had") {
-            (bench) throws(ConformanceFault) in
-            for start in [ConformanceBench.Start.cold, .prewarmed] {
+extension Check {
+    static let restoring: [Check] = [
+        .init("a launch waits for announced state, and goes on if there is none after all") {
+            (bench) throws(Fault) in
+            for start in [Bench.Start.cold, .prewarmed] {
                 try Self.restore(nil, try bench.start(start)).settle()
             }
         },
         .init("state is saved once, before the step into the background is acknowledged") {
-            (bench) throws(ConformanceFault) in try Self.checkSaving(bench)
+            (bench) throws(Fault) in try Self.checkSaving(bench)
         },
         .init("an app that ends in the foreground saves before it acknowledges that") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try client.tell(.willTerminate)
@@ -24,18 +24,18 @@ extension ConformanceCheck {
             while try client.next() != nil {}
             try Self.requireOne(client.states, count, of: nil)
         },
-        .init("what it saved is given back to it at a launch, and saved anew") {
-            (bench) throws(ConformanceFault) in
+        .init("saved state is given back at a launch, and saved again") {
+            (bench) throws(Fault) in
             let state = SavedState(try Self.saved(try bench.launched(.cold)))
-            for start in [ConformanceBench.Start.cold, .prewarmed] {
+            for start in [Bench.Start.cold, .prewarmed] {
                 let client = try bench.start(start)
                 try Self.restore(state, client)
                 try Self.leave(client)
                 try Self.requireSaved(again: client)
             }
         },
-        .init("what was protected at its launch is given back when it is available") {
-            (bench) throws(ConformanceFault) in
+        .init("state that was protected at the launch is given back when it is available") {
+            (bench) throws(Fault) in
             let state = SavedState(try Self.saved(try bench.launched(.cold)))
             let client = try bench.launched(.cold, [.foreground])
             try client.tell(.didBecomeActive)
@@ -46,15 +46,16 @@ extension ConformanceCheck {
             try Self.requireSaved(again: client)
         },
         .init("a scene's state is saved under its session, and given back with its connection") {
-            (bench) throws(ConformanceFault) in try Self.checkScene(bench)
+            (bench) throws(Fault) in try Self.checkScene(bench)
         },
     ]
 
-    /// A launch that is told that state comes. The state is sent after something else, as it may be.
+    /// Launches the app with the announcement of an archive. The archive is sent after another
+    /// message, which is allowed.
     @discardableResult
     private static func restore(
-        _ state: SavedState?, _ client: ConformanceClient
-    ) throws(ConformanceFault) -> ConformanceClient {
+        _ state: SavedState?, _ client: TestedApp
+    ) throws(Fault) -> TestedApp {
         if client.isPrewarmed { try client.awaitPause() }
         try client.launch(client.plainLaunch([.foreground, .protectedDataAvailable, .archive]))
         let (active, restored) = (client.cookie(), client.cookie())
@@ -64,37 +65,38 @@ extension ConformanceCheck {
         switch answer {
         case .report(.acknowledged(restored, let handled))?:
             try require(state != nil || !handled, "it says that it restored what it never got")
-        case .report(.acknowledged(ConformanceClient.launchCookie, _))?:
+        case .report(.acknowledged(TestedApp.launchCookie, _))?:
             try requireUnknown(client, active: active, restored: restored)
         default:
-            throw ConformanceFault(
+            throw Fault(
                 "the state (\(restored)) was to be acknowledged before the launch, not "
                     + client.words(answer))
         }
-        try client.awaitAcknowledgement(of: ConformanceClient.launchCookie)
+        try client.awaitAcknowledgement(of: TestedApp.launchCookie)
         try client.awaitAcknowledgement(of: active)
         return client
     }
 
-    /// Its launch is over before the state was read: so it is with an app that does not know of state.
+    /// Skips the check if the launch was over before the state was restored, as it is in an app
+    /// that does not restore state.
     private static func requireUnknown(
-        _ client: ConformanceClient, active: UInt64, restored: UInt64
-    ) throws(ConformanceFault) -> Never {
+        _ client: TestedApp, active: UInt64, restored: UInt64
+    ) throws(Fault) -> Never {
         try client.awaitAcknowledgement(of: active)
         guard try client.nextAnswer() == .error(errno: ENOSYS, cookie: restored) else {
-            throw ConformanceFault("it finishes its launch before it has read its state")
+            throw Fault("it finishes its launch before it has read its state")
         }
         throw .skip("it does not know of state restoration")
     }
 
-    private static func leave(_ client: ConformanceClient) throws(ConformanceFault) {
+    private static func leave(_ client: TestedApp) throws(Fault) {
         try client.tell(.willResignActive)
         try client.tell(.didEnterBackground)
     }
 
     // MARK: What it saves
 
-    private static func checkSaving(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkSaving(_ bench: Bench) throws(Fault) {
         let client = try bench.launched(.cold)
         _ = try saved(client)
         for event in [AppEvent.Lifecycle.willEnterForeground, .didBecomeActive] {
@@ -112,11 +114,11 @@ extension ConformanceCheck {
             hidden.states.isEmpty, "it saves though it has not been in the foreground")
     }
 
-    /// Takes a launched app to the foreground and out of it.
-    /// - Returns: what it saved.
+    /// Moves a launched app into the foreground and out of it.
+    /// - Returns: what the app saved.
     private static func saved(
-        _ client: ConformanceClient
-    ) throws(ConformanceFault) -> AppArchive {
+        _ client: TestedApp
+    ) throws(Fault) -> AppArchive {
         try client.tell(.didBecomeActive)
         try leave(client)
         let count = client.states.count
@@ -124,11 +126,11 @@ extension ConformanceCheck {
         return try requireOne(client.states, count, of: nil)
     }
 
-    /// - Parameter count: how many of them had come when the step was acknowledged.
+    /// - Parameter count: how many had arrived when the step was acknowledged.
     @discardableResult
     private static func requireOne(
-        _ states: [ConformanceClient.SaidState], _ count: Int, of session: String?
-    ) throws(ConformanceFault) -> AppArchive {
+        _ states: [TestedApp.SaidState], _ count: Int, of session: String?
+    ) throws(Fault) -> AppArchive {
         guard let first = states.first else { throw .skip("it saves no state") }
         try require(count > 0, "its state comes after the acknowledgement")
         try require(states.count == 1, "it saves \(states.count) times at one step")
@@ -145,14 +147,15 @@ extension ConformanceCheck {
         case .forget: throw .skip("it wants its state forgotten")
         case .tooLarge: throw .skip("it says that its state is too large")
         case .extend, .complete:
-            throw ConformanceFault("it is told nothing to restore, and restores")
+            throw Fault("it gets no state to restore, and restores")
         }
     }
 
-    /// Unless it says that it has not restored yet.
+    /// Requires the app to save again, unless it has reported that it has not restored its state
+    /// yet.
     private static func requireSaved(
-        again client: ConformanceClient
-    ) throws(ConformanceFault) {
+        again client: TestedApp
+    ) throws(Fault) {
         try client.settle()
         var isRestoring = false
         var count = 0
@@ -170,10 +173,10 @@ extension ConformanceCheck {
 
     // MARK: Scenes
 
-    private static func checkScene(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkScene(_ bench: Bench) throws(Fault) {
         let client = try bench.launched(.cold, [.foreground, .scenes, .protectedDataAvailable])
         try show("a scene", client)
-        // So that there is something to keep.
+        // This gives the app something to save.
         var content = AppContent()
         content.urls = [AppContent.OpenURL("conformance:1")]
         try client.tell { .deliver(content, session: "a scene", cookie: $0) }
@@ -182,15 +185,15 @@ extension ConformanceCheck {
         try client.settle()
         let archive = try requireOne(client.states, count, of: "a scene")
         guard let activity = archive.activity else {
-            throw ConformanceFault("the state of a scene is an activity, and that has none")
+            throw Fault("the state of a scene is an activity, and that has none")
         }
-        for start in [ConformanceBench.Start.cold, .prewarmed] {
+        for start in [Bench.Start.cold, .prewarmed] {
             let next = try bench.launched(start, [.foreground, .scenes, .protectedDataAvailable])
             try show("a scene", next, activity)
             try hide("a scene", next)
             try requireSaved(again: next)
         }
-        // Too long for the connection's message, it comes by itself.
+        // State that is too long for the message of the connection comes in its own message.
         let late = try bench.launched(.cold, [.foreground, .scenes, .protectedDataAvailable])
         try show("a scene", late)
         try late.tell { .restoreState(SavedState(archive), session: "a scene", cookie: $0) }
@@ -199,10 +202,10 @@ extension ConformanceCheck {
     }
 }
 
-extension ConformanceClient {
+extension TestedApp {
     typealias SaidState = (report: StateReport, session: String?)
 
-    /// What it has said about its state, in order.
+    /// What the app has reported about its state, in order.
     var states: [SaidState] {
         said.compactMap {
             if case .state(let report, let session, _) = $0 { (report, session) } else { nil }

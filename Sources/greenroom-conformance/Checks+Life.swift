@@ -2,18 +2,18 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-extension ConformanceCheck {
-    static let living: [ConformanceCheck] = [
+extension Check {
+    static let living: [Check] = [
         .init("without scenes: active, background and back, each acknowledged once") {
-            (bench) throws(ConformanceFault) in
-            for start in [ConformanceBench.Start.cold, .prewarmed] {
+            (bench) throws(Fault) in
+            for start in [Bench.Start.cold, .prewarmed] {
                 let client = try bench.launched(start)
                 for event in Self.visit { try client.tell(event) }
                 try client.settle()
             }
         },
         .init("events that come all at once are acknowledged in their order") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             var cookies: [UInt64] = []
             for event in Self.visit + Self.visit.dropFirst() {
@@ -23,8 +23,8 @@ extension ConformanceCheck {
             for cookie in cookies { try client.awaitAcknowledgement(of: cookie) }
             try client.settle()
         },
-        .init("what happens to the app as a whole is acknowledged") {
-            (bench) throws(ConformanceFault) in
+        .init("events of the app as a whole are acknowledged") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             for event in [
@@ -34,13 +34,13 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("a scene connects, is shown and hidden, and disconnects") {
-            (bench) throws(ConformanceFault) in
-            for start in [ConformanceBench.Start.cold, .prewarmed] {
+            (bench) throws(Fault) in
+            for start in [Bench.Start.cold, .prewarmed] {
                 try Self.checkScene(bench, start)
             }
         },
         .init("a scene that connects in the background stays there") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold, [.scenes, .protectedDataAvailable])
             try client.tell {
                 .connectScene(SceneConnection(session: "1", isForForeground: false, cookie: $0))
@@ -49,8 +49,8 @@ extension ConformanceCheck {
             try require(
                 !client.steps.contains { $0.step == .active }, "it says that it was active")
         },
-        .init("several scenes, and the end of one, are told apart") {
-            (bench) throws(ConformanceFault) in
+        .init("several scenes, and the end of one, are distinguished") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold, Self.scenes)
             for session in ["1", "2"] { try Self.show(session, client) }
             try Self.hide("1", client)
@@ -59,8 +59,8 @@ extension ConformanceCheck {
             try Self.hide("2", client)
             try client.settle()
         },
-        .init("what a running app is given is acknowledged, handled or not") {
-            (bench) throws(ConformanceFault) in
+        .init("content for a running app is acknowledged, whether handled or not") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             var content = AppContent()
@@ -77,7 +77,7 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("asked to end, it acknowledges and ends by itself") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try client.tell(.willTerminate)
@@ -86,13 +86,13 @@ extension ConformanceCheck {
         },
     ]
 
-    static let refusing: [ConformanceCheck] = [
-        .init("a running app answers PING") { (bench) throws(ConformanceFault) in
+    static let refusing: [Check] = [
+        .init("a running app answers PING") { (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             for _ in 0..<3 { try client.settle() }
         },
-        .init("a running app refuses what it does not know, and goes on") {
-            (bench) throws(ConformanceFault) in
+        .init("a running app refuses unknown messages, and goes on") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.send(bytes: Self.unknown(cookie: 79))
             try client.awaitError(ENOSYS, cookie: 79, "an unknown message")
@@ -100,7 +100,7 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("a running app refuses a message that is cut off, and goes on") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             let event = AppEvent.discardScenes(["a session"], cookie: 80)
             let bytes = (try? DaemonMessage.event(event).encoded().datagram) ?? []
@@ -109,7 +109,7 @@ extension ConformanceCheck {
             try client.tell(.didBecomeActive)
             try client.settle()
         },
-        .init("there is one launch in the life of a process") { (bench) throws(ConformanceFault) in
+        .init("a process refuses a second launch") { (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             var launch = client.plainLaunch([.foreground])
             launch.cookie = 81
@@ -119,7 +119,7 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("a second GO is refused, and its descriptors are closed") {
-            (bench) throws(ConformanceFault) in try Self.checkSecondGo(bench)
+            (bench) throws(Fault) in try Self.checkSecondGo(bench)
         },
     ]
 
@@ -130,8 +130,8 @@ extension ConformanceCheck {
     private static let scenes: AppLaunch.Flags = [.foreground, .scenes, .protectedDataAvailable]
 
     static func show(
-        _ session: String, _ client: ConformanceClient, _ kept: AppContent.Activity? = nil
-    ) throws(ConformanceFault) {
+        _ session: String, _ client: TestedApp, _ kept: AppContent.Activity? = nil
+    ) throws(Fault) {
         try client.tell {
             .connectScene(SceneConnection(session: session, restoration: kept, cookie: $0))
         }
@@ -140,15 +140,15 @@ extension ConformanceCheck {
     }
 
     static func hide(
-        _ session: String, _ client: ConformanceClient
-    ) throws(ConformanceFault) {
+        _ session: String, _ client: TestedApp
+    ) throws(Fault) {
         try client.tell { .scene(.willResignActive, session: session, cookie: $0) }
         try client.tell { .scene(.didEnterBackground, session: session, cookie: $0) }
     }
 
     private static func checkScene(
-        _ bench: ConformanceBench, _ start: ConformanceBench.Start
-    ) throws(ConformanceFault) {
+        _ bench: Bench, _ start: Bench.Start
+    ) throws(Fault) {
         let client = try bench.launched(start, scenes)
         try show("1", client)
         try client.settle()
@@ -164,13 +164,13 @@ extension ConformanceCheck {
             client.steps.count { $0.step == .active } == 1, "its launch has one active step")
     }
 
-    private static func checkSecondGo(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkSecondGo(_ bench: Bench) throws(Fault) {
         let client = try bench.launched(.prewarmed)
         try client.settle()
         let before = entries(client.file("fd")).count
         guard let words = try? StringList(["conformance"]), let none = try? StringList([]),
             let file = try? FileDescriptor.open("/dev/null", O_RDONLY)
-        else { throw ConformanceFault("/dev/null cannot be opened") }
+        else { throw Fault("/dev/null cannot be opened") }
         for number in 0..<3 {
             let cookie = UInt64(82 + number)
             let go = GoMessage(

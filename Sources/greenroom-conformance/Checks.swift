@@ -5,10 +5,10 @@ import GreenroomLinux
 // The rules, in the order of an app's life. Sources: UIKit's launch sequence, and the table of messages in
 // greenroom-protocol(7).
 
-extension ConformanceCheck {
-    static let pausing: [ConformanceCheck] = [
+extension Check {
+    static let pausing: [Check] = [
         .init("a prewarmed app pauses at application-main, on one thread") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             let pause = try client.awaitPause()
             try require(
@@ -24,21 +24,21 @@ extension ConformanceCheck {
             try require(count == 1, "it has \(count) threads before the launch; start none")
             try client.settle()
         },
-        .init("a paused app answers PING") { (bench) throws(ConformanceFault) in
+        .init("a paused app answers PING") { (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             for _ in 0..<3 { try client.settle() }
         },
-        .init("a paused app refuses what it does not know, and goes on waiting") {
-            (bench) throws(ConformanceFault) in
+        .init("a paused app refuses unknown messages, and goes on waiting") {
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             try client.send(bytes: Self.unknown(cookie: 77))
             try client.awaitError(ENOSYS, cookie: 77, "an unknown message")
             try client.settle()
         },
-        .init("nothing happens to an app that is not launched") {
-            (bench) throws(ConformanceFault) in
+        .init("an app that is not launched refuses events") {
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             try client.send(.lifecycle(.didBecomeActive, cookie: 78))
@@ -46,14 +46,14 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("a paused app that is told to quit ends without having run") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             try client.send(.quit)
             try Self.requireSilentEnd(of: client)
         },
         .init("a paused app whose daemon is gone ends without having run") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             client.closeChannel()
@@ -61,37 +61,37 @@ extension ConformanceCheck {
             try require(status == .exited(0), "it ends with status 0, not with \(status)")
         },
         .init("the channel is closed in programs that the app starts") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.start(.prewarmed)
             try client.awaitPause()
             let info = (try? SmallFile.text(of: client.file("fdinfo/1023"))) ?? ""
             let flags = info.split(separator: "\n").first { $0.hasPrefix("flags:") }
                 .flatMap { CInt($0.split(separator: "\t").last ?? "", radix: 8) }
-            // Moved elsewhere, it is not there any more.
+            // If the app has moved the channel to another number, this descriptor no longer exists.
             try require(flags.map { $0 & O_CLOEXEC != 0 } ?? true, "it is not close-on-exec")
         },
     ]
 
-    static let launching: [ConformanceCheck] = [
-        .init("a cold launch is started and acknowledged") { (bench) throws(ConformanceFault) in
+    static let launching: [Check] = [
+        .init("a cold launch is started and acknowledged") { (bench) throws(Fault) in
             try bench.launched(.cold).settle()
         },
         .init("a prewarmed launch is started and acknowledged") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             try bench.launched(.prewarmed).settle()
         },
         .init("the launch's directory, umask and descriptors become the app's") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             try Self.checkPlaces(bench)
         },
         .init("steps of the launch come in their order, with times that follow each other") {
-            (bench) throws(ConformanceFault) in
-            for start in [ConformanceBench.Start.cold, .prewarmed] {
+            (bench) throws(Fault) in
+            for start in [Bench.Start.cold, .prewarmed] {
                 try Self.checkSteps(try bench.launched(start))
             }
         },
-        .init("launch options that a newer daemon adds are passed over") {
-            (bench) throws(ConformanceFault) in
+        .init("launch options of a newer daemon are ignored") {
+            (bench) throws(Fault) in
             let client = try bench.start(.cold)
             var launch = client.plainLaunch([.foreground, .protectedDataAvailable])
             launch.flags.insert(AppLaunch.Flags(rawValue: 1 << 30))
@@ -101,8 +101,8 @@ extension ConformanceCheck {
             try client.awaitAcknowledgement(of: launch.cookie)
             try client.settle()
         },
-        .init("a launch into the background hears of no foreground") {
-            (bench) throws(ConformanceFault) in
+        .init("a launch into the background gets no foreground event") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold, [.protectedDataAvailable])
             try client.tell(.didEnterBackground)
             try client.settle()
@@ -113,11 +113,11 @@ extension ConformanceCheck {
 
     static func require(
         _ condition: Bool, _ words: @autoclosure () -> String
-    ) throws(ConformanceFault) {
-        if !condition { throw ConformanceFault(words()) }
+    ) throws(Fault) {
+        if !condition { throw Fault(words()) }
     }
 
-    /// A message of a number that no protocol has yet.
+    /// A message with a number that no version of the protocol uses.
     static func unknown(cookie: UInt64) -> [UInt8] {
         var bytes = (try? DaemonMessage.ping(cookie: cookie).encoded().datagram) ?? []
         bytes[6] = 0xFF
@@ -125,9 +125,9 @@ extension ConformanceCheck {
         return bytes
     }
 
-    static func requireSilentEnd(of client: ConformanceClient) throws(ConformanceFault) {
+    static func requireSilentEnd(of client: TestedApp) throws(Fault) {
         if let message = try client.next() {
-            throw ConformanceFault("it says \(client.words(message)) and was not launched")
+            throw Fault("it says \(client.words(message)) and was not launched")
         }
         let status = try client.awaitExit()
         try require(status == .exited(0), "it ends with status 0, not with \(status)")
@@ -137,11 +137,11 @@ extension ConformanceCheck {
         (try? FolderContents.names(in: directory)) ?? []
     }
 
-    private static func checkSteps(_ client: ConformanceClient) throws(ConformanceFault) {
+    private static func checkSteps(_ client: TestedApp) throws(Fault) {
         try client.tell(.didBecomeActive)
         try client.settle()
         let names = client.steps.map { "\($0.step)" }.joined(separator: ", ")
-        // What an SDK does not have, it need not tell; these every app goes through.
+        // An app need not report steps that it does not have, but every app takes these.
         for step in [
             AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching, .active,
         ] {
@@ -159,19 +159,19 @@ extension ConformanceCheck {
             "the times of steps are those of CLOCK_MONOTONIC")
     }
 
-    private static func checkPlaces(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkPlaces(_ bench: Bench) throws(Fault) {
         let client = try bench.start(.prewarmed)
         try client.awaitPause()
         guard let directory = try? FileDescriptor.open("/proc", O_RDONLY | O_DIRECTORY),
             let file = try? FileDescriptor.open("/proc/version", O_RDONLY)
-        else { throw ConformanceFault("/proc is not mounted") }
+        else { throw Fault("/proc is not mounted") }
         try client.launch(
             client.plainLaunch([.foreground, .protectedDataAvailable]),
             {
                 $0.umask = 0o157
                 $0.roles = [.place(0), .workingDirectory]
             }, descriptors: [file, directory])
-        try client.awaitAcknowledgement(of: ConformanceClient.launchCookie)
+        try client.awaitAcknowledgement(of: TestedApp.launchCookie)
         let place = Self.link(client.file("cwd"))
         try require(place == "/proc", "it runs in \(place), not in the directory that came along")
         let input = Self.link(client.file("fd/0"))

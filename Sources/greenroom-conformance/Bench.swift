@@ -2,14 +2,14 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-/// Starts the client under test as the daemon would, for each check anew.
-struct ConformanceBench {
+/// Starts the app under test once for each check, as the daemon would.
+struct Bench {
     let command: [String]
     let path: String
     let milliseconds: CInt
     let showsOutput: Bool
 
-    /// Nil if there is no such program, in PATH or as a file.
+    /// Nil if the program is neither a file nor in PATH.
     init?(_ command: [String], timeout: Int32, showsOutput: Bool) {
         guard let name = command.first, let path = Self.find(name) else { return nil }
         self.command = command
@@ -20,21 +20,29 @@ struct ConformanceBench {
 
     private static func find(_ name: String) -> String? {
         if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
-        let folders = Caller.variables["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        let folders =
+            unsafe getenv("PATH").map { unsafe String(cString: $0) }
+            ?? "/usr/local/bin:/usr/bin:/bin"
         return folders.split(separator: ":").lazy.map { "\($0)/\(name)" }
             .first { unsafe access($0, X_OK) == 0 }
     }
 
     enum Start { case cold, prewarmed }
 
-    /// Without what this process has of another launch.
+    /// This process's environment without the variables of another launch.
     var environment: [String] {
-        Caller.environment().filter {
+        var variables: [String] = []
+        var next = unsafe environ
+        while let text = unsafe next.pointee {
+            if let text = unsafe String(validatingCString: text) { variables.append(text) }
+            unsafe next += 1
+        }
+        return variables.filter {
             !$0.hasPrefix(PrewarmEnvironment.channelName + "=") && !$0.hasPrefix("ActivePrewarm=")
         }
     }
 
-    func start(_ start: Start) throws(ConformanceFault) -> ConformanceClient {
+    func start(_ start: Start) throws(Fault) -> TestedApp {
         do throws(SystemError) {
             let (ours, theirs) = try UnixSocket.pair(.seqpacket, nonblocking: false)
             let inode = try theirs.descriptor.identity().inode
@@ -57,23 +65,23 @@ struct ConformanceBench {
                 let now = MonotonicClock.nanoseconds
                 let spawned = try request.spawn()
                 withExtendedLifetime((null, theirs)) {}
-                return ConformanceClient(spawned, at: now, ours, start, self)
+                return TestedApp(spawned, at: now, ours, start, self)
             } catch {
                 throw SystemError(code: error.code, call: "starting \(path)")
             }
         } catch {
-            throw ConformanceFault("it cannot be started: \(error)")
+            throw Fault("it cannot be started: \(error)")
         }
     }
 
-    /// Launched, and through its launch sequence.
+    /// Starts and launches the app, and waits for the end of its launch sequence.
     func launched(
         _ start: Start, _ flags: AppLaunch.Flags = [.foreground, .protectedDataAvailable]
-    ) throws(ConformanceFault) -> ConformanceClient {
+    ) throws(Fault) -> TestedApp {
         let client = try self.start(start)
         if start == .prewarmed { try client.awaitPause() }
         try client.launch(client.plainLaunch(flags))
-        try client.awaitAcknowledgement(of: ConformanceClient.launchCookie)
+        try client.awaitAcknowledgement(of: TestedApp.launchCookie)
         return client
     }
 }

@@ -2,13 +2,14 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-// Background tasks and scheduled work; source: greenroom-protocol(7), UIKit's and BackgroundTasks' pages. What
-// the app has to begin by itself it is asked for with a URL; one that does not heed it takes no part.
+// Background tasks and scheduled work. Sources: greenroom-protocol(7), the pages of UIKit and
+// BackgroundTasks. A URL asks the app to begin what it has to begin by itself. If the app does not
+// respond to the URL, these checks are skipped.
 
-extension ConformanceCheck {
-    static let background: [ConformanceCheck] = [
-        .init("how long it may go on in the background is heard, and not acknowledged") {
-            (bench) throws(ConformanceFault) in
+extension Check {
+    static let background: [Check] = [
+        .init("the limit of background time is received and not acknowledged") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try requireKnown(client, .time(until: Self.soon))
@@ -17,20 +18,20 @@ extension ConformanceCheck {
             try client.settle()
         },
         .init("a background task is ended when its time is over") {
-            (bench) throws(ConformanceFault) in
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try Self.open("begin", client)
             try Self.leave(client)
             try client.settle()
-            // It may be one that begins by itself, when it enters the background.
+            // Some apps begin a task by themselves when they enter the background.
             try Self.requireBegun(client)
             try Self.expire(client)
             try client.tell(.willEnterForeground)
             try client.settle()
         },
-        .init("no background task begins when the time is over, until there is time again") {
-            (bench) throws(ConformanceFault) in
+        .init("no background task begins after the time is over, until there is time again") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try Self.open("begin", client)
@@ -43,12 +44,13 @@ extension ConformanceCheck {
             try client.tell(.willEnterForeground)
             try client.send(.background(.time(until: nil)))
             try Self.open("begin", client)
-            try require(client.begun.count > count, "it begins no task where there is time again")
+            try require(
+                client.begun.count > count, "it begins no task although there is time again")
             try require(
                 Set(client.begun).count == client.begun.count, "it uses an identifier twice")
         },
-        .init("scheduled work that nobody handles is said to be so") {
-            (bench) throws(ConformanceFault) in
+        .init("scheduled work without a handler is reported as such") {
+            (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)
             try requireKnown(client, .run(Self.run(7, "conformance.nobody", .appRefresh)))
@@ -59,10 +61,10 @@ extension ConformanceCheck {
                     + "\(client.completions)")
         },
         .init("a run is completed once, at the latest when its time is over") {
-            (bench) throws(ConformanceFault) in try Self.checkRun(bench)
+            (bench) throws(Fault) in try Self.checkRun(bench)
         },
-        .init("a request that is not answered is asked again of another daemon, and no other") {
-            (bench) throws(ConformanceFault) in try Self.checkAskingAgain(bench)
+        .init("only unanswered requests are sent again to a restarted daemon") {
+            (bench) throws(Fault) in try Self.checkAskingAgain(bench)
         },
     ]
 
@@ -74,18 +76,19 @@ extension ConformanceCheck {
         TaskRun(number: number, identifier: identifier, kind: kind, deadline: soon)
     }
 
-    /// Opens conformance:WORD, and hears what the app says then, a little later as well.
-    private static func open(_ word: String, _ client: ConformanceClient) throws(ConformanceFault) {
+    /// Opens conformance:WORD in the app, and receives what the app sends then and shortly
+    /// afterwards.
+    private static func open(_ word: String, _ client: TestedApp) throws(Fault) {
         var content = AppContent()
         content.urls = [AppContent.OpenURL("conformance:" + word)]
         try client.tell { .deliver(content, session: nil, cookie: $0) }
         for _ in 0..<3 { try client.settle() }
     }
 
-    /// A message that older clients do not know, and refuse.
+    /// Skips the check if the app does not know this message, as older apps do not.
     private static func requireKnown(
-        _ client: ConformanceClient, _ event: AppEvent.Background
-    ) throws(ConformanceFault) {
+        _ client: TestedApp, _ event: AppEvent.Background
+    ) throws(Fault) {
         try client.send(.background(event))
         let ping = client.cookie() | 1 << 40
         try client.send(.ping(cookie: ping))
@@ -98,20 +101,20 @@ extension ConformanceCheck {
 
     // MARK: Background tasks
 
-    private static func requireBegun(_ client: ConformanceClient) throws(ConformanceFault) {
+    private static func requireBegun(_ client: TestedApp) throws(Fault) {
         guard !client.begun.isEmpty else {
             throw .skip("it begins no background task when it is opened with conformance:begin")
         }
         try require(!client.begun.contains(0), "the identifier of a background task is not 0")
     }
 
-    private static func leave(_ client: ConformanceClient) throws(ConformanceFault) {
+    private static func leave(_ client: TestedApp) throws(Fault) {
         try client.tell(.willResignActive)
         try client.tell(.didEnterBackground)
         try client.send(.background(.time(until: soon)))
     }
 
-    private static func expire(_ client: ConformanceClient) throws(ConformanceFault) {
+    private static func expire(_ client: TestedApp) throws(Fault) {
         let begun = Set(client.begun)
         try client.send(.background(.timeExpires(at: soon)))
         try client.await("the end of its background tasks") { Set($0.ended).isSuperset(of: begun) }
@@ -121,10 +124,10 @@ extension ConformanceCheck {
 
     // MARK: Scheduled work
 
-    /// Asked for a request, and not answered.
+    /// Launches the app and asks it to submit a request, which is not answered yet.
     private static func submitted(
-        _ bench: ConformanceBench
-    ) throws(ConformanceFault) -> (ConformanceClient, TaskRequest, cookie: UInt64) {
+        _ bench: Bench
+    ) throws(Fault) -> (TestedApp, TaskRequest, cookie: UInt64) {
         let client = try bench.launched(.cold)
         try client.tell(.didBecomeActive)
         try open("submit", client)
@@ -135,13 +138,14 @@ extension ConformanceCheck {
         return (client, request, cookie)
     }
 
-    private static func checkRun(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkRun(_ bench: Bench) throws(Fault) {
         let (client, request, cookie) = try submitted(bench)
         try client.send(.answer(request: cookie, .done))
         try leave(client)
         for number in [UInt64(11), 12] {
             let run = run(number, request.identifier, request.kind)
-            // A daemon that was restarted does not know whether it has said so.
+            // A restarted daemon repeats this message, because it does not know whether it was
+            // sent.
             for _ in 0..<2 { try client.send(.background(.run(run))) }
             try client.settle()
             for _ in 0..<2 { try client.send(.background(.expire(run))) }
@@ -159,7 +163,7 @@ extension ConformanceCheck {
             "it has no handler for \(request.identifier), which it asked for")
     }
 
-    private static func checkAskingAgain(_ bench: ConformanceBench) throws(ConformanceFault) {
+    private static func checkAskingAgain(_ bench: Bench) throws(Fault) {
         let (client, request, cookie) = try submitted(bench)
         try client.send(.askAgain)
         try client.await("its request, again") { $0.requests.count > 1 }
@@ -177,7 +181,7 @@ extension ConformanceCheck {
     }
 }
 
-extension ConformanceClient {
+extension TestedApp {
     private var background: [AppReport.Background] {
         said.compactMap { if case .background(let report) = $0 { report } else { nil } }
     }
@@ -200,19 +204,19 @@ extension ConformanceClient {
         }
     }
 
-    /// Listens until it has said it, of its own accord.
+    /// Receives until the app has sent a certain report.
     func await(
-        _ what: String, _ isSaid: (ConformanceClient) -> Bool
-    ) throws(ConformanceFault) {
+        _ what: String, _ isSaid: (TestedApp) -> Bool
+    ) throws(Fault) {
         while !isSaid(self) {
             guard let message = try next() else {
-                throw ConformanceFault("\(what) is missing: it came with \(words(nil))")
+                throw Fault("\(what) is missing: it came with \(words(nil))")
             }
             guard case .report(let report) = message else {
-                throw ConformanceFault("\(what) is missing: it came with \(words(message))")
+                throw Fault("\(what) is missing: it came with \(words(message))")
             }
             if case .acknowledged = report {
-                throw ConformanceFault("\(what) is missing: it came with \(words(message))")
+                throw Fault("\(what) is missing: it came with \(words(message))")
             }
         }
     }

@@ -3,29 +3,29 @@ import GreenroomAppChannel
 import GreenroomLinux
 
 /// The daemon's end of one process's channel.
-final class ConformanceClient {
+final class TestedApp {
     static let launchCookie: UInt64 = 0xFEED_0000_0000_0001
     private static let goCookie: UInt64 = 0xFEED_0000_0000_0002
 
     let pid: pid_t
     private(set) var steps: [(step: AppReport.LaunchStep, instant: UInt64)] = []
-    /// What else it has said of its own accord, in order.
+    /// Further reports that the app has sent without being asked, in order.
     private(set) var said: [AppReport] = []
     private(set) var started = false
-    /// Before it was started.
+    /// The time before the process was started.
     let startedAt: UInt64
     private let process: ProcessDescriptor
     private var socket: UnixSocket?
-    private let start: ConformanceBench.Start
+    private let start: Bench.Start
     var isPrewarmed: Bool { start == .prewarmed }
-    private let bench: ConformanceBench
+    private let bench: Bench
     private var nextCookie: UInt64 = 1
     private var buffer = [UInt8](repeating: 0, count: WireFormat.datagramLimit)
     private var hasEnded = false
 
     init(
         _ spawned: Spawned, at startedAt: UInt64, _ socket: UnixSocket,
-        _ start: ConformanceBench.Start, _ bench: ConformanceBench
+        _ start: Bench.Start, _ bench: Bench
     ) {
         self.startedAt = startedAt
         pid = spawned.pid
@@ -45,20 +45,20 @@ final class ConformanceClient {
 
     func send(
         _ message: DaemonMessage, descriptors: [FileDescriptor] = []
-    ) throws(ConformanceFault) {
+    ) throws(Fault) {
         guard let bytes = try? message.encoded().datagram else {
-            throw ConformanceFault("a message of this check is too long")
+            throw Fault("a message of this check is too long")
         }
         try send(bytes: bytes, descriptors: descriptors)
     }
 
-    func send(_ event: AppEvent) throws(ConformanceFault) { try send(.event(event)) }
+    func send(_ event: AppEvent) throws(Fault) { try send(.event(event)) }
 
-    func send(bytes: [UInt8], descriptors: [FileDescriptor] = []) throws(ConformanceFault) {
+    func send(bytes: [UInt8], descriptors: [FileDescriptor] = []) throws(Fault) {
         let sent = unsafe bytes.withUnsafeBytes { bytes in
             unsafe (try? socket?.send(bytes, descriptors: descriptors.map(\.rawValue))) ?? nil
         }
-        guard sent != nil else { throw ConformanceFault("it closed the channel") }
+        guard sent != nil else { throw Fault("it closed the channel") }
         withExtendedLifetime(descriptors) {}
     }
 
@@ -71,14 +71,14 @@ final class ConformanceClient {
 
     // MARK: Hearing
 
-    /// The next message; nil at the channel's end.
-    func next() throws(ConformanceFault) -> AppMessage? {
+    /// The next message; nil at the end of the channel.
+    func next() throws(Fault) -> AppMessage? {
         guard let message = try receive() else { return nil }
         try note(message)
         return message
     }
 
-    private func receive() throws(ConformanceFault) -> AppMessage? {
+    private func receive() throws(Fault) -> AppMessage? {
         guard let socket else { return nil }
         do throws(SystemError) {
             guard try socket.descriptor.waitUntilReadable(milliseconds: bench.milliseconds) else {
@@ -98,16 +98,16 @@ final class ConformanceClient {
         } catch {
             if error.code == ECONNRESET { return nil }
             if error.code == ETIMEDOUT {
-                throw ConformanceFault("it said nothing for \(bench.milliseconds / 1000) s")
+                throw Fault("it said nothing for \(bench.milliseconds / 1000) s")
             }
-            throw ConformanceFault("what it said is no message: \(error)")
+            throw Fault("what it said is no message: \(error)")
         }
     }
 
-    /// More than any check asks for: one that never stops talking is not listened to for ever.
+    /// More reports than any check needs. An app that sends more is not listened to any longer.
     private static let reportLimit = 10_000
 
-    private func note(_ message: AppMessage) throws(ConformanceFault) {
+    private func note(_ message: AppMessage) throws(Fault) {
         guard case .report(let report) = message else { return }
         switch report {
         case .launchStep(let step, let instant, _): steps.append((step, instant))
@@ -116,21 +116,21 @@ final class ConformanceClient {
             said.append(report)
         }
         guard steps.count + said.count <= Self.reportLimit else {
-            throw ConformanceFault("it has sent \(Self.reportLimit) reports, and goes on")
+            throw Fault("it has sent \(Self.reportLimit) reports, and goes on")
         }
     }
 
     @discardableResult
-    func awaitPause() throws(ConformanceFault) -> AppMessage.Pause {
+    func awaitPause() throws(Fault) -> AppMessage.Pause {
         let message = try next()
         guard case .paused(let pause)? = message else {
-            throw ConformanceFault("a prewarmed app says PAUSED first, not \(words(message))")
+            throw Fault("a prewarmed app says PAUSED first, not \(words(message))")
         }
         return pause
     }
 
-    /// The next message is one of those that answer, not a report of its own accord.
-    func nextAnswer() throws(ConformanceFault) -> AppMessage? {
+    /// The next message that is an answer, not a report that the app sends without being asked.
+    func nextAnswer() throws(Fault) -> AppMessage? {
         while true {
             let message = try next()
             guard case .report(let report)? = message else { return message }
@@ -138,44 +138,44 @@ final class ConformanceClient {
         }
     }
 
-    /// - Returns: whether it was handled.
+    /// - Returns: whether the app has handled the event.
     @discardableResult
-    func awaitAcknowledgement(of cookie: UInt64) throws(ConformanceFault) -> Bool {
+    func awaitAcknowledgement(of cookie: UInt64) throws(Fault) -> Bool {
         let message = try nextAnswer()
         guard case .report(.acknowledged(cookie, let handled))? = message else {
-            throw ConformanceFault(
+            throw Fault(
                 "it was to acknowledge \(cookie), and came with \(words(message))")
         }
         return handled
     }
 
     @discardableResult
-    func tell(_ make: (UInt64) -> AppEvent) throws(ConformanceFault) -> Bool {
+    func tell(_ make: (UInt64) -> AppEvent) throws(Fault) -> Bool {
         let cookie = cookie()
         try send(make(cookie))
         return try awaitAcknowledgement(of: cookie)
     }
 
-    func tell(_ event: AppEvent.Lifecycle) throws(ConformanceFault) {
+    func tell(_ event: AppEvent.Lifecycle) throws(Fault) {
         try tell { .lifecycle(event, cookie: $0) }
     }
 
-    func awaitError(_ code: CInt, cookie: UInt64, _ why: String) throws(ConformanceFault) {
+    func awaitError(_ code: CInt, cookie: UInt64, _ why: String) throws(Fault) {
         let message = try nextAnswer()
         guard message == .error(errno: code, cookie: cookie) else {
-            throw ConformanceFault(
+            throw Fault(
                 "\(why): ERROR \(SystemError.name(of: code)) with its cookie was expected, not "
                     + words(message))
         }
     }
 
-    /// It listens, and has said nothing that nobody asked for.
-    func settle() throws(ConformanceFault) {
+    /// Requires that the app responds and has sent nothing unexpected.
+    func settle() throws(Fault) {
         let cookie = cookie() | 1 << 40
         try send(.ping(cookie: cookie))
         let message = try nextAnswer()
         guard message == .pong(cookie: cookie) else {
-            throw ConformanceFault(
+            throw Fault(
                 "PING is answered by PONG with its cookie, not by \(words(message))")
         }
     }
@@ -187,17 +187,17 @@ final class ConformanceClient {
             cookie: Self.launchCookie, flags: flags, requestInstant: MonotonicClock.nanoseconds)
     }
 
-    /// LAUNCH, GO if it is paused, and STARTED.
+    /// Sends LAUNCH, and GO if the app is paused, and waits for STARTED.
     func launch(
         _ launch: AppLaunch, _ change: (inout GoMessage) -> Void = { _ in },
         descriptors: [FileDescriptor] = []
-    ) throws(ConformanceFault) {
+    ) throws(Fault) {
         try send(.launch(launch))
         var cookie = launch.cookie
         if start == .prewarmed {
             guard let arguments = try? StringList(bench.command),
                 let environment = try? StringList(bench.environment)
-            else { throw ConformanceFault("the environment is too large") }
+            else { throw Fault("the environment is too large") }
             var go = GoMessage(
                 arguments: arguments, environment: environment, cookie: Self.goCookie)
             change(&go)
@@ -206,7 +206,7 @@ final class ConformanceClient {
         }
         let message = try next()
         guard message == .started(cookie: cookie) else {
-            throw ConformanceFault(
+            throw Fault(
                 "the launch is answered by STARTED with the cookie of "
                     + (start == .cold ? "LAUNCH" : "GO") + ", not by \(words(message))")
         }
@@ -215,7 +215,7 @@ final class ConformanceClient {
 
     // MARK: The process
 
-    func awaitExit() throws(ConformanceFault) -> TerminationStatus {
+    func awaitExit() throws(Fault) -> TerminationStatus {
         do throws(SystemError) {
             guard
                 try process.descriptor.waitUntilReadable(milliseconds: bench.milliseconds)
@@ -223,17 +223,17 @@ final class ConformanceClient {
             hasEnded = true
             return try process.wait()
         } catch {
-            throw ConformanceFault("it does not end")
+            throw Fault("it does not end")
         }
     }
 
-    /// How it ended, for people; --show-output may say why.
+    /// How the process ended, for humans. `--show-output` may show why.
     private var end: String {
         guard let status = try? awaitExit() else { return "" }
         return " (it ended: \(status); --show-output shows what it wrote)"
     }
 
-    /// What /proc says of it, proc(5).
+    /// The path of one of the process's files in proc(5).
     func file(_ name: String) -> String { "/proc/\(pid)/\(name)" }
 
     func words(_ message: AppMessage?) -> String {
