@@ -60,16 +60,28 @@ final class AppCatalog {
     /// How many of the apps are instances of templates that somebody asked for.
     private(set) var onDemandCount = 0
 
+    func hasApp(of user: UInt32) -> Bool { table.values.contains { $0.account.user == user } }
+
+    func onDemandCount(of user: UInt32) -> Int {
+        table.values.count { $0.isMadeOnDemand && $0.account.user == user }
+    }
+
     /// Users with an app that may not use the control socket, also if it is no longer installed: only of
     /// their clients anybody has to look where they come from.
     private(set) var confinedUsers: Set<UInt32> = []
+
+    /// An instance of this user's, of a former supervisor, may not use it.
+    func noteConfined(_ user: UInt32) { confinedUsers.insert(user) }
+
     /// What the cgroups of these apps' instances are called, but for the number.
     private var confinedCgroups: Set<String> = []
 
-    /// Whether this cgroup is an instance's of an app that may not use the control socket.
-    func isConfined(cgroup name: String) -> Bool {
-        guard let dash = name.lastIndex(of: "-") else { return false }
-        return confinedCgroups.contains(String(name[..<dash]))
+    /// Whether this cgroup is an instance's of an app that may not use the control socket, or is not known.
+    func mayBeConfined(cgroup name: String) -> Bool {
+        guard let dash = name.lastIndex(of: "-") else { return true }
+        let app = name[..<dash]
+        return confinedCgroups.contains(String(app))
+            || !table.keys.contains { InstanceCgroup.name(ofApp: $0.rawValue) == app }
     }
 
     func add(_ app: InstalledApp) {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -61,9 +62,9 @@ final class InstalledApp {
     let noNewPrivileges: Bool
     /// What its instances are kept from; nil: nothing.
     var confinement: Confinement? { rareConfinement.value }
-    private let rareConfinement: Rare<Confinement>
+    private let rareConfinement: Boxed<Confinement>
     /// Its processes may not use the control socket.
-    var isKeptFromControl = false
+    var isKeptFromControl: Bool { description.isKeptFromControl }
     /// Its filter's, without which a paused instance cannot take a terminal.
     var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
@@ -74,8 +75,6 @@ final class InstalledApp {
     let setsCommandLine: Bool
     let ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
-    /// A library did something to its process, when it was prewarmed, that a launch would lose.
-    var isChangedByLibraries = false
     /// Identity of every file that the program is made from, for staleness.
     let fingerprint: [InspectedFile]
     /// What the core knows of it.
@@ -92,41 +91,47 @@ final class InstalledApp {
         }
     }
 
+    /// Where instances find their end of the app channel.
+    var channelNumber: CInt {
+        SpawnSpecification.channelNumber(
+            openFiles: limits.first { $0.resource == .openFiles }?.soft)
+    }
+
     var readyCondition: ReadyCondition { description.readyCondition }
 
     /// What an SDK app may be asked for, and shows.
     var application: AppManifest.Application {
         get { rareApplication.value ?? AppManifest.Application() }
-        set { rareApplication = Rare(newValue == AppManifest.Application() ? nil : newValue) }
+        set { rareApplication = Boxed(newValue == AppManifest.Application() ? nil : newValue) }
     }
-    private var rareApplication = Rare<AppManifest.Application>.none
+    private var rareApplication = Boxed<AppManifest.Application>.none
     var timer: AppManifest.Timer? {
         get { rareTimer.value }
-        set { rareTimer = Rare(newValue) }
+        set { rareTimer = Boxed(newValue) }
     }
-    private var rareTimer = Rare<AppManifest.Timer>.none
+    private var rareTimer = Boxed<AppManifest.Timer>.none
     var path: AppManifest.PathTriggers? {
         get { rarePath.value }
-        set { rarePath = Rare(newValue) }
+        set { rarePath = Boxed(newValue) }
     }
-    private var rarePath = Rare<AppManifest.PathTriggers>.none
+    private var rarePath = Boxed<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
     /// `Environment=`, for every caller.
     var ownEnvironment: [String] = []
     var setup: AppManifest.Setup {
         get { rareSetup.value ?? AppManifest.Setup() }
-        set { rareSetup = Rare(newValue == AppManifest.Setup() ? nil : newValue) }
+        set { rareSetup = Boxed(newValue == AppManifest.Setup() ? nil : newValue) }
     }
-    private var rareSetup = Rare<AppManifest.Setup>.none
+    private var rareSetup = Boxed<AppManifest.Setup>.none
     var version: String { setup.version }
     var hasContainer: Bool { setup.hasContainer }
     var stateVersion: String { setup.stateVersion ?? setup.version }
 
     var launchScreens: AppManifest.LaunchScreens? {
         get { rareLaunchScreens.value }
-        set { rareLaunchScreens = Rare(newValue) }
+        set { rareLaunchScreens = Boxed(newValue) }
     }
-    private var rareLaunchScreens = Rare<AppManifest.LaunchScreens>.none
+    private var rareLaunchScreens = Boxed<AppManifest.LaunchScreens>.none
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }
@@ -182,7 +187,7 @@ final class InstalledApp {
         self.changesUser = changesUser
         self.hasOwnRights = hasOwnRights
         self.noNewPrivileges = noNewPrivileges
-        rareConfinement = Rare(confinement)
+        rareConfinement = Boxed(confinement)
         self.cgroupSettings = cgroupSettings
         self.confinementKeys = confinementKeys
         self.limits = limits

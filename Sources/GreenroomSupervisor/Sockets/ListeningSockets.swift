@@ -12,16 +12,21 @@ internal import Systemd
 /// them from its birth, at the numbers where main will look for them.
 @LoopActor
 final class ListeningSockets {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
+    private let log: Log
     /// To keep one beyond our own end, and to keep it no longer.
-    var spawner: SpawnerLink?
+    private let spawner: CurrentSpawner
     private var table: [AppIdentifier: [Held]] = [:]
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
     /// Of which a connection waits for the launch that it caused.
     private var arrivals: Set<AppIdentifier> = []
-    private var readiness: [InstanceIdentifier: ListeningReadiness] = [:]
+
+    private final class Awaited: InstancePart {
+        var readiness: ListeningReadiness?
+    }
 
     private struct Held {
         var socket: SocketSpecification
@@ -29,7 +34,12 @@ final class ListeningSockets {
         var descriptor: FileDescriptor
     }
 
-    init(supervisor: Supervisor) { self.supervisor = supervisor }
+    init(core: Core, instances: InstanceTable, spawner: CurrentSpawner, log: Log) {
+        self.core = core
+        self.instances = instances
+        self.spawner = spawner
+        self.log = log
+    }
 
     // MARK: Coming and going
 
@@ -57,12 +67,12 @@ final class ListeningSockets {
                     try socket.adjust(descriptor)
                 } else {
                     descriptor = try socket.open()
-                    spawner?.send(.keep(name: name, descriptor))
+                    spawner.send(.keep(name: name, descriptor))
                 }
                 held.append(Held(socket: socket, name: name, descriptor: descriptor))
             } catch {
                 let message = "listening on \(socket.address): \(error)"
-                supervisor.reporter.say(.error, "\(app.manifestPath): \(message)")
+                log.say(.error, "\(app.manifestPath): \(message)")
                 faults.append(
                     .init(file: app.manifestPath, line: 0, column: 0, message: message))
             }
@@ -85,20 +95,20 @@ final class ListeningSockets {
     }
 
     private func close(_ held: Held) {
-        spawner?.send(.drop(name: held.name))
+        spawner.send(.drop(name: held.name))
         if held.socket.removesOnStop { held.socket.remove() }
     }
 
     /// After the first load: nobody is left who would want them.
     func dropUnclaimed() {
-        for name in inherited.keys { spawner?.send(.drop(name: name)) }
+        for name in inherited.keys { spawner.send(.drop(name: name)) }
         inherited = [:]
     }
 
     /// For a spawner that knows none of them.
     func keepAll() {
         for held in table.values.joined() {
-            spawner?.send(.keep(name: held.name, held.descriptor))
+            spawner.send(.keep(name: held.name, held.descriptor))
         }
     }
 
@@ -140,7 +150,7 @@ final class ListeningSockets {
             }
             sources[app] = watching
         } catch {
-            supervisor.reporter.failed("watching the sockets of \(app)", error)
+            log.failed("watching the sockets of \(app)", error)
         }
     }
 
@@ -149,7 +159,7 @@ final class ListeningSockets {
     private func arrived(_ app: AppIdentifier) {
         guard sources.removeValue(forKey: app) != nil else { return }
         arrivals.insert(app)
-        supervisor.handle(.connectionArrived(app))
+        core.handle(.connectionArrived(app))
     }
 
     /// Whether a connection causes the launch that begins now. Asked once.
@@ -160,15 +170,16 @@ final class ListeningSockets {
     /// A program whose sockets we hold listens already: who connects is served once it accepts.
     func awaitListening(_ instance: Instance) {
         let identifier = instance.identifier
-        guard supervisor.lifecycle.instance(identifier)?.state == .launching else { return }
-        if has(instance.app) { return supervisor.handle(.becameReady(identifier)) }
-        let looking = ListeningReadiness(instance) { [unowned self] isListening in
-            if isListening { supervisor.handle(.becameReady(identifier)) }
-            let isOver = supervisor.lifecycle.instance(identifier)?.state != .launching
-            if isOver { readiness[identifier] = nil }
+        guard core.lifecycle.instance(identifier)?.state == .launching else { return }
+        if has(instance.app) { return core.handle(.becameReady(identifier)) }
+        guard let awaited = instances.part(Awaited.self, of: identifier) else { return }
+        let looking = ListeningReadiness(instance) { [unowned self, unowned awaited] isListening in
+            if isListening { core.handle(.becameReady(identifier)) }
+            let isOver = core.lifecycle.instance(identifier)?.state != .launching
+            if isOver { awaited.readiness = nil }
             return isOver
         }
-        readiness[identifier] = looking
+        awaited.readiness = looking
         looking.look()
     }
 }

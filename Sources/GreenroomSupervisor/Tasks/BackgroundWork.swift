@@ -8,27 +8,40 @@ internal import Systemd
 /// scheduled, and looks at the machine when the core asks. It decides nothing.
 @LoopActor
 final class BackgroundWork {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let messenger: AppMessenger
+    private let requests: Requests
+    private let inspector: ConditionInspector
+    private let log: Log
     private let files: TaskFiles
     private var maximalLoadPercent: Int
     private var isOffered: Bool
     private var alarm: EventSource?
     /// Apps whose file was read.
     private var known: Set<AppIdentifier> = []
-    /// Names of the open tasks, for people: the core counts them. Those that another supervisor heard
-    /// of have none.
-    private var names: [InstanceIdentifier: [(identifier: UInt64, name: String?)]] = [:]
+
+    private final class OpenTasks: InstancePart {
+        /// For people: the core counts them. Those that another supervisor heard of have none.
+        var names: [(identifier: UInt64, name: String?)] = []
+    }
 
     /// Nobody waits for these: the kernel may put them together with other wake-ups.
     private static let accuracy: Duration = .seconds(1)
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String,
+        core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
+        requests: Requests, inspector: ConditionInspector, log: Log, stateDirectory: String,
         _ configuration: DaemonConfiguration
     ) {
-        self.supervisor = supervisor
+        self.core = core
         self.catalog = catalog
+        self.instances = instances
+        self.messenger = messenger
+        self.requests = requests
+        self.inspector = inspector
+        self.log = log
         files = TaskFiles(stateDirectory: stateDirectory)
         maximalLoadPercent = configuration.taskMaximalLoadPercent
         isOffered = configuration.offersScheduledWork
@@ -51,37 +64,34 @@ final class BackgroundWork {
         where !app.application.scheduledTasks.isEmpty || known.contains(app.identifier) {
             if known.insert(app.identifier).inserted { restore(app) }
             let declared = app.application.scheduledTasks
-            let pending = supervisor.lifecycle.tasks(of: app.identifier).requests
+            let pending = core.lifecycle.tasks(of: app.identifier).requests
             let undeclared = pending.map(\.identifier).filter { !declared.contains($0) }
             guard !undeclared.isEmpty else { continue }
-            supervisor.handle(.tasksCancelled(app.identifier, undeclared))
+            core.handle(.tasksCancelled(app.identifier, undeclared))
         }
         // Who reloads wants what is new to count: the machine is looked at as well.
-        if !known.isEmpty { supervisor.handle(.taskAlarmRang) }
+        if !known.isEmpty { core.handle(.taskAlarmRang) }
     }
 
     private func restore(_ app: InstalledApp) {
         let tasks = files.tasks(of: app.identifier) {
-            supervisor.reporter.sayOnce("scheduled work: \($0)")
+            log.sayOnce("scheduled work: \($0)")
         }
-        if tasks != AppTasks() { supervisor.handle(.tasksRestored(app.identifier, tasks)) }
+        if tasks != AppTasks() { core.handle(.tasksRestored(app.identifier, tasks)) }
     }
 
     func save(_ tasks: AppTasks, of app: AppIdentifier) {
         do throws(SystemError) { try files.save(tasks, of: app) } catch {
-            supervisor.reporter.sayOnce(
+            log.sayOnce(
                 "keeping the scheduled work of \(app): \(error); it is forgotten at a reboot")
         }
     }
 
-    func forget(_ instance: InstanceIdentifier) { names[instance] = nil }
-
     // MARK: The machine
 
-    func inspect() { supervisor.handle(.taskConditionsInspected(conditions)) }
+    func inspect() { core.handle(.taskConditionsInspected(conditions)) }
 
     var conditions: TaskConditions {
-        let inspector = supervisor.reclaimer.conditions
         return TaskConditions(
             wallClock: WallClock.nowMicroseconds,
             isOnExternalPower: inspector.dischargingBatteryPercent == nil,
@@ -96,19 +106,19 @@ final class BackgroundWork {
             alarm = try LoopActor.timer(on: .realtime, accuracy: Self.accuracy) {
                 [unowned self] in
                 alarm = nil
-                supervisor.handle(.taskAlarmRang)
+                core.handle(.taskAlarmRang)
             }
             let (nanoseconds, overflow) = UInt64(max(0, time)).multipliedReportingOverflow(by: 1000)
             try alarm?.setDeadline(nanoseconds: overflow ? .max : nanoseconds)
         } catch {
-            supervisor.reporter.failed("arming the timer of scheduled work", error)
+            log.failed("arming the timer of scheduled work", error)
         }
     }
 
     // MARK: Telling
 
     private func tell(_ event: AppEvent.Background, _ instance: InstanceIdentifier) {
-        supervisor.applications.send(.background(event), to: instance)
+        messenger.send(.background(event), to: instance)
     }
 
     func tellTime(until end: Instant?, _ instance: InstanceIdentifier) {
@@ -134,42 +144,45 @@ final class BackgroundWork {
         switch report {
         case .begin(let number, let name): begin(number, name, identifier)
         case .end(let number):
-            names[identifier]?.removeAll { $0.identifier == number }
-            supervisor.handle(.backgroundTaskEnded(identifier, task: number))
-        case .submit(let request, let cookie): submit(request, cookie, instance)
+            instances.known(OpenTasks.self, of: identifier)?.names
+                .removeAll { $0.identifier == number }
+            core.handle(.backgroundTaskEnded(identifier, task: number))
+        // `AppRequests` takes it, which knows what was asked before.
+        case .submit: break
         case .query(.list, let cookie):
-            let pending = supervisor.lifecycle.tasks(of: instance.app).requests
+            let pending = core.lifecycle.tasks(of: instance.app).requests
             tell(.pendingRequests(pending.map(TaskRequest.init), request: cookie), identifier)
         case .query(.cancel(let identifiers), _):
-            supervisor.handle(.tasksCancelled(instance.app, identifiers))
-        case .query(.cancelAll, _): supervisor.handle(.tasksCancelled(instance.app, nil))
+            core.handle(.tasksCancelled(instance.app, identifiers))
+        case .query(.cancelAll, _): core.handle(.tasksCancelled(instance.app, nil))
         case .completed(let run, let completion):
-            supervisor.handle(.taskCompleted(identifier, run: run, TaskOutcome(completion)))
+            core.handle(.runCompleted(identifier, run: run, RunOutcome(completion)))
         }
     }
 
     private func begin(_ number: UInt64, _ name: String?, _ instance: InstanceIdentifier) {
         let before = openCount(instance)
-        supervisor.handle(.backgroundTaskBegan(instance, task: number))
+        core.handle(.backgroundTaskBegan(instance, task: number))
         guard openCount(instance) > before else { return }
         let name = name.map { $0.printable(atMost: 100) }
-        names[instance, default: []].append((number, name))
+        instances.part(OpenTasks.self, of: instance)?.names.append((number, name))
     }
 
     private func openCount(_ instance: InstanceIdentifier) -> Int {
-        Int(supervisor.lifecycle.instance(instance)?.background.value?.taskCount ?? 0)
+        Int(core.lifecycle.instance(instance)?.background.value?.taskCount ?? 0)
     }
 
     /// The open tasks of an instance; those without a name are called by their number.
     func openTasks(of instance: InstanceIdentifier) -> [String] {
-        let known = (names[instance] ?? []).map { $0.name ?? "task \($0.identifier)" }
+        let names = instances.known(OpenTasks.self, of: instance)?.names ?? []
+        let known = names.map { $0.name ?? "task \($0.identifier)" }
         let others = openCount(instance) - known.count
         return known + (0..<max(0, others)).map { "unnamed \($0 + 1)" }
     }
 
     func submit(_ request: TaskRequest, _ cookie: UInt64, _ instance: Instance) {
         func refuse(_ refusal: TaskRequest.Refusal, _ reason: String) {
-            supervisor.applications.answer(
+            messenger.answer(
                 instance.identifier, cookie,
                 .refused(code: refusal.rawValue, reason: reason))
         }
@@ -183,13 +196,11 @@ final class BackgroundWork {
                 "its manifest does not name it; it would need it in ScheduledTasks= of [Application]"
             )
         }
-        guard
-            let answered = supervisor.applications.requests.newRequest(
-                of: instance.identifier, cookie)
-        else {
-            return
+        guard !requests.isFull(of: instance.identifier) else {
+            return messenger.answer(instance.identifier, cookie, .tooManyRequests)
         }
-        supervisor.handle(.taskSubmitted(answered, instance.app, ScheduledTask(request)))
+        let answered = requests.begin(.app(instance.identifier, cookie: cookie))
+        core.handle(.taskSubmitted(answered, instance.app, ScheduledTask(request)))
     }
 }
 
@@ -238,7 +249,7 @@ extension ScheduledTask.Kind {
     }
 }
 
-extension TaskOutcome {
+extension RunOutcome {
     fileprivate init(_ completion: AppReport.Completion) {
         switch completion {
         case .success: self = .succeeded

@@ -7,9 +7,6 @@ internal import Systemd
 /// there (`Triggering`).
 @LoopActor
 final class AppPaths {
-    /// The app is wanted, so often at most; the answer is nobody's business.
-    var launch: ((AppIdentifier, TriggerLimit) -> Void)?
-
     private final class Entry {
         let settings: AppManifest.PathTriggers
         var triggers: [PathTrigger] = []
@@ -17,7 +14,8 @@ final class AppPaths {
     }
 
     private var entries: [AppIdentifier: Entry] = [:]
-    private let reporter: Reporter
+    private let launches: ReasonedLaunches
+    private let log: Log
     /// There is none until an app wants it.
     private var inotify: Inotify?
     private var source: EventSource?
@@ -26,7 +24,10 @@ final class AppPaths {
     /// Events of one round: whoever makes more waits for the next.
     private static let roundLimit = 16
 
-    init(reporter: Reporter) { self.reporter = reporter }
+    init(launches: ReasonedLaunches, log: Log) {
+        self.launches = launches
+        self.log = log
+    }
 
     // MARK: Coming and going
 
@@ -69,7 +70,7 @@ final class AppPaths {
             entry.triggers = settings.triggers.map { PathTrigger($0, inotify) }
             return entry
         } catch {
-            reporter.say(.error, "watching the paths of apps: \(error)")
+            log.say(.error, "watching the paths of apps: \(error)")
             return nil
         }
     }
@@ -99,7 +100,7 @@ final class AppPaths {
         do throws(SystemdError) {
             review = try LoopActor.deferred { [unowned self] in lookNow() }
         } catch {
-            reporter.failed("looking at the paths of \(app)", error)
+            log.failed("looking at the paths of \(app)", error)
         }
     }
 
@@ -114,7 +115,8 @@ final class AppPaths {
 
     private func trigger(_ app: AppIdentifier) {
         guard let settings = entries[app]?.settings else { return }
-        launch?(app, TriggerLimit(burst: settings.limitBurst, interval: settings.limitInterval))
+        launches.launchForPath(
+            app, TriggerLimit(burst: settings.limitBurst, interval: settings.limitInterval))
     }
 
     /// What these apps wait for may be there still.

@@ -7,15 +7,19 @@ internal import Systemd
 /// sleeps comes after it wakes, once.
 @LoopActor
 final class AppTimers {
-    /// Launches the app; its answer is nobody's business.
-    var launch: ((AppIdentifier) -> Void)?
+    private let launches: ReasonedLaunches
+    private let log: Log
     private let memory: TimerMemory
     private var timers: [AppIdentifier: AppTimer] = [:]
 
-    init(memory: TimerMemory) { self.memory = memory }
+    init(launches: ReasonedLaunches, log: Log, memory: TimerMemory) {
+        self.launches = launches
+        self.log = log
+        self.memory = memory
+    }
 
     /// The apps as they are now. A timer that is the same goes on.
-    func update(_ apps: [(AppIdentifier, AppManifest.Timer)], reporter: Reporter) {
+    func update(_ apps: [(AppIdentifier, AppManifest.Timer)]) {
         var next: [AppIdentifier: AppTimer] = [:]
         var fresh: [AppTimer] = []
         for (app, schedule) in apps {
@@ -23,8 +27,8 @@ final class AppTimers {
                 next[app] = timer
                 continue
             }
-            let timer = AppTimer(app, schedule, memory, reporter) { [unowned self] in
-                launch?(app)
+            let timer = AppTimer(app, schedule, memory, log) { [unowned self] in
+                launches.launchForTimer(app)
             }
             next[app] = timer
             fresh.append(timer)
@@ -46,7 +50,7 @@ private final class AppTimer {
     let schedule: AppManifest.Timer
     private let app: AppIdentifier
     private let memory: TimerMemory
-    private let reporter: Reporter
+    private let log: Log
     private let launch: () -> Void
     /// On the clock since the boot, and on that of the wall.
     private var spanSource: EventSource?
@@ -60,12 +64,12 @@ private final class AppTimer {
 
     init(
         _ app: AppIdentifier, _ schedule: AppManifest.Timer, _ memory: TimerMemory,
-        _ reporter: Reporter, launch: @escaping () -> Void
+        _ log: Log, launch: @escaping () -> Void
     ) {
         self.app = app
         self.schedule = schedule
         self.memory = memory
-        self.reporter = reporter
+        self.log = log
         self.launch = launch
     }
 
@@ -136,7 +140,7 @@ private final class AppTimer {
         calendarSource = nil
         calendarDeadline = schedule.calendar.compactMap { [reckonedFrom] expression in
             LocalZone.within(expression.zone) {
-                expression.next(after: reckonedFrom, in: SignificantTime.zone)
+                expression.next(after: reckonedFrom, in: TimeZoneRules.local)
             }
         }.min()
         guard let calendarDeadline else { return }
@@ -169,7 +173,7 @@ private final class AppTimer {
 
     private func arming(_ body: () throws(SystemdError) -> Void) {
         do throws(SystemdError) { try body() } catch {
-            reporter.failed("arming the timer of \(app)", error)
+            log.failed("arming the timer of \(app)", error)
         }
     }
 }

@@ -54,18 +54,18 @@ final class PathTrigger {
 
     // MARK: Conditions
 
-    private var isThere: Bool { unsafe access(path, F_OK) == 0 }
+    /// Names that a pattern is compared with: in folders of a user there may be any number of them.
+    private static let nameLimit = 4096
+
+    private var isThere: Bool { Self.exists(path) }
+
+    private static func exists(_ path: String) -> Bool { PathOwners.status(of: path) != nil }
 
     var holds: Bool {
         switch condition {
         case .exists: return isThere
         case .directoryNotEmpty: return !FolderContents.isEmpty(path)
-        case .existsGlob:
-            var found = unsafe glob_t()
-            defer { unsafe globfree(&found) }
-            let result = unsafe glob(path, GLOB_NOSORT | GLOB_BRACE, nil, &found)
-            let count = unsafe found.gl_pathc
-            return result == 0 && count > 0
+        case .existsGlob: return FolderContents.hasMatch(path, atMost: Self.nameLimit)
         case .changed, .modified: return false
         }
     }
@@ -93,10 +93,10 @@ final class PathTrigger {
         while let next = rest.first {
             let child = folder == "/" ? "/" + next : folder + "/" + next
             if add(folder, Self.moved) == nil { return }
-            if unsafe access(child, F_OK) != 0 {
+            if !Self.exists(child) {
                 guard let watch = add(folder, Self.moved | Self.arrivals) else { return }
                 awaiting = (watch, next)
-                if unsafe access(child, F_OK) != 0 { return }
+                if !Self.exists(child) { return }
                 awaiting = nil
             }
             folder = child
@@ -106,7 +106,9 @@ final class PathTrigger {
     }
 
     private func add(_ path: String, _ flags: Flags) -> CInt? {
-        guard let watch = try? inotify.watch(path, for: flags | Self.shared) else { return nil }
+        guard let watch = try? inotify.watch(foreign: path, for: flags | Self.shared) else {
+            return nil
+        }
         watches.insert(watch)
         return watch
     }

@@ -85,7 +85,7 @@ struct AppMaker {
 
     private func addDetails(of manifest: AppManifest, to app: InstalledApp) {
         app.application = manifest.application
-        app.isKeptFromControl = manifest.sandbox.closesControl
+        app.description.isKeptFromControl = manifest.sandbox.closesControl
         app.timer = manifest.timer
         app.path = manifest.path
         app.credentials = manifest.credentials

@@ -8,7 +8,7 @@ internal import Systemd
 extension AppInstaller {
     /// Its sockets first: the core may want them watched at once.
     func install(_ app: InstalledApp) -> [Control.ManifestFault] {
-        let faults = supervisor.sockets.update(app)
+        let faults = sockets.update(app)
         var description = app.description
         if !app.startOccasions.isEmpty {
             description.autostart = .some(
@@ -17,14 +17,14 @@ extension AppInstaller {
                     atLogin: app.startOccasions.contains(.login),
                     session: AppDescription.sessionGroup(ofUser: app.account.user)))
         }
-        supervisor.handle(.appInstalled(description))
-        supervisor.states.report(on: app)
+        core.handle(.appInstalled(description))
+        states.report(on: app)
         return faults
     }
 
     func remove(_ app: AppIdentifier) {
-        supervisor.launcher.contexts.forgetPause(of: app)
-        supervisor.handle(.appRemoved(app))
-        supervisor.sockets.forget(app)
+        contexts.forgetPause(of: app)
+        core.handle(.appRemoved(app))
+        sockets.forget(app)
     }
 }

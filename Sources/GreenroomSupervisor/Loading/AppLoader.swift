@@ -42,20 +42,20 @@ final class AppLoader {
     var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
 
     /// All of it at once, at start-up.
-    func load(former: [InstalledApp], reporter: Reporter) -> LoadResult {
-        let reading = ManifestReading(self, former: former, reporter: reporter)
+    func load(former: [InstalledApp], log: Log) -> LoadResult {
+        let reading = ManifestReading(self, former: former, log: log)
         while !reading.isOver { reading.proceed() }
         return reading.result
     }
 
     /// What one loading looks up.
-    func begin(_ reporter: Reporter) -> Lookups {
+    func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
             programs: programs)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
-            reporter.sayOnce("\(whose) launch cold: \(objection)")
+            log.sayOnce("\(whose) launch cold: \(objection)")
         }
         programs = lookups.programs
         return lookups
@@ -86,15 +86,15 @@ final class AppLoader {
     /// The app that a template makes for an instance's name; nil if there is no such template, or it may
     /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
     func instantiate(
-        _ name: ManifestName, reporter: Reporter,
+        _ name: ManifestName, log: Log,
         _ mayBe: (Account) throws(ControlError) -> Bool
     ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
-        let lookups = begin(reporter)
+        let lookups = begin(log)
         var result = LoadResult()
-        guard let manifest = result.read(file, lookups, reporter),
+        guard let manifest = result.read(file, lookups, log),
             let owner = try? lookups.account(manifest.user), try mayBe(owner)
         else { return nil }
         do throws(LoadFailure) {
@@ -106,7 +106,7 @@ final class AppLoader {
             app.becomeOnDemand()
             return (app, lookups.programs[app.programName])
         } catch {
-            result.report(error, of: manifest, reporter)
+            result.report(error, of: manifest, log)
             return nil
         }
     }

@@ -28,15 +28,15 @@ struct LoadFailure: Error {
 extension LoadResult {
     /// Reads one manifest with all that extends it. What is wrong is said and on record.
     mutating func read(
-        _ file: AppFile, _ lookups: Lookups, _ reporter: Reporter
+        _ file: AppFile, _ lookups: Lookups, _ log: Log
     ) -> AppManifest? {
         if let objection = file.objection {
-            refuse(file.main.path, objection, reporter)
+            refuse(file.main.path, objection, log)
             return nil
         }
         let sources: [ManifestSource]
         do throws(SystemError) { sources = try file.read() } catch {
-            reporter.say(.error, error.description)
+            log.say(.error, error.description)
             faults.append(
                 .init(
                     file: error.subject ?? file.main.path, line: 0, column: 0,
@@ -45,31 +45,31 @@ extension LoadResult {
         }
         let (manifest, diagnostics) = AppManifest.parse(
             sources, name: file.name, lookups.manifestContext)
-        report(diagnostics, reporter)
+        report(diagnostics, log)
         return manifest
     }
 
     /// Somebody else could have written it.
     mutating func refuse(
-        _ path: String, _ objection: PathOwners.Objection, _ reporter: Reporter
+        _ path: String, _ objection: PathOwners.Objection, _ log: Log
     ) {
         let message = "not read: \(objection)"
-        reporter.say(.error, "\(path): \(message)")
+        log.say(.error, "\(path): \(message)")
         faults.append(.init(file: path, line: 0, column: 0, message: message))
     }
 
-    mutating func report(_ diagnostics: [Diagnostic], _ reporter: Reporter) {
+    mutating func report(_ diagnostics: [Diagnostic], _ log: Log) {
         for diagnostic in diagnostics {
-            reporter.say(
+            log.say(
                 diagnostic.severity == .error ? .error : .warning, diagnostic.description)
             if diagnostic.severity == .error { faults.append(Control.ManifestFault(diagnostic)) }
         }
     }
 
     mutating func report(
-        _ failure: LoadFailure, of manifest: AppManifest, _ reporter: Reporter
+        _ failure: LoadFailure, of manifest: AppManifest, _ log: Log
     ) {
-        reporter.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
+        log.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
         faults.append(.init(file: manifest.file, line: 0, column: 0, message: failure.message))
         if failure.isMissingProgram, let program = manifest.command.first, program.hasPrefix("/") {
             missingPrograms.append(program)

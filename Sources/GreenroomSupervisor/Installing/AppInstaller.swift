@@ -9,29 +9,41 @@ internal import Systemd
 /// a template's instance is asked for.
 @LoopActor
 final class AppInstaller {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
+    let core: Core
+    private let catalog: AppCatalog
     let loader: AppLoader
-    let staleness: StalenessWatcher
-    /// The catalog was read anew.
-    var onReload: (() -> Void)?
+    let sockets: ListeningSockets
+    let states: KeptStates
+    let contexts: LaunchContexts
+    private let staleness: StalenessWatcher
+    private let timers: AppTimers
+    private let paths: AppPaths
+    private let work: BackgroundWork
+    private let reporter: Reporter
 
     /// Instances of templates that are known without being enabled: a client can make up names.
-    private static let onDemandLimit = 1024
+    private static let onDemandLimit = SharedLimit(1024)
 
     /// Reading so many leaves megabytes of freed memory behind.
     private static let manyApps = 100
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, loader: AppLoader, staleness: StalenessWatcher
+        core: Core, catalog: AppCatalog, loader: AppLoader, sockets: ListeningSockets,
+        states: KeptStates, contexts: LaunchContexts, staleness: StalenessWatcher,
+        timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter
     ) {
-        self.supervisor = supervisor
+        self.core = core
         self.catalog = catalog
         self.loader = loader
+        self.sockets = sockets
+        self.states = states
+        self.contexts = contexts
         self.staleness = staleness
+        self.timers = timers
+        self.paths = paths
+        self.work = work
+        self.reporter = reporter
     }
-
-    private var reporter: Reporter { supervisor.reporter }
 
     /// Reads what has changed of the manifests. What is wrong is reported and leaves the rest as it
     /// is. All at once: at start-up, when nobody waits for anything else, and at a login, whose apps
@@ -41,7 +53,7 @@ final class AppInstaller {
         (reading, turn) = (nil, nil)
         forgetUnused()
         let former = catalog.unsortedApps
-        let report = take(loader.load(former: former, reporter: reporter), former: former)
+        let report = take(loader.load(former: former, log: reporter.log), former: former)
         let served = waiters + laterWaiters
         (waiters, laterWaiters) = ([], [])
         for waiter in served { waiter(report) }
@@ -66,7 +78,7 @@ final class AppInstaller {
         waiters.append(report)
         forgetUnused()
         let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
-        reading = ManifestReading(loader, former: catalog.unsortedApps, reporter: reporter)
+        reading = ManifestReading(loader, former: catalog.unsortedApps, log: reporter.log)
         if MonotonicClock.nanoseconds < end { proceed() } else { awaitTurn() }
     }
 
@@ -100,20 +112,23 @@ final class AppInstaller {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)
         for app in removed { remove(app) }
-        staleness.watchPrograms(loader.programFiles)
+        watchPrograms()
         var faults = result.faults
         // Enabling and disabling changes nothing in the manifest itself.
         for app in changed + result.moved { faults += install(app) }
-        for app in result.unchanged where supervisor.sockets.lacks(app) {
-            faults += supervisor.sockets.update(app)
+        for app in result.unchanged where sockets.lacks(app) {
+            faults += sockets.update(app)
         }
-        onReload?()
+        updateTriggers()
         staleness.awaitReturn(of: result.missingPrograms)
         // One may have come back before its folder was watched.
-        if !isRetry, result.missingPrograms.contains(where: { unsafe access($0, X_OK) == 0 }) {
+        let isBack = result.missingPrograms.contains {
+            (try? ExecutableInspection.find($0, in: "")) != nil
+        }
+        if !isRetry, isBack {
             let former = catalog.unsortedApps
             return take(
-                loader.load(former: former, reporter: reporter), former: former, isRetry: true)
+                loader.load(former: former, log: reporter.log), former: former, isRetry: true)
         }
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
@@ -130,18 +145,44 @@ final class AppInstaller {
         let name = ManifestName(identifier)
         guard name.isInstance, name.identifier == identifier else { return nil }
         forgetUnused()
-        guard catalog.onDemandCount < Self.onDemandLimit else {
-            throw .limitExceeded(what: "instances of templates", limit: Self.onDemandLimit)
+        let made = try loader.instantiate(name, log: reporter.log) {
+            owner throws(ControlError) in
+            guard try mayBe(owner) else { return false }
+            try refuseExcess(of: owner.user)
+            return true
         }
-        guard let (app, program) = try loader.instantiate(name, reporter: reporter, mayBe) else {
-            return nil
-        }
+        guard let (app, program) = made else { return nil }
         loader.keep(program, of: app)
         catalog.add(app)
-        staleness.watchPrograms(loader.programFiles)
+        watchPrograms()
         for fault in install(app) { reporter.say(.error, fault.message) }
-        if app.timer != nil || app.path != nil { onReload?() }
+        if app.timer != nil || app.path != nil { updateTriggers() }
         return app
+    }
+
+    private func refuseExcess(of user: UInt32) throws(ControlError) {
+        let (own, all) = (catalog.onDemandCount(of: user), catalog.onDemandCount)
+        switch Self.onDemandLimit.excess(of: user, own: own, taken: all) {
+        case .all(let limit): throw .limitExceeded(what: "instances of templates", limit: limit)
+        case .ofUser(let limit):
+            throw .limitExceeded(
+                what: "instances of one user's templates, beside others'", limit: limit)
+        case nil: break
+        }
+    }
+
+    private func watchPrograms() {
+        staleness.watchPrograms(loader.programFiles) { [unowned self] in reloadInTurns() }
+    }
+
+    /// The catalog has changed: what starts apps by itself follows.
+    private func updateTriggers() {
+        let apps = catalog.apps
+        timers.update(apps.compactMap { app in app.timer.map { (app.identifier, $0) } })
+        paths.update(apps.compactMap { app in app.path.map { (app.identifier, $0) } })
+        paths.tryAgain { core.lifecycle.areTriggersLeftAlone(of: $0) }
+        core.handle(.triggersForgiven)
+        work.update(apps)
     }
 
     /// Forgets instances of templates that nothing runs or waits of. Not from within an effect.
@@ -154,11 +195,11 @@ final class AppInstaller {
     }
 
     private func isUnused(_ app: AppIdentifier) -> Bool {
-        let lifecycle = supervisor.lifecycle
+        let lifecycle = core.lifecycle
         guard lifecycle.instances(of: app).allSatisfy({ $0.state == .notRunning }) else {
             return false
         }
-        let now = supervisor.now
+        let now = core.now
         let record = lifecycle.app(app)
         guard !lifecycle.isAwaited(app) else { return false }
         // It waits for its hour, or its file.

@@ -22,7 +22,7 @@ final class ManifestReading {
     /// As they were when it began.
     let former: [InstalledApp]
     private let loader: AppLoader
-    private let reporter: Reporter
+    private let log: Log
     private let lookups: Lookups
     private var known: [String: InstalledApp] = [:]
     private var names: [ManifestName] = []
@@ -30,11 +30,11 @@ final class ManifestReading {
     private var manifests: [(AppManifest, AppFile)] = []
     private var step = Step.folders
 
-    init(_ loader: AppLoader, former: [InstalledApp], reporter: Reporter) {
+    init(_ loader: AppLoader, former: [InstalledApp], log: Log) {
         self.loader = loader
         self.former = former
-        self.reporter = reporter
-        lookups = loader.begin(reporter)
+        self.log = log
+        lookups = loader.begin(log)
         if loader.isWorldSame(for: former, lookups) {
             for app in former { known[app.fileName] = app }
         }
@@ -73,11 +73,11 @@ final class ManifestReading {
     private func readFolders() {
         let folders = AppFolders(loader.directories)
         for (path, reason) in folders.unreadable {
-            reporter.say(.error, "\(path): \(reason)")
+            log.say(.error, "\(path): \(reason)")
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
         }
         for (path, objection) in folders.refused + lookups.refusedEntries {
-            result.refuse(path, objection, reporter)
+            result.refuse(path, objection, log)
         }
         step = .names(folders, EnabledApps(folders))
     }
@@ -102,7 +102,7 @@ final class ManifestReading {
             let occasions = enabled.occasions(of: name)
             if app.startOccasions != occasions { result.moved.append(app) }
             app.startOccasions = occasions
-        } else if let manifest = result.read(file, lookups, reporter) {
+        } else if let manifest = result.read(file, lookups, log) {
             manifests.append((manifest, file))
         }
     }
@@ -118,7 +118,7 @@ final class ManifestReading {
             if onDemand.contains(file.name), app.startOccasions.isEmpty { app.becomeOnDemand() }
             result.apps.append(app)
         } catch {
-            result.report(error, of: manifest, reporter)
+            result.report(error, of: manifest, log)
         }
     }
 
@@ -134,7 +134,7 @@ final class ManifestReading {
             uniquingKeysWith: { first, _ in first })
         let (kept, diagnostics) = AppManifest.withoutDuplicates(
             manifests.map(\.0), beside: taken)
-        result.report(diagnostics, reporter)
+        result.report(diagnostics, log)
         let files = Set(kept.map(\.file))
         return manifests.filter { files.contains($0.0.file) }
     }
@@ -150,7 +150,7 @@ final class ManifestReading {
             return (app.identifier.rawValue, names.map(\.rawValue))
         }
         let (kept, diagnostics) = AppManifest.withoutCircles(manifests.map(\.0), beside: others)
-        result.report(diagnostics, reporter)
+        result.report(diagnostics, log)
         let names = Set(kept.map(\.identifier))
         return manifests.filter { names.contains($0.0.identifier) }
     }

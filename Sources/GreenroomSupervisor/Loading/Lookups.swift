@@ -75,7 +75,7 @@ final class Lookups {
             let isMissing =
                 switch error {
                 case .notFound, .notExecutable: true
-                case .interpreterNotFound, .tooManyInterpreters, .badFirstLine: false
+                case .served, .interpreterNotFound, .tooManyInterpreters, .badFirstLine: false
                 }
             throw LoadFailure(message: error.description, isMissingProgram: isMissing)
         }

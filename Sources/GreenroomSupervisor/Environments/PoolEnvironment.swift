@@ -1,0 +1,73 @@
+/// The part of an environment that programs and their libraries read before `main`.
+///
+/// A paused instance has read it already, so a launch may only use the instance if its own part is
+/// equal. Nothing else of a caller's environment ever reaches a prewarmed process before launch.
+struct PoolEnvironment: Equatable, Sendable {
+    /// `NAME=value`, sorted by name.
+    let variables: [String]
+    /// Of the variables' text.
+    let byteCount: Int
+
+    /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
+    /// mallopt(3)); most others were seen read by constructors of Debian's libraries. Those of sanitizers,
+    /// OpenBLAS, OpenCV, glog and of a newer libstdc++ are here by what their sources and manuals say.
+    static let names: Set<Substring> = [
+        "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
+        // GTK and GLib remember these in library constructors, before main.
+        "DESKTOP_STARTUP_ID", "DESKTOP_AUTOSTART_ID", "GOBJECT_DEBUG", "G_DEBUG",
+        "G_MESSAGES_PREFIXED", "G_SLICE", "PIXMAN_DISABLE", "QT_NO_CPU_FEATURE",
+        "QTEST_DISABLE_CORE_DUMP", "OPENSSL_ia32cap", "ICU_DATA", "VK_LOADER_DEBUG",
+        "LIBGCRYPT_FORCE_FIPS_MODE", "AS_SECURE_LOG_FILE", "LLVM_OVERRIDE_PRODUCER",
+        "NLCB", "NLDBG", "NLSYSCONFDIR", "CPUPROFILE", "HEAPPROFILE", "HEAPCHECK",
+        "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+        "GLIBCXX_TUNABLES", "GOTO_NUM_THREADS", "TZFILE",
+    ]
+    /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
+    /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
+    /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape; of
+    /// libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime reads all of its own at once, for its backtraces.
+    static let families: Set<Substring> = [
+        "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
+        "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
+        "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_", "LIBDISPATCH_",
+        "OPENBLAS_", "OPENCV_", "GLOG_", "SWIFT_",
+    ]
+
+    /// One look-up a variable, and one more where it has an underscore: this is asked at each launch.
+    private static func isReadEarly(_ name: Substring) -> Bool {
+        // libGL and OpenAL begin theirs so.
+        if name.hasPrefix("__") || names.contains(name) { return true }
+        guard let end = name.utf8.firstIndex(of: UInt8(ascii: "_")) else { return false }
+        return families.contains(name[...end])
+    }
+
+    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest.
+    /// Of a name given twice the first counts, as for getenv(3).
+    init(of environment: [String], extraNames: Set<String> = []) {
+        var chosen: [(name: Substring, entry: String)] = []
+        var names: Set<Substring> = []
+        for entry in environment {
+            guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = entry[..<equals]
+            let isRelevant =
+                Self.isReadEarly(name)
+                || !extraNames.isEmpty && extraNames.contains(String(name))
+            if isRelevant, names.insert(name).inserted { chosen.append((name, entry)) }
+        }
+        chosen.sort { $0.name < $1.name }
+        variables = chosen.map(\.entry)
+        byteCount = variables.reduce(0) { $0 + $1.utf8.count }
+    }
+
+    /// Byte for byte: to `String`, two ways of writing an accent are equal, and a program gets one.
+    static func == (one: Self, other: Self) -> Bool {
+        one.byteCount == other.byteCount
+            && one.variables.elementsEqual(other.variables) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// `base` with this part in place of its own: what a prewarmed process is started with.
+    func overlaid(on base: [String], extraNames: Set<String> = []) -> [String] {
+        let own = Set(PoolEnvironment(of: base, extraNames: extraNames).variables)
+        return base.filter { !own.contains($0) } + variables
+    }
+}

@@ -1,0 +1,86 @@
+internal import GreenroomLifecycle
+
+/// The pool environments that launches have asked for, so that the pool can be refilled with the one
+/// that is used. Forgotten ones cost one cold launch each.
+///
+/// What one user brought is never found for another, nor for another app, nor for the same app once it has
+/// rights that its user lacks: an environment can name code (ld.so(8), LD_PRELOAD). Two environments are
+/// compared in full; only what a former supervisor had paused, or what was forgotten, is known by its key
+/// alone, which nobody can choose (`KeyedDigest`).
+struct PoolEnvironments {
+    /// Whose processes an environment goes to.
+    struct Owner: Hashable, Sendable {
+        var user: UInt32
+        var app: AppIdentifier
+        /// The manifest gives it more than its user has.
+        var hasOwnRights: Bool
+    }
+
+    /// A user has a handful (terminal, session, cron). The one that was not asked for longest is
+    /// forgotten first.
+    static let limitPerUser = 64
+    /// Far above any session's; execve(2) takes 128 KiB for one variable, and a client may bring 16 MiB.
+    static let byteLimitPerUser = 1 << 20
+
+    private struct Entry {
+        let owner: Owner
+        let key: EnvironmentKey
+        let environment: PoolEnvironment
+    }
+
+    /// By user; those asked for latest are last.
+    private var known: [UInt32: [Entry]] = [:]
+    private let makeKey: (PoolEnvironment, Owner) -> EnvironmentKey
+
+    init(digest: KeyedDigest) { self.init { digest.key(of: $0, $1) } }
+
+    /// - Parameter makeKey: where two environments would get the same, one of them gets another.
+    init(makeKey: @escaping (PoolEnvironment, Owner) -> EnvironmentKey) { self.makeKey = makeKey }
+
+    /// Remembers the environment of a launch.
+    ///
+    /// - Parameter own: what instances get when their caller brings none, and its key.
+    mutating func key(
+        for environment: PoolEnvironment, _ owner: Owner,
+        own: (environment: PoolEnvironment, key: EnvironmentKey)
+    ) -> EnvironmentKey {
+        if environment == own.environment { return own.key }
+        // Most launches are like the one before.
+        if let latest = known[owner.user]?.last, latest.owner == owner,
+            latest.environment == environment
+        {
+            return latest.key
+        }
+        var entries = known[owner.user] ?? []
+        let same = entries.firstIndex { $0.owner == owner && $0.environment == environment }
+        if let same {
+            entries.append(entries.remove(at: same))
+        } else {
+            var key = makeKey(environment, owner)
+            while key == own.key || entries.contains(where: { $0.key == key && $0.owner == owner })
+            {
+                key = EnvironmentKey(key.rawValue &+ 1)
+            }
+            entries.append(Entry(owner: owner, key: key, environment: environment))
+        }
+        let key = entries.last!.key
+        var byteCount = entries.reduce(0) { $0 + $1.environment.byteCount }
+        while entries.count > Self.limitPerUser || byteCount > Self.byteLimitPerUser {
+            byteCount -= entries.removeFirst().environment.byteCount
+        }
+        known[owner.user] = entries
+        return key
+    }
+
+    subscript(key: EnvironmentKey, owner: Owner) -> PoolEnvironment? {
+        known[owner.user]?.first { $0.key == key && $0.owner == owner }?.environment
+    }
+}
+
+extension KeyedDigest {
+    /// The same for every supervisor that has the secret.
+    func key(of environment: PoolEnvironment, _ owner: PoolEnvironments.Owner) -> EnvironmentKey {
+        let words = ["\(owner.user)", owner.app.rawValue, "\(owner.hasOwnRights)"]
+        return EnvironmentKey(digest(of: words + environment.variables))
+    }
+}

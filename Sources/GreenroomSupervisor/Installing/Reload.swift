@@ -1,0 +1,62 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomManifest
+internal import Systemd
+
+/// Reading everything anew while the daemon runs: greenroom.conf, then the manifests.
+@LoopActor
+final class Reload {
+    private let file: ConfigurationFile
+    private let settings: ControlSettings
+    private let core: Core
+    private let events: EventStream
+    private let reclaimer: Reclaimer
+    private let work: BackgroundWork
+    private let metrics: Metrics
+    private let installer: AppInstaller
+    private let log: Log
+
+    init(
+        file: ConfigurationFile, settings: ControlSettings, core: Core, events: EventStream,
+        reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, installer: AppInstaller,
+        log: Log
+    ) {
+        self.file = file
+        self.settings = settings
+        self.core = core
+        self.events = events
+        self.reclaimer = reclaimer
+        self.work = work
+        self.metrics = metrics
+        self.installer = installer
+        self.log = log
+    }
+
+    func begin(_ report: @escaping (Control.ReloadReport) -> Void) {
+        let faults = reconfigure()
+        installer.reloadInTurns { read in
+            var read = read
+            read.failed = faults + read.failed
+            report(read)
+        }
+    }
+
+    /// Settings that count from now on. A faulty file changes nothing.
+    private func reconfigure() -> [Control.ManifestFault] {
+        let (read, faults) = file.readAgain(log)
+        guard let configuration = read else { return faults }
+        do { settings.access = try Access(configuration, log: log) } catch {
+            log.failed("looking up the groups of greenroom.conf", error)
+        }
+        events.drop { [access = settings.access] in access.audience(of: $0.peer) != $1 }
+        settings.limits = ControlListener.Limits(configuration)
+        if let reason = reclaimer.reconfigure(configuration) {
+            log.sayOnce(
+                "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
+        }
+        work.reconfigure(configuration)
+        metrics.reconfigure(configuration)
+        core.handle(.policyChanged(Policy(configuration)))
+        return faults
+    }
+}
