@@ -12,10 +12,10 @@ internal import Systemd
 /// left the connection to its parent: it is refused, too.
 @LoopActor
 struct ConfinedClients {
+    let core: Core
     let catalog: AppCatalog
     let instances: InstanceTable
-    /// The apps of orders to the spawner that are not answered yet.
-    let ordered: () -> [AppIdentifier]
+    let spawner: CurrentSpawner
 
     /// Why this client may not be served; nil: it may.
     func refusal(of client: UnixSocket, _ peer: Peer) -> ControlError? {
@@ -29,17 +29,17 @@ struct ConfinedClients {
             case .elsewhere: return nil
             case .unknown:
                 // It may be what the spawner has been told to start, and has not told us of yet.
-                guard ordered().contains(where: { isConfined($0, of: peer.user) }) else {
+                guard spawner.orderedApps.contains(where: { isConfined($0, of: peer.user) }) else {
                     return nil
                 }
                 return Self.starting
             case .instance(let instance):
-                guard catalog[instance.app]?.isKeptFromControl ?? true else { return nil }
+                guard isConfined(instance) else { return nil }
                 return .permissionDenied(
                     needed: "ControlSocket=yes in [Sandbox] of \(instance.app)'s manifest")
             // It runs already, and the spawner's word of it is on its way.
             case .unknownCgroup(let name):
-                guard catalog.isConfined(cgroup: name) else { return nil }
+                guard catalog.mayBeConfined(cgroup: name) else { return nil }
                 return .permissionDenied(needed: "ControlSocket=yes in [Sandbox] of its manifest")
             }
         } catch {
@@ -50,6 +50,12 @@ struct ConfinedClients {
     private func isConfined(_ app: AppIdentifier, of user: UInt32) -> Bool {
         guard let app = catalog[app] else { return true }
         return app.isKeptFromControl && app.account.user == user
+    }
+
+    /// As it was started, whatever its manifest says by now; and as it says.
+    private func isConfined(_ instance: Instance) -> Bool {
+        guard let record = core.lifecycle.instance(instance.identifier) else { return true }
+        return record.confinedUser != nil || catalog[instance.app]?.isKeptFromControl ?? false
     }
 
     /// Nil where the kernel cannot tell (before 6.5).

@@ -6,43 +6,46 @@ internal import Varlink
 
 /// Turns calls into events of the core and the core's answers into replies.
 @LoopActor
-final class ControlHandler {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
-    let events: EventStream
-    let launches: ReasonedLaunches
-    let service = Control.service(version: Options.version)
-    var access: Access
-    var installer: AppInstaller!
-    /// Reads the configuration and all manifests anew.
-    var reload: ((@escaping (Control.ReloadReport) -> Void) -> Void)!
-    /// Whether the machine says that a session of the user is locked.
-    var hasLockedSession: (UInt32) -> Bool = { _ in false }
-    var degraded: [Control.Note] = []
-    /// The apps that were chosen for schemes and types.
-    var defaultHandlersPath = ""
-    var givenDefaultHandlersPath = ""
-    var surroundings: (() -> Control.Surroundings)!
-
-    private var waiting = WaitingCalls()
+final class ControlHandler: ClientHandler {
+    private let core: Core
+    private let instances: InstanceTable
+    private let requests: Requests
+    private let events: EventStream
+    private let authorization: Authorization
+    private let descriptions: Descriptions
+    private let explanations: Explanations
+    private let launchCalls: LaunchCalls
+    private let applicationCalls: ApplicationCalls
+    private let taskCalls: TaskCalls
+    private let metrics: Metrics
+    private let pressure: PressureWatcher
+    private let installer: AppInstaller
+    private let reload: Reload
+    private let service = Control.service(version: productVersion)
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, events: EventStream,
-        launches: ReasonedLaunches, access: Access
+        core: Core, instances: InstanceTable, requests: Requests, events: EventStream,
+        authorization: Authorization, descriptions: Descriptions, explanations: Explanations,
+        launchCalls: LaunchCalls, applicationCalls: ApplicationCalls, taskCalls: TaskCalls,
+        metrics: Metrics, pressure: PressureWatcher, installer: AppInstaller, reload: Reload
     ) {
-        self.supervisor = supervisor
-        self.catalog = catalog
+        self.core = core
+        self.instances = instances
+        self.requests = requests
         self.events = events
-        self.launches = launches
-        self.access = access
+        self.authorization = authorization
+        self.descriptions = descriptions
+        self.explanations = explanations
+        self.launchCalls = launchCalls
+        self.applicationCalls = applicationCalls
+        self.taskCalls = taskCalls
+        self.metrics = metrics
+        self.pressure = pressure
+        self.installer = installer
+        self.reload = reload
     }
 
-    func serve(_ connection: ControlConnection) {
-        connection.onCall = { [unowned self] in called($0, $1, $2) }
-        connection.onClose.append { [unowned self] in abandon($0) }
-    }
-
-    private func called(
+    func called(
         _ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor]
     ) {
         if connection.answer(call, from: service) { return }
@@ -58,47 +61,53 @@ final class ControlHandler {
     ) {
         do throws(ControlError) {
             switch call {
-            case .launch(let launch): try self.launch(launch, connection, descriptors)
+            case .launch(let launch): try launchCalls.launch(launch, connection, descriptors)
             case .describe:
-                connection.reply(ControlReply.described(description(for: connection.peer)))
+                connection.reply(
+                    ControlReply.described(descriptions.description(for: connection.peer)))
             case .list:
                 installer.forgetUnused()
-                connection.reply(ControlReply.listed(summaries(for: connection.peer)))
+                connection.reply(ControlReply.listed(descriptions.summaries(for: connection.peer)))
             case .status(let target):
-                connection.reply(ControlReply.status(try statuses(of: target, connection.peer)))
-            case .prewarm(let app, let count): try prewarm(app, count, connection)
+                connection.reply(
+                    ControlReply.status(try descriptions.statuses(of: target, connection.peer)))
+            case .prewarm(let app, let count): try launchCalls.prewarm(app, count, connection)
             case .wait(let target): try wait(target, connection)
             case .transition(let transition, let target):
-                try require(.control, of: target, connection.peer)
-                let request = register(.transition(connection))
-                if transition == .foreground { supervisor.metrics.foregroundRequested(request) }
-                supervisor.handle(
+                try authorization.require(.control, of: target, connection.peer)
+                let request = requests.begin(
+                    .client(.transition(connection)),
+                    foregroundRequestedAt: transition == .foreground ? core.now : nil)
+                core.handle(
                     .transitionRequested(request, Target(target), Transition(transition)))
             case .signal(let instance, let number): try signal(instance, number, connection)
             case .watch(let after):
-                try events.add(connection, access.audience(of: connection.peer), after: after)
+                try events.add(
+                    connection, authorization.audience(of: connection.peer), after: after)
             case .reload:
-                try require(.administer, owner: nil, connection.peer)
-                reload { connection.reply(ControlReply.reloaded($0)) }
+                try authorization.require(.administer, owner: nil, connection.peer)
+                reload.begin { connection.reply(ControlReply.reloaded($0)) }
             case .explain(let app):
-                let installed = try find(app, .observe, connection.peer)
-                connection.reply(ControlReply.explained(explanation(of: installed)))
+                let installed = try authorization.find(app, .observe, connection.peer)
+                connection.reply(ControlReply.explained(explanations.explanation(of: installed)))
             case .resetFailed(let app):
-                let installed = try find(app, .control, connection.peer)
-                supervisor.handle(
-                    .resetFailedRequested(register(.reset(connection)), installed.identifier))
-            case .application(let call): try perform(call, connection)
+                let installed = try authorization.find(app, .control, connection.peer)
+                core.handle(
+                    .resetFailedRequested(
+                        requests.begin(.client(.reset(connection))), installed.identifier))
+            case .application(let call): try applicationCalls.perform(call, connection)
             case .prepare(let app):
-                let installed = try find(app, .control, connection.peer)
-                supervisor.handle(
-                    .prepareRequested(register(.prepare(connection)), installed.identifier))
+                let installed = try authorization.find(app, .control, connection.peer)
+                core.handle(
+                    .prepareRequested(
+                        requests.begin(.client(.prepare(connection))), installed.identifier))
             case .metrics(let app):
-                let installed = try find(app, .observe, connection.peer)
-                connection.reply(ControlReply.metrics(metrics(of: installed)))
-            case .task(let call): try perform(call, connection)
+                let installed = try authorization.find(app, .observe, connection.peer)
+                connection.reply(ControlReply.metrics(.init(of: installed.identifier, metrics)))
+            case .task(let call): try taskCalls.perform(call, connection)
             case .debugPressure(let level):
-                try require(.administer, owner: nil, connection.peer)
-                supervisor.reclaimer.pressure.report(MemoryPressure(level)) {
+                try authorization.require(.administer, owner: nil, connection.peer)
+                pressure.report(MemoryPressure(level)) {
                     connection.reply(ControlReply.done)
                 }
             }
@@ -114,48 +123,39 @@ final class ControlHandler {
     ) throws(ControlError) {
         switch target {
         case .instance(let instance):
-            try require(.observe, of: .instance(instance), connection.peer)
-            supervisor.handle(
+            try authorization.require(.observe, of: .instance(instance), connection.peer)
+            core.handle(
                 .exitAwaited(
-                    register(.exit(connection)), .instance(InstanceIdentifier(instance))))
+                    requests.begin(.client(.exit(connection))),
+                    .instance(InstanceIdentifier(instance))))
         case .launch(let name):
-            guard let instance = instance(of: LaunchIdentifier(name), for: connection.peer) else {
-                throw .noSuchLaunch(Self.cut(name))
+            guard
+                let instance = authorization.instance(
+                    of: LaunchIdentifier(name), for: connection.peer)
+            else {
+                throw .noSuchLaunch(name.cut)
             }
-            supervisor.handle(.exitAwaited(register(.exit(connection)), .instance(instance)))
+            core.handle(
+                .exitAwaited(requests.begin(.client(.exit(connection))), .instance(instance)))
         }
     }
 
     private func signal(
         _ instance: UInt64, _ number: Int32, _ connection: ControlConnection
     ) throws(ControlError) {
-        try require(.control, of: .instance(instance), connection.peer)
-        guard supervisor.instances.signal(number, to: InstanceIdentifier(instance)) else {
+        try authorization.require(.control, of: .instance(instance), connection.peer)
+        guard instances.signal(number, to: InstanceIdentifier(instance)) else {
             throw .notRunning(.instance(instance))
         }
-        supervisor.handle(
+        core.handle(
             .signalSent(InstanceIdentifier(instance), signal: UInt8(truncatingIfNeeded: number)))
         connection.reply(ControlReply.signaled)
     }
 
-    // MARK: Waiting
-
-    /// The number under which the core is asked; its answer goes to the waiter.
-    func register(_ waiter: WaitingCalls.Waiter) -> RequestIdentifier { waiting.add(waiter) }
-
-    func takeWaiting(_ request: RequestIdentifier) -> WaitingCalls.Waiter? {
-        guard let waiter = waiting.take(request) else { return nil }
-        if let byteCount = waiter.launchByteCount {
-            waiter.connection.user.endLaunch(byteCount: byteCount)
-        }
-        return waiter
-    }
-
     /// The client is gone. What it set in motion goes on; nobody waits for it any more.
-    private func abandon(_ connection: ControlConnection) {
-        for request in waiting.abandon(connection) {
-            supervisor.metrics.forget(request)
-            supervisor.handle(.requestAbandoned(request))
+    func left(_ connection: ControlConnection) {
+        for request in requests.abandon(connection) {
+            core.handle(.requestAbandoned(request))
         }
     }
 }

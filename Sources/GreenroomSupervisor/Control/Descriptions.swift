@@ -2,33 +2,50 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import Systemd
 
 // What the daemon says about itself, its apps and their instances.
 
-extension ControlHandler {
+@LoopActor
+struct Descriptions {
+    let core: Core
+    let catalog: AppCatalog
+    let instances: InstanceTable
+    let authorization: Authorization
+    let eligibility: Eligibility
+    let loader: AppLoader
+    let spawner: CurrentSpawner
+    let traces: LaunchTraces
+    let screens: ShownScreens
+    let work: BackgroundWork
+    let degradations: Degradations
+    let surroundings: Control.Surroundings
+
     func description(for peer: Peer) -> Control.Description {
         var description = Control.Description(
-            version: Options.version, processId: getpid(),
+            version: productVersion, processId: getpid(),
             features: ["prewarm.main", "watch.after"],
-            degraded: degraded)
-        description.surroundings = surroundings()
-        description.appDirectories = installer.loader.directories
-        description.desktopDirectories = installer.loader.desktop.paths
+            degraded: degradations.notes)
+        var surroundings = surroundings
+        surroundings.spawnerProcessId = spawner.process
+        description.surroundings = surroundings
+        description.appDirectories = loader.directories
+        description.desktopDirectories = loader.desktop.paths
         // For whoever writes its manifests: it is another user's environment.
-        if access.allows(peer, to: .administer, owner: nil) {
-            description.environment = installer.loader.readingEnvironment
+        if authorization.mayDo(.administer, owner: nil, peer) {
+            description.environment = loader.readingEnvironment
         }
         return description
     }
 
     /// The apps that the client may observe, by identifier.
     func summaries(for peer: Peer) -> [Control.AppSummary] {
-        catalog.apps.filter { mayDo(.observe, owner: $0.account, peer) }.map { app in
-            let records = supervisor.lifecycle.instances(of: app.identifier)
+        catalog.apps.filter { authorization.mayDo(.observe, owner: $0.account, peer) }.map { app in
+            let records = core.lifecycle.instances(of: app.identifier)
             let running = records.filter(\.isLaunched)
             var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
-                isEligible: ineligibility(of: app) == nil,
+                isEligible: eligibility.objection(to: app) == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
                 prewarmTarget: app.description.prewarmCount, runningCount: running.count,
                 state: Control.ExecutionState(
@@ -48,16 +65,16 @@ extension ControlHandler {
     ) throws(ControlError) -> [Control.InstanceStatus] {
         switch target {
         case nil:
-            return supervisor.lifecycle.instances
+            return core.lifecycle.instances
                 .filter { $0.state != .notRunning }
-                .filter { mayDo(.observe, owner: catalog.owner(of: $0.app), peer) }
+                .filter { authorization.mayDo(.observe, owner: catalog.owner(of: $0.app), peer) }
                 .map(status)
         case .app(let name)?:
-            let app = try find(name, .observe, peer)
-            return supervisor.lifecycle.instances(of: app.identifier).map(status)
+            let app = try authorization.find(name, .observe, peer)
+            return core.lifecycle.instances(of: app.identifier).map(status)
         case .instance(let number)?:
-            try require(.observe, of: .instance(number), peer)
-            let record = supervisor.lifecycle.instance(InstanceIdentifier(number))
+            try authorization.require(.observe, of: .instance(number), peer)
+            let record = core.lifecycle.instance(InstanceIdentifier(number))
             return record.map { [status($0)] } ?? []
         }
     }
@@ -67,12 +84,12 @@ extension ControlHandler {
             instance: record.instance.rawValue, app: record.app.rawValue,
             state: Control.ExecutionState(record.state),
             sinceTimestampUSec: WallClock.microseconds(at: record.since))
-        status.processId = supervisor.instances.pid(of: record.instance)
+        status.processId = instances.pid(of: record.instance)
         status.launchIdentifier = record.launchIdentifier?.rawValue
         status.kind = record.launchKind.map { .known(.init($0)) }
         status.coldReason = record.coldReason.map { .known(.init($0)) }
         status.isAttached = record.isAttached
-        let restarts = supervisor.lifecycle.app(record.app)?.restartCount ?? 0
+        let restarts = core.lifecycle.app(record.app)?.restartCount ?? 0
         status.restartCount = restarts > 0 ? Int64(restarts) : nil
         status.byteCount = record.byteCount > 0 ? record.byteCount : nil
         status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
@@ -81,15 +98,15 @@ extension ControlHandler {
             Control.Scene(
                 session: $0.scene.description, activation: Control.ActivationState($0.activation))
         }
-        let steps = supervisor.applications.traces.steps(of: record.instance)
+        let steps = traces.steps(of: record.instance)
         if !steps.isEmpty {
             status.steps = steps.map { .init(step: $0.name, elapsedUSec: $0.elapsedUSec) }
         }
-        status.launchScreen = supervisor.screens.current(of: record)
+        status.launchScreen = screens.current(of: record)
         if let time = record.background.value, time.taskCount > 0 {
-            status.backgroundTasks = supervisor.work.openTasks(of: record.instance)
+            status.backgroundTasks = work.openTasks(of: record.instance)
             status.backgroundRemainingUSec = time.end.map {
-                max(0, supervisor.now.duration(to: $0).microseconds)
+                max(0, core.now.duration(to: $0).microseconds)
             }
         }
         return status
@@ -119,22 +136,6 @@ extension ExecutionState {
         case .launching: 6
         case .inactive: 7
         case .active: 8
-        }
-    }
-}
-
-extension Control.ExitRecord {
-    init(_ record: InstanceRecord) {
-        self.init(
-            reason: Control.ExitReason(record.endReason ?? .unknown),
-            timestampUSec: WallClock.microseconds(at: record.endedAt ?? record.since))
-        lastState = record.lastState.map { .known(.init($0)) }
-        switch record.exitStatus {
-        case .exited(let status)?: self.status = status
-        case .signaled(let signal, let coreDumped)?:
-            self.signal = Int32(signal)
-            self.coreDumped = coreDumped
-        case .unknown?, nil: break
         }
     }
 }

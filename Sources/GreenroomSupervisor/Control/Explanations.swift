@@ -1,15 +1,22 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import Systemd
 
 // Why an app is or is not prewarmed, in words for people and codes for programs.
 
-extension ControlHandler {
+@LoopActor
+struct Explanations {
+    let core: Core
+    let catalog: AppCatalog
+    let reclaimer: Reclaimer
+    let eligibility: Eligibility
+
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
         var explanation = Control.Explanation(
-            app: app.identifier.rawValue, isEligible: ineligibility(of: app) == nil)
-        let lifecycle = supervisor.lifecycle
+            app: app.identifier.rawValue, isEligible: eligibility.objection(to: app) == nil)
+        let lifecycle = core.lifecycle
         let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
         let record = lifecycle.app(app.identifier)
         explanation.prewarmedCount = paused.count
@@ -21,8 +28,8 @@ extension ControlHandler {
             manifestReasons(app, record) + failureReasons(app, record) + machineReasons(app, record)
         // A crash loop is waited for when there is a back-off, too.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
-        if let last = waits.last(where: { $0 > supervisor.now }) {
-            explanation.retryAfterUSec = supervisor.now.duration(to: last).microseconds
+        if let last = waits.last(where: { $0 > core.now }) {
+            explanation.retryAfterUSec = core.now.duration(to: last).microseconds
         }
         explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
         explanation.supervision = supervisionStatus(of: app.identifier)
@@ -30,26 +37,16 @@ extension ControlHandler {
         return explanation
     }
 
-    /// Why it is not prewarmed at all: what its files say, or what it was seen to do.
-    func ineligibility(of app: InstalledApp) -> InstalledApp.Ineligibility? {
-        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
-            return .init(code: ineligibility.code, text: text)
-        }
-        guard supervisor.lifecycle.hasMisfired(app.identifier) else { return nil }
-        let reason = IneligibilityReason.startsPrograms
-        return .init(code: reason.code, text: reason.explanation)
-    }
-
     /// What its program and its manifest say.
     private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let ineligibility = ineligibility(of: app) {
+        if let ineligibility = eligibility.objection(to: app) {
             reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
         } else if !app.isPrewarmingWanted {
             reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
         }
         if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
-            ineligibility(of: app) == nil
+            eligibility.objection(to: app) == nil
         {
             reasons.append(
                 .init(
@@ -60,14 +57,10 @@ extension ControlHandler {
 
     private func failureReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let record, let retryAt = record.prewarmRetryAt, retryAt > supervisor.now {
-            if app.isChangedByLibraries, !record.isReclaimed {
-                let reason = IneligibilityReason.changesProcess
-                reasons.append(.init(code: reason.code, text: reason.explanation))
-            }
+        if let record, let retryAt = record.prewarmRetryAt, retryAt > core.now {
             reasons.append(Self.pause(record))
         }
-        if let until = record?.crashLoopUntil, until > supervisor.now {
+        if let until = record?.crashLoopUntil, until > core.now {
             reasons.append(
                 .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
         }
@@ -77,10 +70,10 @@ extension ControlHandler {
     /// What the machine and the latest launches make of it.
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if app.isPrewarmingWanted, ineligibility(of: app) == nil {
-            reasons += supervisor.reclaimer.holds
+        if app.isPrewarmingWanted, eligibility.objection(to: app) == nil {
+            reasons += reclaimer.holds
         }
-        let pressure = supervisor.lifecycle.pressure
+        let pressure = core.lifecycle.pressure
         if pressure > .none {
             reasons.append(
                 .init(
@@ -108,7 +101,7 @@ extension ControlHandler {
     /// What the records know of the latest launch that no client of this supervisor asked for: a former
     /// one served it, or a timer, a path or a socket did.
     private func recordedLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
-        let launched = supervisor.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
+        let launched = core.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
         guard let latest = launched.max(by: { $0.launchedAt! < $1.launchedAt! }),
             let kind = latest.launchKind
         else { return nil }

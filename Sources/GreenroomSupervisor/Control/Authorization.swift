@@ -2,15 +2,25 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import Systemd
 
-extension ControlHandler {
+/// Which apps and instances a client may know of, and what it may do with them.
+@LoopActor
+struct Authorization {
+    let core: Core
+    let catalog: AppCatalog
+    let installer: AppInstaller
+    let settings: ControlSettings
+
+    private var access: Access { settings.access }
+
     /// The app of that identifier, if the client may do this with it. To whoever may not see an
     /// app, it does not exist.
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
         guard name.utf8.count <= AppManifest.Limit.identifierBytes else {
-            throw .noSuchApp(Self.cut(name), suggestion: nil)
+            throw .noSuchApp(name.cut, suggestion: nil)
         }
         var found = catalog[AppIdentifier(name)]
         if found == nil { found = try made(name, verb, peer) }
@@ -50,7 +60,7 @@ extension ControlHandler {
         switch target {
         case .app(let name): _ = try find(name, verb, peer)
         case .instance(let number):
-            guard let record = supervisor.lifecycle.instance(InstanceIdentifier(number)),
+            guard let record = core.lifecycle.instance(InstanceIdentifier(number)),
                 maySee(record.app, peer)
             else { throw .notRunning(target) }
             try require(verb, owner: catalog.owner(of: record.app), peer)
@@ -65,7 +75,7 @@ extension ControlHandler {
     /// of each other: only apps that the client may see count, its own user's first, then the
     /// latest.
     func instance(of launch: LaunchIdentifier, for peer: Peer) -> InstanceIdentifier? {
-        let records = supervisor.lifecycle.instances(of: launch).filter { maySee($0.app, peer) }
+        let records = core.lifecycle.instances(of: launch).filter { maySee($0.app, peer) }
         return records.max {
             let (first, second) = (isOwn($0, peer), isOwn($1, peer))
             return first == second ? $0.instance < $1.instance : second
@@ -88,4 +98,12 @@ extension ControlHandler {
         access.isTrusted(peer)
             || access.allows(peer, to: verb, owner: owner?.user)
     }
+
+    /// What a client needs that may not do this with the daemon as a whole.
+    func needed(for verb: Access.Verb) -> String { access.needed(for: verb, owner: nil) }
+
+    func isTrusted(_ peer: Peer) -> Bool { access.isTrusted(peer) }
+
+    /// Whose events it may see.
+    func audience(of peer: Peer) -> EventRing.Audience { access.audience(of: peer) }
 }

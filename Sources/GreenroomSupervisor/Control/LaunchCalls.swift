@@ -1,15 +1,23 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import Systemd
 
 /// Launches and prewarms: what a client may bring along, and the question to the core.
-extension ControlHandler {
+@LoopActor
+struct LaunchCalls {
+    let core: Core
+    let requests: Requests
+    let authorization: Authorization
+    let contexts: LaunchContexts
+    let launches: ReasonedLaunches
+
     func launch(
         _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
     ) throws(ControlError) {
-        let requestedAt = supervisor.now
-        let app = try find(call.app, .control, connection.peer)
-        if !access.isTrusted(connection.peer) {
+        let requestedAt = core.now
+        let app = try authorization.find(call.app, .control, connection.peer)
+        if !authorization.isTrusted(connection.peer) {
             if app.account.user != connection.peer.user {
                 try forbidBaggage(
                     call, needed: "user \(app.account.name): a launch of another user's app")
@@ -20,7 +28,7 @@ extension ControlHandler {
                 )
             }
         }
-        if call.workingDirectory != nil, !access.isTrusted(connection.peer) {
+        if call.workingDirectory != nil, !authorization.isTrusted(connection.peer) {
             // We would enter it with our own rights, not the client's.
             throw .permissionDenied(
                 needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
@@ -28,14 +36,15 @@ extension ControlHandler {
         }
         let identifier =
             call.launchIdentifier.map(LaunchIdentifier.init) ?? launches.newIdentifier()
-        let (context, key) = try supervisor.launcher.contexts.gather(
+        let (context, key) = try contexts.gather(
             call, for: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
-        let request = register(
-            .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount))
-        supervisor.launcher.contexts.remember(context, for: request)
-        supervisor.handle(
+        let request = requests.begin(
+            .client(
+                .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount)),
+            context: context)
+        core.handle(
             .launchRequested(
                 request,
                 LaunchRequest(
@@ -66,12 +75,13 @@ extension ControlHandler {
     func prewarm(
         _ name: String, _ count: Int, _ connection: ControlConnection
     ) throws(ControlError) {
-        let app = try find(name, .control, connection.peer)
-        let call = WaitingCalls.PrewarmCall(connection: connection, count: count)
+        let app = try authorization.find(name, .control, connection.peer)
+        let call = ControlCallWaiting.PrewarmCall(connection: connection, count: count)
         for _ in 0..<count {
-            supervisor.handle(
+            core.handle(
                 .prewarmRequested(
-                    register(.prewarm(call)), app.identifier, app.description.environmentKey))
+                    requests.begin(.client(.prewarm(call))), app.identifier,
+                    app.description.environmentKey))
         }
     }
 }

@@ -3,13 +3,19 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
+/// Serves the clients of the control socket.
+@LoopActor
+protocol ClientHandler: AnyObject {
+    /// The connection's current call: it is answered before the next is handed out.
+    func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor])
+    /// The client is gone, for whatever reason; called once.
+    func left(_ connection: ControlConnection)
+}
+
 /// One client of the control socket: moves bytes between its socket and the protocol, and hands
-/// out calls one at a time. It knows nothing of what they mean.
+/// out calls one at a time. What it does next, `ClientReadiness` decides; what calls mean, nobody here knows.
 @LoopActor
 final class ControlConnection {
-    /// Calls that one event or one turn serves: a synchronous client has one.
-    private static let callsPerTurn = 4
-
     private static let limits = {
         var limits = Limits.standard
         // A launch takes 44: four of its own and 40 others of its caller.
@@ -19,32 +25,24 @@ final class ControlConnection {
         limits.messageByteCount = 8 << 20
         // As many arguments as an app can be started with (65,536), and an environment.
         limits.messageValueCount = 80_000
-        // Of all objects only `environment` has more than a few.
-        limits.objectNameCount = 8192
+        // Of all objects only `environment` has more than a few, and the others have 100 together.
+        limits.messageNameCount = 8192
         return limits
     }()
 
     let identifier: UInt64
     let peer: Peer
     let user: ControlUser
-    /// Its current call: the connection answers it before it hands out the next.
-    var onCall: ((ControlConnection, Call, [FileDescriptor]) -> Void)?
-    /// It is over, for whatever reason; called once.
-    var onClose: [(ControlConnection) -> Void] = []
-
+    private let handler: any ClientHandler
     private let turns: ControlTurns
+    /// Who else wants to know when it is over; each is called once.
+    private var onClose: [(ControlConnection) -> Void] = []
     private var socket: UnixSocket?
     private var codec = ServerConnection(limits: ControlConnection.limits)
     private var source: EventSource?
     private var arrivedDescriptors: [FileDescriptor] = []
-    private var interest: IOEvents = .readable
-    /// The socket may hold what the last read left there, which is not reported again unasked.
-    private var mayHoldMore = false
-    /// The client writes no more; it still reads.
-    private var inputHasEnded = false
-    private var isPumping = false
-    /// More calls than one turn serves have come; nothing is read until they are served.
-    private var awaitsTurn = false
+    private var readiness = ClientReadiness()
+    private var isServing = false
     /// What is held here at the user's expense.
     private(set) var waitingByteCount = 0
     private(set) var waitingDescriptorCount = 0
@@ -54,30 +52,25 @@ final class ControlConnection {
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 64 << 10, alignment: 16)
 
-    /// No call is as large as a rule; of one that is, so much is read in one turn: about as long as a
-    /// small call takes.
-    private static let largeByteCount = 32 << 10
-    private static let portionByteCount = 8 << 10
-    /// A message that is longer awaits a turn of its own, of which others are served between any two, and
-    /// what it took is given back to the kernel.
-    private static let turnByteCount = 64 << 10
-
     init(
-        identifier: UInt64, socket: UnixSocket, peer: Peer, user: ControlUser, turns: ControlTurns
+        identifier: UInt64, socket: UnixSocket, peer: Peer, user: ControlUser, turns: ControlTurns,
+        handler: any ClientHandler
     ) throws(SystemdError) {
         self.identifier = identifier
         self.socket = socket
         self.peer = peer
         self.user = user
         self.turns = turns
-        // Reported once: sd-event asks epoll before each event that it hands out, and a hundred
-        // clients whose calls wait would be looked at each time.
-        source = try LoopActor.io(socket.descriptor.rawValue, watched) { [unowned self] events in
-            happened(events)
+        self.handler = handler
+        source = try LoopActor.io(socket.descriptor.rawValue, readiness.watched) {
+            [unowned self] in happened($0)
         }
     }
 
     var isOpen: Bool { source != nil }
+
+    /// Calls back when it is over.
+    func whenClosed(_ body: @escaping (ControlConnection) -> Void) { onClose.append(body) }
 
     /// Bytes of the message that the current call came in.
     var callByteCount: Int { codec.callByteCount }
@@ -87,20 +80,20 @@ final class ControlConnection {
     func reply(_ parameters: some ParametersEncodable) {
         guard isOpen, codec.isCalling else { return }
         codec.reply(parameters)
-        pump()
+        serve()
     }
 
     /// One reply of several, for a call that wants `more`.
     func update(_ parameters: some ParametersEncodable) {
         guard isOpen, codec.isCalling else { return }
         codec.update(parameters)
-        pump()
+        serve()
     }
 
     func fail(_ error: some CallError) {
         guard isOpen, codec.isCalling else { return }
         codec.fail(error)
-        pump()
+        serve()
     }
 
     /// Lets the service answer what every service answers. False if the call is for our interface.
@@ -122,66 +115,58 @@ final class ControlConnection {
         // A launch under way may keep us: what is large goes now.
         socket = nil
         arrivedDescriptors = []
-        let isLong = codec.waitingByteCount > Self.turnByteCount
+        let isLong = codec.waitingByteCount > CallBudget.longByteCount
         codec = ServerConnection(limits: Self.limits)
         if isLong { OwnMemory.giveBack() }
         account()
         let observers = onClose
         onClose = []
-        onCall = nil
         for observer in observers { observer(self) }
+        handler.left(self)
+    }
+
+    private var line: ClientReadiness.Line {
+        ClientReadiness.Line(
+            isCalling: codec.isCalling, wantsInput: codec.wantsInput, hasInput: codec.hasInput,
+            hasOutput: codec.hasOutput)
     }
 
     // MARK: Moving bytes
 
     private func happened(_ events: IOEvents) {
-        if awaitsTurn {
+        switch readiness.reaction(to: events, line) {
+        case .flush(let hasLeft):
             if events.contains(.writable) {
                 flush()
-                // Its turn is behind all that is ready, and a socket that can be written to always is.
+                // Its turn comes after all that is ready, and a socket that can be written to always is.
                 if isOpen, !codec.hasOutput { listen(for: []) }
             }
-            // Calls of a client that has left are served all the same; then it is looked at again.
-            if !events.isDisjoint(with: [.hangUp, .error]) { source?.isEnabled = false }
+            if hasLeft { source?.isEnabled = false }
             return
+        case .close: return close()
+        case .listen(let wanted): return listen(for: wanted)
+        case .read: read()
+        case .serve: break
         }
-        if events.contains(.readable) {
-            guard codec.wantsInput else {
-                // A call is being served or replies wait: look again when that is over. A client
-                // that has left altogether shows as a hang-up all the same.
-                if events.contains(.hangUp) { return close() }
-                return listen(for: interest.subtracting(.readable))
-            }
-            read()
-        } else if !events.isDisjoint(with: [.hangUp, .error]) {
-            return close()
-        }
-        if isOpen { pump() }
-        // A client that sent its calls and then left, or will send no more: that stands behind them.
-        if isOpen, interest.contains(.readable), !events.isDisjoint(with: [.hangUp, .readHangUp]) {
-            watch()
-        }
-        if !awaitsTurn { turns.letOneBefore() }
+        if isOpen { serve() }
+        if isOpen, readiness.mustLookAgain(after: events) { watch(readiness.lookAgain()) }
+        if !readiness.awaitsTurn { turns.letOneBefore() }
     }
 
     private func read() {
         // What comes with it would have to be closed as well.
         guard !user.stranger.isOverdrawn else { return end(.undisposable) }
         do throws(SystemError) {
-            // What is large comes in small portions: others' calls are not to wait for it.
-            let isLarge = codec.incompleteByteCount > Self.largeByteCount
-            let room = unsafe isLarge ? Self.portionByteCount : Self.buffer.count
+            let room = ClientReadiness.room(
+                incompleteByteCount: codec.incompleteByteCount, of: unsafe Self.buffer.count)
             let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: Self.buffer[..<room])
             guard let message = unsafe try socket?.receive(into: buffer, from: user.stranger)
             else { return }
             guard !message.lostDescriptors else { return close() }
-            guard message.byteCount > 0 else {
-                inputHasEnded = true
-                return
-            }
-            // A read ends behind descriptors, whatever follows them (unix(7)); else one that did not
-            // fill its buffer has emptied the socket (epoll(7)).
-            mayHoldMore = message.byteCount == room || !message.descriptors.isEmpty
+            readiness.read(
+                byteCount: message.byteCount, of: room,
+                descriptorCount: message.descriptors.count)
+            guard message.byteCount > 0 else { return }
             arrivedDescriptors += message.descriptors
             let bytes = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             codec.receive(
@@ -194,56 +179,47 @@ final class ControlConnection {
 
     /// Its turn has come.
     func takeTurn() {
-        awaitsTurn = false
+        readiness.turnCame()
         guard isOpen else { return }
         source?.isEnabled = true
-        pump(isTurn: true)
+        serve(isTurn: true)
     }
 
     /// Serves calls whose turn has come, then writes what waits.
-    private func pump(isTurn: Bool = false) {
+    private func serve(isTurn: Bool = false) {
         // A call answered at once comes back here through `reply`.
-        guard !isPumping, !awaitsTurn else { return }
-        isPumping = true
-        defer { isPumping = false }
-        var served = 0
-        while isOpen, served < Self.callsPerTurn {
-            let isLong = codec.nextCallByteCount().map { $0 > Self.turnByteCount } ?? false
-            if isLong {
-                let mayServe = isTurn && served == 0
-                served = mayServe ? Self.callsPerTurn - 1 : Self.callsPerTurn
-                guard mayServe else { break }
-            }
-            defer { if isLong { OwnMemory.giveBack() } }
-            guard let call = codec.nextCall() else { break }
-            let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
-            arrivedDescriptors.removeFirst(descriptors.count)
-            onCall?(self, call, descriptors)
-            flush()
-            served += 1
-        }
-        // The client let too much wait; with what it reads meanwhile, calls that are here go on.
+        guard !isServing, !readiness.awaitsTurn else { return }
+        isServing = true
+        defer { isServing = false }
+        var budget = CallBudget(isTurn: isTurn)
+        while isOpen, !budget.isSpent, serveOne(&budget) {}
         let wasHeldUp = !codec.isCalling && !codec.wantsInput
         flush()
         guard isOpen else { return }
         if let violation = codec.violation { return end(violation) }
         account()
         guard isOpen else { return }
-        let mayServeMore = served == Self.callsPerTurn || wasHeldUp && codec.wantsInput
-        if mayServeMore, codec.hasInput, !codec.isCalling {
-            awaitsTurn = true
+        switch readiness.served(line, isSpent: budget.isSpent, wasHeldUp: wasHeldUp) {
+        case .awaitTurn(let wanted):
             turns.add(self)
-            return listen(for: codec.hasOutput ? .writable : [])
+            listen(for: wanted)
+        case .listen(let wanted): listen(for: wanted)
+        case .close: close()
         }
-        var wanted: IOEvents = codec.hasOutput ? .writable : []
-        // It has its replies.
-        if inputHasEnded {
-            return wanted.isEmpty && !codec.isCalling ? close() : listen(for: wanted)
-        }
-        if codec.wantsInput { wanted.insert(.readable) }
-        // Reading stays armed while a call is served: most are answered before anything comes.
-        if interest.contains(.readable), codec.isCalling { wanted.insert(.readable) }
-        listen(for: wanted)
+    }
+
+    /// - Returns: whether there was a call.
+    private func serveOne(_ budget: inout CallBudget) -> Bool {
+        let isLong = codec.nextCallByteCount().map { $0 > CallBudget.longByteCount } ?? false
+        guard budget.admits(isLong: isLong) else { return false }
+        defer { if isLong { OwnMemory.giveBack() } }
+        guard let call = codec.nextCall() else { return false }
+        let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
+        arrivedDescriptors.removeFirst(descriptors.count)
+        handler.called(self, call, descriptors)
+        flush()
+        budget.count()
+        return true
     }
 
     /// A limit that was exceeded is told; whoever sends no Varlink would not understand an answer.
@@ -254,7 +230,7 @@ final class ControlConnection {
         case .tooManyValues(let limit):
             end(.limitExceeded(what: "values in one message", limit: limit))
         case .tooManyNames(let limit):
-            end(.limitExceeded(what: "names in one object of a message", limit: limit))
+            end(.limitExceeded(what: "names in one message", limit: limit))
         case .tooManyDescriptors(let limit):
             end(.limitExceeded(what: "descriptors with one message", limit: limit))
         case .malformedMessage, .notAnObject, .missingMember, .unexpectedMember,
@@ -294,26 +270,15 @@ final class ControlConnection {
     }
 
     private func listen(for events: IOEvents) {
-        // While a call is served, what has come behind it can wait.
-        let asksAgain = mayHoldMore && events.contains(.readable) && !codec.isCalling
-        guard events != interest || asksAgain else { return }
-        interest = events
-        watch()
+        if let wanted = readiness.listen(for: events, isCalling: codec.isCalling) { watch(wanted) }
     }
 
-    /// What is there already is reported, too.
-    private func watch() {
-        mayHoldMore = false
+    private func watch(_ events: IOEvents) {
         do throws(SystemdError) {
-            try source?.setEvents(watched)
+            try source?.setEvents(events)
         } catch {
             close()
         }
-    }
-
-    private var watched: IOEvents {
-        let events = interest.union(.edgeTriggered)
-        return events.contains(.readable) ? events.union(.readHangUp) : events
     }
 }
 

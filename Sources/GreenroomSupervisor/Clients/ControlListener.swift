@@ -12,9 +12,6 @@ final class ControlListener {
         var connections = 4096
         var connectionsPerUser = 1024
 
-        /// Of `connections`, what users other than root and the daemon's own may have.
-        var sharedConnections: Int { connections - connections / 8 }
-
         /// Clients take at most half of the descriptors that this process may have, and no user
         /// all of the clients' share, whatever is configured: the rest is for launches.
         func fitting(openFiles: UInt64) -> Limits {
@@ -35,10 +32,9 @@ final class ControlListener {
 
     private let socket: UnixSocket
     private let disposer: Disposer
-    /// Lowered, they end nothing.
-    var limits: Limits
+    private let settings: ControlSettings
     private let refusal: (UnixSocket, Peer) -> ControlError?
-    private let onConnect: (ControlConnection) -> Void
+    private let handler: any ClientHandler
     private var source: EventSource?
     private var resumption: EventSource?
     private var isPaused = false
@@ -49,17 +45,17 @@ final class ControlListener {
 
     /// - Parameter refusal: why a client is turned away, whatever the limits.
     init(
-        socket: UnixSocket, limits: Limits, disposer: Disposer,
+        socket: UnixSocket, settings: ControlSettings, disposer: Disposer,
         refusal: @escaping (UnixSocket, Peer) -> ControlError?,
-        onConnect: @escaping (ControlConnection) -> Void
+        handler: any ClientHandler
     ) throws(SystemdError) {
         // Connections wait in it, with what their clients have sent already.
         self.socket = UnixSocket(
             socket.descriptor.given(to: disposer.stranger(geteuid()), .queue))
         self.disposer = disposer
         self.refusal = refusal
-        self.limits = limits
-        self.onConnect = onConnect
+        self.settings = settings
+        self.handler = handler
         turns = try ControlTurns()
         source = try LoopActor.io(self.socket.descriptor.rawValue, .readable) { [unowned self] _ in
             accept()
@@ -91,39 +87,37 @@ final class ControlListener {
 
     private func open(_ client: UnixSocket, _ peer: Peer, _ user: ControlUser) {
         let made = try? ControlConnection(
-            identifier: nextIdentifier, socket: client, peer: peer, user: user, turns: turns)
+            identifier: nextIdentifier, socket: client, peer: peer, user: user, turns: turns,
+            handler: handler)
         guard let connection = made else { return }
         nextIdentifier += 1
         connections[connection.identifier] = connection
         user.add(connection)
         users[user.number] = user
-        connection.onClose.append { [unowned self] in closed($0) }
-        onConnect(connection)
+        connection.whenClosed { [unowned self] in closed($0) }
     }
 
-    /// The limit that one more connection would exceed. root and the daemon's own user may have what is
-    /// free. Of the others, who may be several users each (subuid(5)), nobody gets more than is left of
-    /// their part: whoever comes last finds some free, as with instances.
+    /// The limit that one more connection would exceed.
     private func excess(of user: ControlUser) -> ControlError? {
+        let limits = settings.limits
         if user.connections.count >= limits.connectionsPerUser {
             return .limitExceeded(
                 what: "connections of one user (ConnectionsPerUser= in greenroom.conf)",
                 limit: limits.connectionsPerUser)
         }
-        let isTrusted = user.number == 0 || user.number == geteuid()
-        let limit = isTrusted ? limits.connections : limits.sharedConnections
-        let free = limit - connections.count
-        if free <= 0 {
+        let own = user.connections.count
+        let limit = SharedLimit(limits.connections)
+        switch limit.excess(of: user.number, own: own, taken: connections.count) {
+        case .all(let limit):
             return .limitExceeded(
                 what: "connections (ConnectionsMax= in greenroom.conf)", limit: limit)
-        }
-        let own = user.connections.count
-        if !isTrusted, own > 0, own >= free {
+        case .ofUser(let limit):
             return .limitExceeded(
-                what: "connections of one user, beside others' (ConnectionsMax= in greenroom.conf)",
-                limit: own)
+                what:
+                    "connections of one user, beside others' (ConnectionsMax= in greenroom.conf)",
+                limit: limit)
+        case nil: return nil
         }
-        return nil
     }
 
     /// Answers a call that has not been read. A fresh socket has room for it; if not, the client

@@ -1,15 +1,22 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import Systemd
 
-extension ControlHandler {
-    /// The core's answer to a request, of which there is exactly one.
-    func answer(_ request: RequestIdentifier, with answer: Answer) {
-        guard let waiter = takeWaiting(request) else { return }
+/// Makes replies of the core's answers.
+@LoopActor
+struct Replies {
+    let core: Core
+    let catalog: AppCatalog
+    let instances: InstanceTable
+    let refusals: Refusals
+
+    /// The core's answer to a call, of which there is exactly one.
+    func answer(_ waiter: ControlCallWaiting, with answer: Answer) {
         switch (waiter, answer) {
         case (.prewarm(let call), _): collect(answer, for: call)
         case (_, .refused(let refusal)):
-            waiter.connection.fail(error(for: refusal, waiter.connection.peer))
+            waiter.connection.fail(refusals.error(for: refusal, waiter.connection.peer))
         case (.launch(let connection, let identifier, let requestedAt, _), .launched(let outcome)):
             connection.reply(ControlReply.launched(launched(outcome, identifier, requestedAt)))
         case (
@@ -42,24 +49,24 @@ extension ControlHandler {
     private func launched(
         _ outcome: LaunchOutcome, _ identifier: LaunchIdentifier, _ requestedAt: Instant
     ) -> Control.Launched {
-        let elapsed = requestedAt.duration(to: supervisor.now).microseconds
+        let elapsed = requestedAt.duration(to: core.now).microseconds
         catalog.noteLaunch(
-            of: outcome, elapsedMicroseconds: elapsed, at: supervisor.now,
-            app: supervisor.lifecycle.instance(outcome.instance)?.app)
+            of: outcome, elapsedMicroseconds: elapsed, at: core.now,
+            app: core.lifecycle.instance(outcome.instance)?.app)
         return Control.Launched(
             instance: outcome.instance.rawValue,
-            processId: supervisor.instances.pid(of: outcome.instance),
+            processId: instances.pid(of: outcome.instance),
             launchIdentifier: identifier.rawValue,
             kind: Control.LaunchKind(outcome.kind),
             coldReason: outcome.coldReason.map(Control.ColdReason.init),
             isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
-    private func collect(_ answer: Answer, for call: WaitingCalls.PrewarmCall) {
+    private func collect(_ answer: Answer, for call: ControlCallWaiting.PrewarmCall) {
         call.missing -= 1
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
-        case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
+        case .refused(let refusal): call.error = refusals.error(for: refusal, call.connection.peer)
         case .launched, .done, .exited, .reset, .discarded, .prepared, .scheduled:
             preconditionFailure("the core answered another question")
         }

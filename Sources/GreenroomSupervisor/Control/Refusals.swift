@@ -1,28 +1,37 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import Systemd
 
 /// What the core refuses, in words for clients: each with what would help.
-extension ControlHandler {
+@LoopActor
+struct Refusals {
+    let core: Core
+    let catalog: AppCatalog
+    let authorization: Authorization
+    let eligibility: Eligibility
+    let conditions: ConditionInspector
+
     func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
         switch refusal {
-        case .noSuchApp(let app): noSuchApp(app.rawValue, peer)
+        case .noSuchApp(let app): authorization.noSuchApp(app.rawValue, peer)
         case .notRunning(let target): .notRunning(Control.Target(target))
         case .illegalTransition(let instance, let from, let transition):
             .illegalTransition(
                 instance: instance.rawValue, from: .known(.init(from)),
                 to: .known(transition.destination))
         case .ineligible(let app):
-            .ineligible(app: app.rawValue, reason: catalog[app].flatMap(ineligibility)?.text)
+            .ineligible(
+                app: app.rawValue, reason: catalog[app].flatMap(eligibility.objection)?.text)
         case .backOff(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),
                 isCrashLooping: false,
-                wasReclaimed: supervisor.lifecycle.isPausedByReclaim(app, until: until))
+                wasReclaimed: core.lifecycle.isPausedByReclaim(app, until: until))
         case .crashLoop(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until), isCrashLooping: true)
-        case .overBudget(let app) where supervisor.lifecycle.pressure >= .warning:
+        case .overBudget(let app) where core.lifecycle.pressure >= .warning:
             .refused(
                 code: "memory_pressure",
                 reason: "\(app) is not prewarmed while memory is short; try again when it is not")
@@ -44,7 +53,7 @@ extension ControlHandler {
             .refused(
                 code: "ended",
                 reason: "instance \(instance) ended first: "
-                    + Control.ExitReason(reason).rawValue)
+                    + reason.row.word)
         case .shuttingDown: .shuttingDown
         case .freezeFailed(let instance):
             .refused(
@@ -63,7 +72,7 @@ extension ControlHandler {
             .refused(
                 code: "ended",
                 reason: "\(app) ended before it was ready: "
-                    + Control.ExitReason(reason).rawValue)
+                    + reason.row.word)
         case .conflict(let app, let other):
             .refused(
                 code: "conflict", reason: "\(other), which conflicts with \(app), was launched")
@@ -90,7 +99,7 @@ extension ControlHandler {
                 code: "no_such_task",
                 reason: "nothing of that name is pending or running; \"greenroomctl tasks \(app)\" "
                     + "shows what is")
-        case .taskRuns(let app):
+        case .runUnderWay(let app):
             .refused(
                 code: "task_runs",
                 reason: "a task of \(app) is being run, and there is one at a time; "
@@ -99,12 +108,12 @@ extension ControlHandler {
             .refused(
                 code: hold.code,
                 reason: "\(app) is not prewarmed: "
-                    + (supervisor.reclaimer.conditions.notes.map(\.text).first ?? hold.code))
+                    + (conditions.notes.map(\.text).first ?? hold.code))
         case .notTriggered(let app):
             .refused(
                 code: "not_triggered",
                 reason: "\(app) runs, or its paths launched it too often")
-        case .holdsLock(let instance):
+        case .holdsFileLock(let instance):
             .refused(
                 code: "holds_lock",
                 reason: "instance \(instance) holds a file lock (see /proc/locks); suspended, it "
@@ -113,6 +122,6 @@ extension ControlHandler {
     }
 
     private func microseconds(until instant: Instant) -> Int64 {
-        max(0, supervisor.now.duration(to: instant).microseconds)
+        max(0, core.now.duration(to: instant).microseconds)
     }
 }

@@ -4,11 +4,22 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import Systemd
 
 // What apps made with the SDK can be asked for: actions, notifications, activities; their scenes; and the
-// lock. (URLs: ControlHandler+Opening.swift.)
+// lock.
 
-extension ControlHandler {
+@LoopActor
+struct ApplicationCalls {
+    let core: Core
+    let catalog: AppCatalog
+    let requests: Requests
+    let authorization: Authorization
+    let launches: ReasonedLaunches
+    let opening: URLOpening
+    let machine: MachineEvents
+    let locks: SessionLocks
+
     func perform(
         _ call: Control.ApplicationCall, _ connection: ControlConnection
     ) throws(ControlError) {
@@ -57,52 +68,29 @@ extension ControlHandler {
         return content
     }
 
-    /// Of what a client sent, as much as an error repeats.
-    nonisolated static func cut(_ text: String) -> String {
-        text.utf8.count > 100 ? String(text.unicodeScalars.prefix(100)) + "…" : text
-    }
-
     // MARK: Launching for a reason
 
-    /// What a request of this kind may bring, for its user's account.
-    static let contentByteCount = WireFormat.inlineStringLimit
-
-    func launch(
+    private func launch(
         _ name: String, _ content: AppContent, _ reason: AppLaunch.Reason, inBackground: Bool,
         _ connection: ControlConnection, _ hints: AppManifest.LaunchScreenHints = .init()
     ) throws(ControlError) {
         let app = try findApplication(name, connection.peer)
-        try check(content, app)
+        try LaunchFeatures.check(content, app)
         var (context, key) = try launches.context(of: app, content, reason)
         context.screenHints = hints
-        try connection.user.beginLaunch(byteCount: Self.contentByteCount)
+        try connection.user.beginLaunch(byteCount: ControlCallWaiting.contentByteCount)
         let identifier = launches.newIdentifier()
-        let request = register(
-            .handling(connection, app.identifier, identifier, requestedAt: supervisor.now))
-        launches.begin(app, context, key, inBackground: inBackground, request, identifier)
+        launches.begin(
+            app, context, key,
+            from: .client(
+                .handling(connection, app.identifier, identifier, requestedAt: core.now)),
+            as: identifier, inBackground: inBackground)
     }
 
-    func check(_ content: AppContent, _ app: InstalledApp) throws(ControlError) {
-        if let key = LaunchFeatures.missing(for: content, in: app.application) {
-            throw .refused(
-                code: "undeclared_feature",
-                reason:
-                    "\(app.identifier) does not support this; its manifest would need \(key) in "
-                    + "[Application]")
-        }
-        // What could not be told is not asked.
-        let launch = AppLaunch(cookie: 0, content: content)
-        guard (try? DaemonMessage.event(.launch(launch)).encoded()) != nil else {
-            throw .refused(
-                code: "too_large",
-                reason: "that is more than 64 KiB, or it holds a NUL byte; pass a URL instead")
-        }
-    }
-
-    func findApplication(
+    private func findApplication(
         _ name: String, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
-        let app = try find(name, .control, peer)
+        let app = try authorization.find(name, .control, peer)
         guard app.kind == .applicationKit else {
             throw .refused(
                 code: "not_application_kit",
@@ -112,6 +100,47 @@ extension ControlHandler {
                         ? "; actions of its desktop entry are started by launch (--action)" : ""))
         }
         return app
+    }
+
+    // MARK: URLs
+
+    private func open(
+        _ call: Control.OpenCall, _ connection: ControlConnection
+    ) throws(ControlError) {
+        var content = AppContent()
+        content.sourceApplication = call.sourceApplication
+        content.urls = call.urls.map {
+            var url = AppContent.OpenURL($0)
+            url.sourceApplication = call.sourceApplication
+            url.annotation = call.annotation
+            url.eventAttribution = call.eventAttribution
+            return url
+        }
+        var name = call.app ?? ""
+        if call.app == nil {
+            name = try opening.app(for: call.urls, call.contentType) {
+                authorization.mayDo(.control, owner: $0.account, connection.peer)
+            }
+        }
+        let app = try findApplication(name, connection.peer)
+        for url in call.urls
+        where Handlers.match(url, call.contentType, app.application) == nil {
+            throw .refused(
+                code: "undeclared_feature",
+                reason:
+                    "\(name) does not open \(url.cut); its manifest would need the scheme "
+                    + "in URLSchemes= or the type in DocumentTypes=")
+        }
+        let hints = AppManifest.LaunchScreenHints(call.orientation, call.sizeClass)
+        try launch(name, content, .url, inBackground: call.isBackground, connection, hints)
+    }
+
+    private func setDefault(
+        _ name: String, _ handles: String, _ connection: ControlConnection
+    ) throws(ControlError) {
+        try authorization.require(.administer, owner: nil, connection.peer)
+        try opening.choose(try findApplication(name, connection.peer), for: handles)
+        connection.reply(ControlReply.done)
     }
 
     // MARK: Scenes and the lock
@@ -126,7 +155,7 @@ extension ControlHandler {
             scene = SceneIdentifier(session: session)
             if scene == nil {
                 throw .refused(
-                    code: "no_such_scene", reason: "\(Self.cut(session)) is no scene session")
+                    code: "no_such_scene", reason: "\(session.cut) is no scene session")
             }
         }
         let wish: SceneRequest
@@ -138,25 +167,36 @@ extension ControlHandler {
         case (_, nil):
             throw .refused(code: "no_such_scene", reason: "name the session of the scene")
         }
-        supervisor.handle(
-            .sceneRequested(register(.transition(connection)), app.identifier, wish))
+        core.handle(
+            .sceneRequested(
+                requests.begin(.client(.transition(connection))), app.identifier, wish))
     }
+
+    /// Locked users, beyond which only those with an app here are added: a person may be thousands of others
+    /// (subuid(5)), and all of them are written down at each change.
+    private static let lockLimit = 1024
 
     private func setLock(
         _ isLocked: Bool, _ user: UInt32?, _ connection: ControlConnection
     ) throws(ControlError) {
         let user = user ?? connection.peer.user
         if user != connection.peer.user {
-            try require(.administer, owner: nil, connection.peer)
-        } else if !isLocked, hasLockedSession(user),
-            !access.allows(connection.peer, to: .administer, owner: nil)
+            try authorization.require(.administer, owner: nil, connection.peer)
+        } else if !isLocked, machine.hasLockedSession(user),
+            !authorization.mayDo(.administer, owner: nil, connection.peer)
         {
             // Any process of the user's could ask, and the lock is there to keep them from the data.
             throw .permissionDenied(
                 needed: "the session to be unlocked (loginctl unlock-session), or "
-                    + access.needed(for: .administer, owner: nil))
+                    + authorization.needed(for: .administer))
         }
-        supervisor.handle(.lockChanged(user: user, isLocked: isLocked))
+        let locked = core.lifecycle.lockedUsers
+        if isLocked, user == connection.peer.user, locked.count >= Self.lockLimit,
+            !locked.contains(user), !SharedLimit.isTrusted(user), !catalog.hasApp(of: user)
+        {
+            throw .limitExceeded(what: "locked users without an app", limit: Self.lockLimit)
+        }
+        locks.note(user, isLocked: isLocked)
         connection.reply(ControlReply.done)
     }
 }

@@ -1,40 +1,50 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import Systemd
 
 // Scheduled work: what is pending and why it is not run, and how to have it run without waiting.
 
-extension ControlHandler {
+@LoopActor
+struct TaskCalls {
+    let core: Core
+    let catalog: AppCatalog
+    let requests: Requests
+    let authorization: Authorization
+    let work: BackgroundWork
+
     func perform(
         _ call: Control.TaskCall, _ connection: ControlConnection
     ) throws(ControlError) {
         switch call {
         case .list(let name?):
-            let app = try find(name, .observe, connection.peer)
-            connection.reply(ControlReply.tasks(tasks(of: app, supervisor.work.conditions)))
+            let app = try authorization.find(name, .observe, connection.peer)
+            connection.reply(ControlReply.tasks(tasks(of: app, work.conditions)))
         case .list(nil):
             let visible = catalog.apps.filter {
-                mayDo(.observe, owner: $0.account, connection.peer)
+                authorization.mayDo(.observe, owner: $0.account, connection.peer)
             }
-            let conditions = supervisor.work.conditions
+            let conditions = work.conditions
             connection.reply(ControlReply.tasks(visible.flatMap { tasks(of: $0, conditions) }))
         case .run(let name, let identifier):
-            try require(.administer, owner: nil, connection.peer)
-            let app = try find(name, .control, connection.peer)
-            supervisor.handle(
+            try authorization.require(.administer, owner: nil, connection.peer)
+            let app = try authorization.find(name, .control, connection.peer)
+            core.handle(
                 .runTaskRequested(
-                    register(.transition(connection)), app.identifier, identifier: identifier))
+                    requests.begin(.client(.transition(connection))), app.identifier,
+                    identifier: identifier))
         case .expire(let name):
-            try require(.administer, owner: nil, connection.peer)
-            let app = try find(name, .control, connection.peer)
-            supervisor.handle(
-                .expireTaskRequested(register(.transition(connection)), app.identifier))
+            try authorization.require(.administer, owner: nil, connection.peer)
+            let app = try authorization.find(name, .control, connection.peer)
+            core.handle(
+                .expireTaskRequested(
+                    requests.begin(.client(.transition(connection))), app.identifier))
         }
     }
 
     private func tasks(
         of app: InstalledApp, _ conditions: TaskConditions
     ) -> [Control.ScheduledTask] {
-        let tasks = supervisor.lifecycle.tasks(of: app.identifier)
+        let tasks = core.lifecycle.tasks(of: app.identifier)
         let running = tasks.run.map { runningTask($0, of: app.identifier) }
         return (running.map { [$0] } ?? [])
             + tasks.requests.map { pendingTask($0, of: app.identifier, conditions) }
@@ -45,10 +55,10 @@ extension ControlHandler {
     ) -> Control.ScheduledTask {
         var task = Control.ScheduledTask(
             app: app.rawValue, identifier: run.identifier, kind: .init(run.kind), state: .running)
-        guard let instance = supervisor.lifecycle.taskInstance(of: app) else { return task }
+        guard let instance = core.lifecycle.taskInstance(of: app) else { return task }
         task.instance = instance.rawValue
-        task.remainingUSec = supervisor.lifecycle.instance(instance)?.background.value?.run.map {
-            max(0, supervisor.now.duration(to: $0.end).microseconds)
+        task.remainingUSec = core.lifecycle.instance(instance)?.background.value?.run.map {
+            max(0, core.now.duration(to: $0.end).microseconds)
         }
         return task
     }
@@ -62,8 +72,8 @@ extension ControlHandler {
         task.earliestTimestampUSec = request.earliestBegin
         task.requiresExternalPower = request.requiresExternalPower
         task.requiresNetwork = request.requiresNetworkConnectivity
-        let hold = supervisor.lifecycle.hold(of: request, app, conditions)
-        if hold == .due, supervisor.lifecycle.isLaunchedForTask(app) {
+        let hold = core.lifecycle.hold(of: request, app, conditions)
+        if hold == .due, core.lifecycle.isLaunchedForTask(app) {
             task.state = .known(.launching)
         } else {
             task.hold = note(hold)
@@ -73,7 +83,7 @@ extension ControlHandler {
 
     private func note(_ hold: TaskHold) -> Control.Note {
         func seconds(until instant: Instant) -> Int64 {
-            max(1, supervisor.now.duration(to: instant).components.seconds)
+            max(1, core.now.duration(to: instant).components.seconds)
         }
         return switch hold {
         case .earliestBegin: .init(code: "earliest_begin", text: "its earliest time has not come")
@@ -89,7 +99,7 @@ extension ControlHandler {
         case .memoryPressure:
             .init(
                 code: "memory_pressure",
-                text: "memory is short (\(supervisor.lifecycle.pressure))")
+                text: "memory is short (\(core.lifecycle.pressure))")
         case .asleep: .init(code: "asleep", text: "the machine sleeps or shuts down")
         case .otherRun(let app): .init(code: "other_run", text: "a task of \(app) is run first")
         case .failing(let until):
@@ -102,27 +112,6 @@ extension ControlHandler {
                 code: "failed",
                 text: "the app has failed; \"greenroomctl reset-failed\" ends that")
         case .due: .init(code: "due", text: "it is run in a moment")
-        }
-    }
-}
-
-extension Control.TaskKind {
-    init(_ kind: ScheduledTask.Kind) {
-        switch kind {
-        case .appRefresh: self = .appRefresh
-        case .processing: self = .processing
-        }
-    }
-}
-
-extension Control.TaskOutcome {
-    init(_ outcome: TaskOutcome) {
-        switch outcome {
-        case .succeeded: self = .succeeded
-        case .failed: self = .failed
-        case .unhandled: self = .unhandled
-        case .expired: self = .expired
-        case .ended: self = .ended
         }
     }
 }

@@ -40,7 +40,7 @@ extension Control.ColdReason {
         case .environmentMismatch: self = .environmentMismatch
         case .stale: self = .stale
         case .backOff: self = .backOff
-        case .resumeFailed: self = .resumeFailed
+        case .goFailed: self = .resumeFailed
         case .reclaimed: self = .reclaimed
         case .callerState: self = .callerState
         }
@@ -49,30 +49,10 @@ extension Control.ColdReason {
 
 extension Control.ExitReason {
     init(_ reason: ExitReason) {
-        switch reason {
-        case .exitedSelf: self = .exitedSelf
-        case .crashed: self = .crashed
-        case .terminated: self = .terminated
-        case .terminateTimeout: self = .terminateTimeout
-        case .forceQuit: self = .forceQuit
-        case .launchWatchdog: self = .launchWatchdog
-        case .prewarmFailed: self = .prewarmFailed
-        case .prewarmExpired: self = .prewarmExpired
-        case .stale: self = .stale
-        case .reclaimed: self = .reclaimed
-        case .poolTrimmed: self = .poolTrimmed
-        case .resumeFailed: self = .resumeFailed
-        case .shutdown: self = .shutdown
-        case .spawnFailed: self = .spawnFailed
-        case .unknown: self = .unknown
-        case .conflict: self = .conflict
-        case .dependencyEnded: self = .dependencyEnded
-        case .watchdog: self = .watchdog
-        case .suspendedWithLockedFile: self = .suspendedWithLockedFile
-        case .outOfMemory: self = .outOfMemory
-        case .probablyOutOfMemory: self = .probablyOutOfMemory
-        case .backgroundTaskTimeout: self = .backgroundTaskTimeout
+        guard let spelled = Self(rawValue: reason.row.word) else {
+            preconditionFailure("the interface has no word for \(reason)")
         }
+        self = spelled
     }
 }
 
@@ -159,6 +139,48 @@ extension Transition {
         case .background, .resume: .background
         case .suspend: .suspended
         case .terminate, .forceQuit: .terminating
+        }
+    }
+}
+
+extension Control.ExitRecord {
+    init(_ record: InstanceRecord) {
+        self.init(
+            reason: Control.ExitReason(record.endReason ?? .unknown),
+            timestampUSec: WallClock.microseconds(at: record.endedAt ?? record.since))
+        lastState = record.lastState.map { .known(.init($0)) }
+        switch record.exitStatus {
+        case .exited(let status)?: self.status = status
+        case .signaled(let signal, let coreDumped)?:
+            self.signal = Int32(signal)
+            self.coreDumped = coreDumped
+        case .unknown?, nil: break
+        }
+    }
+}
+
+extension ExitReason {
+    /// As the interface spells it.
+    var name: String { Control.ExitReason(self).rawValue }
+}
+
+extension Control.TaskKind {
+    init(_ kind: ScheduledTask.Kind) {
+        switch kind {
+        case .appRefresh: self = .appRefresh
+        case .processing: self = .processing
+        }
+    }
+}
+
+extension Control.TaskOutcome {
+    init(_ outcome: RunOutcome) {
+        switch outcome {
+        case .succeeded: self = .succeeded
+        case .failed: self = .failed
+        case .unhandled: self = .unhandled
+        case .expired: self = .expired
+        case .ended: self = .ended
         }
     }
 }

@@ -1,0 +1,24 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Whether an app can be prewarmed at all.
+@LoopActor
+struct Eligibility {
+    let core: Core
+
+    /// Why it is not prewarmed at all: what its files say, or what it was seen to do.
+    func objection(to app: InstalledApp) -> InstalledApp.Ineligibility? {
+        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+            return .init(code: ineligibility.code, text: text)
+        }
+        let reason: IneligibilityReason
+        switch core.lifecycle.misfire(of: app.identifier) {
+        case .startsPrograms: reason = .startsPrograms
+        case .changesProcess: reason = .changesProcess
+        case .secureExecution: reason = .secureExecution
+        case nil: return nil
+        }
+        return .init(code: reason.code, text: reason.explanation)
+    }
+}

@@ -1,0 +1,92 @@
+internal import GreenroomManifest
+
+/// Finds the app that opens a URL or a document: by the longest match among what manifests declare.
+///
+///   scheme                      notes:…          URLSchemes=notes
+///   the beginning of a URL      https://a.b/c    URLSchemes=https://a.b/
+///   a suffix of a document      file:///x.md     DocumentTypes=*.md           before
+///   its MIME type               text/markdown    DocumentTypes=text/markdown  before
+///   a whole family of types     text/markdown    DocumentTypes=text/*
+///
+/// Of equal matches the one that was set as the default; without one, that is an error.
+struct Handlers {
+    struct Candidate {
+        var app: String
+        var application: AppManifest.Application
+    }
+
+    enum Failure: Error, Hashable {
+        case none(String)
+        case several(String, [String])
+    }
+
+    var candidates: [Candidate]
+    /// What was set, for example `scheme:notes` → `org.example.Notes`.
+    var defaults: [String: String] = [:]
+
+    func app(for url: String, contentType: String?) throws(Failure) -> String {
+        var matches: [(app: String, key: String, score: Int)] = []
+        for candidate in candidates {
+            guard let best = Self.match(url, contentType, candidate.application) else { continue }
+            matches.append((candidate.app, best.key, best.score))
+        }
+        // What the user chose comes before the length.
+        if let chosen = matches.first(where: { defaults[$0.key] == $0.app }) { return chosen.app }
+        guard let longest = matches.map(\.score).max() else { throw .none(url) }
+        let best = matches.filter { $0.score == longest }
+        guard best.count == 1 else { throw .several(url, best.map(\.app).sorted()) }
+        return best[0].app
+    }
+
+    /// The longest of one app's declarations; nil if it opens no such thing.
+    static func match(
+        _ url: String, _ contentType: String?, _ application: AppManifest.Application
+    ) -> (key: String, score: Int)? {
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        var best: (key: String, score: Int)?
+        func take(_ key: String, _ score: Int) {
+            if score > best?.score ?? 0 { best = (key, score) }
+        }
+        for entry in application.urlSchemes {
+            // A bare scheme is shorter than every beginning with it.
+            if entry == scheme || (entry.contains(":") && url.hasPrefix(entry)) {
+                take("scheme:\(entry)", entry.utf8.count)
+            }
+        }
+        guard scheme == "file" else { return best }
+        let name = url.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").last ?? ""
+        for entry in application.documentTypes {
+            if entry.hasPrefix("*.") {
+                let suffix = entry.dropFirst()
+                if name.lowercased().hasSuffix(suffix.lowercased()), name.count > suffix.count {
+                    take("type:\(entry)", 2000 + suffix.utf8.count)
+                }
+            } else if entry == contentType {
+                take("type:\(entry)", 1000 + entry.utf8.count)
+            } else if entry.hasSuffix("/*"), contentType?.hasPrefix(entry.dropLast()) == true {
+                take("type:\(entry)", 500 + entry.utf8.count)
+            }
+        }
+        return best
+    }
+}
+
+/// The defaults that users set: a line each, `scheme:notes org.example.Notes`.
+enum HandlerDefaults {
+    static let fileName = "default-handlers"
+    /// More than anybody sets by hand.
+    static let limit = 1024
+
+    static func parse(_ text: String) -> [String: String] {
+        var result: [String: String] = [:]
+        for line in text.split(separator: "\n").prefix(limit) {
+            let words = line.split(separator: " ")
+            if words.count == 2 { result[String(words[0])] = String(words[1]) }
+        }
+        return result
+    }
+
+    static func text(of defaults: [String: String]) -> String {
+        defaults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
+    }
+}

@@ -1,0 +1,14 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+
+extension AppEvent.Answer {
+    /// More requests of one instance than may be under way.
+    static var tooManyRequests: AppEvent.Answer {
+        .refused(
+            code: EAGAIN,
+            reason:
+                "\(Requests.limitPerInstance) requests of this app are under way; ask again when one "
+                + "of them is answered")
+    }
+}

@@ -1,0 +1,39 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLinux
+
+// Found out by the app, a descriptor of the wrong kind would have cost a paused instance, and would look
+// like a failure of the app.
+
+extension LaunchContext {
+    /// Refuses descriptors that cannot be what the call says: a system call for each that is looked at.
+    func checkDescriptors() throws(ControlError) {
+        if takesTerminal { try checkTerminal() }
+        if let workingDirectory, !workingDirectory.isDirectory {
+            throw .refused(
+                code: "working_directory",
+                reason: "the descriptor of the working directory is none of a directory; pass one "
+                    + "that was opened with O_DIRECTORY (O_PATH will do)")
+        }
+    }
+
+    private func checkTerminal() throws(ControlError) {
+        guard
+            !standardStreams.contains(where: {
+                $0.map { $0.isCharacterDevice && Terminal.isTerminal($0.rawValue) } ?? false
+            })
+        else { return }
+        throw .refused(
+            code: "no_terminal",
+            reason: "a terminal is to be taken, and none of the standard descriptors is one; pass "
+                + "the far end of a new pty as standard input, output or error, or leave out "
+                + "\"terminal\"")
+    }
+}
+
+extension ControlError {
+    /// Why the kernel refuses a terminal that is one.
+    static let foreignTerminal =
+        "the terminal among the standard descriptors is another session's; pass the far end of a new "
+        + "pty, which is nobody's yet"
+}

@@ -1,0 +1,34 @@
+internal import GreenroomLifecycle
+
+extension RestartPolicy {
+    /// As in a manifest.
+    var word: String {
+        switch self {
+        case .never: "no"
+        case .onFailure: "on-failure"
+        case .onAbnormal: "on-abnormal"
+        case .always: "always"
+        }
+    }
+}
+
+extension SupervisionFailure {
+    var code: String {
+        switch self {
+        case .startLimit: "start_limit"
+        case .permanentStatus: "permanent_status"
+        case .dependency: "dependency"
+        }
+    }
+
+    /// After the name of the app.
+    var words: String {
+        switch self {
+        case .startLimit:
+            "was started too often within StartLimitIntervalSec= and is not started again"
+        case .permanentStatus:
+            "ended with a status of RestartPreventExitStatus= and is not started again"
+        case .dependency: "could not be started without an app that it requires"
+        }
+    }
+}
