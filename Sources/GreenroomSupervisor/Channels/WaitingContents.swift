@@ -7,21 +7,28 @@ internal import Systemd
 /// What was launched or asked for and waits for a scene that is not connected yet, by instance. What
 /// came with a background launch waits long, so it is kept in a file too, for another supervisor.
 @LoopActor
-final class WaitingContents {
+final class WaitingContents: InstanceFiles {
     private let directory: String
-    private var contents: [InstanceIdentifier: AppContent] = [:]
+    private let instances: InstanceTable
+
+    private final class Waiting: InstancePart {
+        var content: AppContent?
+    }
+
     /// The directory is there, made by us or by a former supervisor.
     private var hasDirectory: Bool
 
-    init(runtimeDirectory: String) {
+    init(instances: InstanceTable, runtimeDirectory: String) {
+        self.instances = instances
         directory = runtimeDirectory + "/contents"
         hasDirectory = unsafe access(directory, F_OK) == 0
+        instances.add(self)
     }
 
     private func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
 
     func set(_ content: AppContent, for instance: InstanceIdentifier, isKept: Bool) {
-        contents[instance] = content.isEmpty ? nil : content
+        instances.part(Waiting.self, of: instance)?.content = content.isEmpty ? nil : content
         if isKept, !content.isEmpty { keep(content, for: instance) }
     }
 
@@ -29,11 +36,12 @@ final class WaitingContents {
     func take(_ instance: InstanceIdentifier) -> AppContent {
         let kept = keptContent(of: instance)
         unsafe unlink(path(of: instance))
-        return contents.removeValue(forKey: instance) ?? kept ?? AppContent()
+        let waiting = instances.known(Waiting.self, of: instance)
+        defer { waiting?.content = nil }
+        return waiting?.content ?? kept ?? AppContent()
     }
 
-    func forget(_ instance: InstanceIdentifier) {
-        contents[instance] = nil
+    func remove(_ instance: InstanceIdentifier) {
         if hasDirectory { unsafe unlink(path(of: instance)) }
     }
 

@@ -12,7 +12,12 @@ internal import Systemd
 /// These processes have numbers of their own, which the core does not know.
 @LoopActor
 final class Emptying {
-    var spawner: (() -> SpawnerLink?)?
+    private let core: Core
+    private let catalog: AppCatalog
+    private let containers: Containers
+    private let spawner: CurrentSpawner
+    /// The daemon is about to end: what would start a process is left to the next one.
+    private var isOver = false
     private var next = Emptying.firstNumber
     /// Folders that are being emptied, and their processes.
     private var running: [UInt64: String] = [:]
@@ -25,11 +30,31 @@ final class Emptying {
     /// Another spawner: nothing of ours runs.
     func forget() { running = [:] }
 
-    init() { next += MonotonicClock.nanoseconds & 0xffff_ffff }
+    init(core: Core, catalog: AppCatalog, containers: Containers, spawner: CurrentSpawner) {
+        self.core = core
+        self.catalog = catalog
+        self.containers = containers
+        self.spawner = spawner
+        next += MonotonicClock.nanoseconds & 0xffff_ffff
+    }
+
+    /// Nothing is emptied any more.
+    func end() { isOver = true }
+
+    /// Empties the app's folder for temporary files once nothing runs that was launched. A paused instance
+    /// has made none.
+    func emptyTemporaryFiles(of app: AppIdentifier) {
+        guard !isOver, let installed = catalog[app], installed.hasContainer,
+            core.lifecycle.instances(of: app).allSatisfy({
+                $0.state == .notRunning || $0.state == .prewarming || $0.state == .prewarmed
+            })
+        else { return }
+        empty(containers.temporaryFolder(of: app.rawValue), of: installed)
+    }
 
     /// Everything in the folder that was there before now.
-    func empty(_ folder: String, of app: InstalledApp) {
-        guard let spawner = spawner?(), !running.values.contains(folder),
+    private func empty(_ folder: String, of app: InstalledApp) {
+        guard spawner.isThere, !running.values.contains(folder),
             !FolderContents.isEmpty(folder)
         else { return }
         // Younger files are the next launch's, so one microsecond before now.
@@ -52,7 +77,7 @@ final class Emptying {
                 user: app.account.user, group: app.account.group, supplementaryGroups: [])
         }
         running[next] = folder
-        if !spawner.send(.spawn(specification)) { running[next] = nil }
+        if !spawner.send(specification) { running[next] = nil }
     }
 
     /// True if the spawner's news are about a process of ours.
@@ -63,9 +88,10 @@ final class Emptying {
         case .spawnFailed(let number, _), .emptied(let number):
             guard Self.isOwn(number) else { return false }
             running[number] = nil
-            spawner?()?.send(.release(instance: number))
+            spawner.send(.release(instance: number))
             return true
-        case .welcome, .instance, .kept, .ending, .stopped, .unguarded, .misfired, .cannotGuard:
+        case .welcome, .instance, .kept, .ending, .stopped, .unguarded, .misfired, .cannotGuard,
+            .executedSecurely:
             return false
         }
     }

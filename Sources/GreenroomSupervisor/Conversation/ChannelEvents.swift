@@ -9,9 +9,16 @@ internal import Systemd
 /// have started, and whatever an app with an SDK has to say after that.
 @LoopActor
 final class ChannelEvents {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
-    private let disposer: Disposer
+    let core: Core
+    let instances: InstanceTable
+    private let catalog: AppCatalog
+    private let spawner: CurrentSpawner
+    private let contexts: LaunchContexts
+    private let launcher: Launcher
+    private let ends: MemoryEnds
+    private let deliveries: MetricDeliveries
+    private let applications: ApplicationChannels
+    private let reporter: Reporter
     private let readiness: ReadinessListener?
     private let inspector: PausedInspector
     /// Paused instances of a former supervisor, to be asked whether they stand there still.
@@ -26,12 +33,21 @@ final class ChannelEvents {
     private static let drainLimit = 64
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, readiness: ReadinessListener?,
-        inspector: PausedInspector, disposer: Disposer
+        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
+        launcher: Launcher, ends: MemoryEnds, deliveries: MetricDeliveries,
+        applications: ApplicationChannels, readiness: ReadinessListener?,
+        inspector: PausedInspector, reporter: Reporter
     ) {
-        self.disposer = disposer
-        self.supervisor = supervisor
+        self.core = core
         self.catalog = catalog
+        self.instances = instances
+        self.spawner = spawner
+        contexts = launcher.contexts
+        self.launcher = launcher
+        self.ends = ends
+        self.deliveries = deliveries
+        self.applications = applications
+        self.reporter = reporter
         self.readiness = readiness
         self.inspector = inspector
     }
@@ -42,8 +58,14 @@ final class ChannelEvents {
         do throws(SystemdError) {
             try instance.watchChannel { [unowned self] in receive(from: $0) }
         } catch {
-            supervisor.reporter.failed("watching the channel of \(instance.app)", error)
+            reporter.failed("watching the channel of \(instance.app)", error)
         }
+    }
+
+    /// One that a former supervisor started goes on to say how it does.
+    func listenForReadiness(of instance: Instance) {
+        guard let app = catalog[instance.app], app.readyCondition == .notify else { return }
+        _ = readiness?.socketPath(of: app.account.user)
     }
 
     private func awaitOutput(of instance: Instance) {
@@ -54,7 +76,7 @@ final class ChannelEvents {
     /// A program that started and ended at once: its STARTED came before its exit and must count
     /// before it, though the exit arrived on another descriptor.
     func drain(_ identifier: InstanceIdentifier) {
-        guard let instance = supervisor.instances[identifier] else { return }
+        guard let instance = instances[identifier] else { return }
         for _ in 0..<Self.drainLimit {
             guard instance.channel != nil, receiveOne(from: instance) else { return }
         }
@@ -67,16 +89,18 @@ final class ChannelEvents {
         guard let channel = instance.channel else { return false }
         let message: AppMessage
         do {
-            guard let byteCount = try peek(channel) else { return false }
-            guard byteCount > 0 else { return lost(instance) }
+            guard let (byteCount, hasDescriptors) = try peek(channel) else { return false }
+            // Descriptors are none of an app's business. Taken, they would be ours to close, which may take any
+            // time; the disposer closes the channel, and them with it. (Kernels of 6.16 let none come.)
+            guard byteCount > 0, !hasDescriptors else { return lost(instance) }
             let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             message = try AppMessage(
                 decoding: bytes.extracting(first: byteCount), descriptorCount: 0)
-            if !Self.isTakenOnceRecorded(message) { try take(channel) }
+            if !Self.isTakenOnceRecorded(message) { try channel.discard() }
         } catch {
             // A newer SDK may say what we do not know.
             guard isApplication(instance), ForeignMessage.caused(error),
-                (try? take(channel)) != nil
+                (try? channel.discard()) != nil
             else { return lost(instance) }
             return true
         }
@@ -97,25 +121,25 @@ final class ChannelEvents {
         switch message {
         case .paused(let pause):
             instance.pausedAt = Instant(
-                nanoseconds: min(pause.instant, supervisor.now.nanoseconds))
+                nanoseconds: min(pause.instant, core.now.nanoseconds))
             // Once: looking at an instance costs much, and an app may say it as often as it likes.
-            let state = supervisor.lifecycle.instance(instance.identifier)?.state
+            let state = core.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming {
-                supervisor.launcher.contexts.noticePause(
+                contexts.noticePause(
                     of: instance, threadCount: Int(pause.threadCount))
                 paused(instance)
             }
         case .pong(let cookie):
             if instance.takePong(cookie) {
-                supervisor.launcher.contexts.recallPause(of: instance)
+                contexts.recallPause(of: instance)
                 paused(instance)
             }
         case .started: started(instance)
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
-            supervisor.applications.received(report, from: instance)
+            applications.received(report, from: instance)
             // Unless it ended meanwhile.
-            if let channel = instance.channel { try? take(channel) }
+            try? instance.channel?.discard()
         case .error(let code, let cookie): return failed(instance, code, cookie)
         }
         return true
@@ -124,19 +148,22 @@ final class ChannelEvents {
     /// It could not do what it was sent, or knows nothing of it.
     /// - Returns: false if it cannot go on.
     private func failed(_ instance: Instance, _ code: CInt, _ cookie: UInt64) -> Bool {
-        if supervisor.metrics.deliveries.acknowledged(cookie, handled: false) { return true }
+        if deliveries.acknowledged(cookie, handled: false, by: instance.identifier) { return true }
         // What a running app did not understand is its own business.
         if hasLaunched(instance), isApplication(instance) { return true }
-        let isPrewarming = supervisor.lifecycle.instance(instance.identifier)?.state == .prewarming
+        let isPrewarming = core.lifecycle.instance(instance.identifier)?.state == .prewarming
         // What the preload library says instead of that it has paused.
         let isChanged = isPrewarming && code == ENOTRECOVERABLE
-        if isChanged { catalog[instance.app]?.isChangedByLibraries = true }
-        supervisor.reporter.say(
-            .warning,
-            isChanged
-                ? "\(instance.app): \(IneligibilityReason.changesProcess.explanation)"
-                : "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
-            of: instance.app, instance.identifier)
+        if isChanged { core.handle(.misfired(instance.identifier, .changesProcess)) }
+        if core.lifecycle.misfire(of: instance.app) == nil {
+            reporter.say(
+                .warning,
+                isChanged
+                    ? "\(instance.app): a library that its caller's environment brings writes something "
+                        + "when it is loaded, or changes the process, which a launch would lose"
+                    : "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+                of: instance.app, instance.identifier)
+        }
         return lost(instance)
     }
 
@@ -145,12 +172,14 @@ final class ChannelEvents {
     }
 
     private func hasLaunched(_ instance: Instance) -> Bool {
-        supervisor.lifecycle.instance(instance.identifier)?.launchedAt != nil
+        core.lifecycle.instance(instance.identifier)?.launchedAt != nil
     }
 
     /// An app that closed its end before it had read everything we sent shows as ECONNRESET once;
     /// then comes what it had said.
-    private func peek(_ channel: UnixSocket) throws(SystemError) -> Int? {
+    private func peek(
+        _ channel: UnixSocket
+    ) throws(SystemError) -> (byteCount: Int, hasDescriptors: Bool)? {
         do throws(SystemError) {
             return unsafe try channel.peek(into: Self.buffer)
         } catch {
@@ -159,51 +188,70 @@ final class ChannelEvents {
         }
     }
 
-    /// Its bytes are known. Descriptors are none of an app's business: the disposer's.
-    private func take(_ channel: UnixSocket) throws(SystemError) {
-        _ = unsafe try channel.receive(into: Self.buffer) { disposer.stranger($0 ?? .max) }
-    }
-
     private func paused(_ instance: Instance) {
+        instance.hasPaused = true
         // First nobody traces it any more.
         if instance.isGuarded {
-            supervisor.instances.spawner?.send(.unguard(instance: instance.identifier.rawValue))
+            spawner.send(.unguard(instance: instance.identifier.rawValue))
             return
         }
-        let isUsable = inspector.inspect(instance, app: catalog[instance.app])
+        let identifier = instance.identifier
+        // One that was told to go, and has not been reached by that, will never be launched.
+        guard isWaiting(identifier) else {
+            return core.handle(.paused(identifier, byteCount: 0))
+        }
+        inspector.inspect(instance, app: catalog[instance.app]) { [unowned self] finding in
+            if isWaiting(identifier) { inspected(instance, finding) }
+        }
+    }
+
+    /// For a launch: not for one that it was told of.
+    private func isWaiting(_ identifier: InstanceIdentifier) -> Bool {
+        core.lifecycle.instance(identifier)?.state.isPrewarm == true
+    }
+
+    private func inspected(_ instance: Instance, _ finding: PausedInspector.Finding) {
+        let identifier = instance.identifier
         // What the supervisor before us measured holds: it has done nothing since.
-        let known = supervisor.lifecycle.instance(instance.identifier)
+        let known = core.lifecycle.instance(identifier)
             .flatMap { $0.state == .prewarmed && $0.byteCount > 0 ? $0.byteCount : nil }
-        supervisor.handle(
-            .paused(instance.identifier, byteCount: known ?? inspector.byteCount(of: instance)))
-        if !isUsable { supervisor.handle(.becameStale(instance.identifier)) }
+        core.handle(.paused(identifier, byteCount: known ?? instance.byteCount))
+        if finding == .unanswered {
+            reporter.say(
+                .warning,
+                "\(instance.app): nobody can look into its process, whose memory lies in a file that "
+                    + "cannot be read: it is ended", of: instance.app, identifier)
+        }
+        if finding != .usable { core.handle(.becameStale(identifier)) }
     }
 
     /// The spawner traces it no longer, as was asked when it had paused.
     func unguarded(_ identifier: InstanceIdentifier) {
-        guard let instance = supervisor.instances[identifier], instance.isGuarded else { return }
+        guard let instance = instances[identifier], instance.isGuarded else { return }
         instance.isGuarded = false
-        if supervisor.lifecycle.instance(identifier)?.state == .prewarming { paused(instance) }
+        guard instance.hasPaused, core.lifecycle.instance(identifier)?.state == .prewarming
+        else { return }
+        paused(instance)
     }
 
     private func started(_ instance: Instance) {
         // The client waits for its answer; the rest can wait for us.
-        supervisor.handle(.started(instance.identifier))
-        supervisor.launcher.awaitReadiness(of: instance)
+        core.handle(.started(instance.identifier))
+        launcher.awaitReadiness(of: instance)
         inspector.forget(instance.identifier)
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
         if catalog[instance.app]?.kind != .applicationKit {
             instance.closeChannel()
-        } else if let channel = instance.channel {
-            try? take(channel)
+        } else {
+            try? instance.channel?.discard()
         }
     }
 
     @discardableResult
     private func lost(_ instance: Instance) -> Bool {
         instance.closeChannel()
-        supervisor.reclaimer.ends.examineLost(instance.identifier)
-        supervisor.handle(.channelLost(instance.identifier))
+        ends.examineLost(instance.identifier)
+        core.handle(.channelLost(instance.identifier))
         return false
     }
 }

@@ -1,7 +1,7 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
-/// Which requests of apps a supervisor that was killed had read and not answered. A new one asks every
+/// Which requests of an app a supervisor that was killed had read and not answered. A new one asks every
 /// app to ask again (`AppEvent.askAgain`); what the dead one had not read comes before that, and in the
 /// order of its cookies, so the first of those tells what is lost from what is under way.
 struct RepeatedRequests {
@@ -15,33 +15,27 @@ struct RepeatedRequests {
     }
 
     /// The first request that came by itself, and those that were repeated, which are few.
-    private var first: [InstanceIdentifier: UInt64] = [:]
-    private var again: [InstanceIdentifier: Set<UInt64>] = [:]
+    private var first: UInt64?
+    private var again: Set<UInt64> = []
     /// As many as an app may have open.
     private static let limit = 256
 
     mutating func standing(
-        of cookie: UInt64, from instance: InstanceIdentifier, canRepeat: Bool
+        of cookie: UInt64, canRepeat: Bool
     ) -> Standing {
         let plain = cookie & ~AppReport.againBit
         guard plain != cookie else {
-            first[instance] = min(first[instance] ?? .max, plain)
+            first = min(first ?? .max, plain)
             return .new
         }
-        if let first = first[instance], plain >= first { return .underWay }
-        guard again[instance, default: []].count < Self.limit else { return .lost }
-        guard again[instance, default: []].insert(plain).inserted else { return .underWay }
+        if let first, plain >= first { return .underWay }
+        guard again.count < Self.limit else { return .lost }
+        guard again.insert(plain).inserted else { return .underWay }
         return canRepeat ? .new : .lost
     }
 
-    func wasRepeated(_ cookie: UInt64, by instance: InstanceIdentifier) -> Bool {
-        again[instance]?.contains(cookie) ?? false
-    }
-
-    mutating func forget(_ instance: InstanceIdentifier) {
-        first[instance] = nil
-        again[instance] = nil
-    }
+    /// Whether it was repeated.
+    func contains(_ cookie: UInt64) -> Bool { again.contains(cookie) }
 }
 
 extension AppReport.SceneRequest {

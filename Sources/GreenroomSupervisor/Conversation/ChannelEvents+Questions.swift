@@ -31,8 +31,8 @@ extension ChannelEvents {
 
     private func askSome() {
         for identifier in unasked.prefix(Self.askedInATurn) {
-            guard supervisor.lifecycle.instance(identifier)?.state == .prewarmed,
-                let instance = supervisor.instances[identifier], !instance.isInspected
+            guard core.lifecycle.instance(identifier)?.state == .prewarmed,
+                let instance = instances[identifier], !instance.isInspected
             else { continue }
             ping(instance)
         }

@@ -18,7 +18,7 @@ internal import Systemd
 /// locked; gone with the instance. What there is a directory of has been handed over: so another
 /// supervisor knows it too.
 @LoopActor
-final class CredentialDirectories {
+final class CredentialDirectories: InstanceFiles {
     private let root: String
 
     static let environmentName = "CREDENTIALS_DIRECTORY"
@@ -26,9 +26,10 @@ final class CredentialDirectories {
     /// The root is there, made by us or by a former supervisor.
     private var hasRoot: Bool
 
-    init(runtimeDirectory: String) {
+    init(instances: InstanceTable, runtimeDirectory: String) {
         root = runtimeDirectory + "/credentials"
         hasRoot = unsafe access(root, F_OK) == 0
+        instances.add(self)
     }
 
     func path(of instance: InstanceIdentifier) -> String { "\(root)/\(instance)" }

@@ -10,18 +10,32 @@ internal import Systemd
 @LoopActor
 final class CredentialHandover {
     let directories: CredentialDirectories
-    private unowned let channels: ApplicationChannels
-    private var supervisor: Supervisor { channels.supervisor }
-    /// Sealed, and not sent yet.
-    private var files: [InstanceIdentifier: FileDescriptor] = [:]
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let messenger: AppMessenger
+    private let log: Log
 
-    init(channels: ApplicationChannels, runtimeDirectory: String) {
-        self.channels = channels
-        directories = CredentialDirectories(runtimeDirectory: runtimeDirectory)
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
+        log: Log, runtimeDirectory: String
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.messenger = messenger
+        self.log = log
+        directories = CredentialDirectories(
+            instances: instances, runtimeDirectory: runtimeDirectory)
     }
 
-    func forget(_ instance: InstanceIdentifier) {
-        files[instance] = nil
+    private func file(of instance: InstanceIdentifier) -> FileDescriptor? {
+        instances.known(SealedCredentials.self, of: instance)?.file
+    }
+
+    /// They are not to be had any more.
+    func withdraw(from instance: InstanceIdentifier) {
+        instances.known(SealedCredentials.self, of: instance)?.file = nil
         directories.remove(instance)
     }
 
@@ -30,37 +44,37 @@ final class CredentialHandover {
         to instance: InstanceIdentifier, of app: InstalledApp
     ) throws(SystemError) {
         guard !app.credentials.isEmpty,
-            supervisor.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+            core.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
         else { return }
         let credentials = try CredentialSet(of: app)
         let file = app.kind == .applicationKit ? try credentials.sealed() : nil
         try directories.make(credentials, for: instance, of: app)
-        files[instance] = file
+        instances.part(SealedCredentials.self, of: instance)?.file = file
     }
 
     /// Whether they go with a launch. What a former supervisor sealed went with it; what was locked when the
     /// launch was ordered may be there now.
     func areReady(for instance: InstanceIdentifier, of app: InstalledApp) -> Bool {
-        if files[instance] == nil {
+        if file(of: instance) == nil {
             directories.remove(instance)
             say(app) { () throws(SystemError) in try provide(to: instance, of: app) }
         }
-        return files[instance] != nil
+        return file(of: instance) != nil
     }
 
     /// For the message that carries it.
     func takeFile(of instance: InstanceIdentifier) -> FileDescriptor? {
-        files.removeValue(forKey: instance)
+        instances.known(SealedCredentials.self, of: instance)?.take()
     }
 
     /// It was launched while the session was locked.
     func handOver(to instance: InstanceIdentifier) {
-        guard let name = supervisor.instances[instance]?.app, let app = channels.catalog[name],
+        guard let name = instances[instance]?.app, let app = catalog[name],
             !app.credentials.isEmpty, !directories.has(instance)
         else { return }
         say(app) { () throws(SystemError) in try provide(to: instance, of: app) }
-        if files[instance] != nil {
-            channels.send(.credentials(cookie: channels.freeCookie()), to: instance)
+        if file(of: instance) != nil {
+            messenger.send(.credentials(cookie: messenger.freeCookie()), to: instance)
         }
     }
 
@@ -68,7 +82,7 @@ final class CredentialHandover {
         do throws(SystemError) {
             try work()
         } catch {
-            supervisor.reporter.say(
+            log.say(
                 .error, "the credentials of \(app.identifier): \(error)",
                 of: app.identifier.rawValue)
         }
@@ -76,9 +90,9 @@ final class CredentialHandover {
 
     /// Programs find their directory where they were told that it would be.
     func becameUnlocked(_ user: UInt32) {
-        for app in channels.catalog.unsortedApps
+        for app in catalog.unsortedApps
         where app.kind == .program && !app.credentials.isEmpty && app.account.user == user {
-            for record in supervisor.lifecycle.instances(of: app.identifier)
+            for record in core.lifecycle.instances(of: app.identifier)
             where record.launchedAt != nil && record.state != .notRunning {
                 handOver(to: record.instance)
             }

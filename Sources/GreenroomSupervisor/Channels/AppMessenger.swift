@@ -1,0 +1,83 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Sends messages to apps made with the SDK, on channels that live as long as the apps.
+@LoopActor
+final class AppMessenger {
+    /// The acknowledgement of a launch. Cookies of steps count up from 1 and never come so far; those
+    /// of what needs no answer lie between (`freeCookie`).
+    static let launchCookie = UInt64.max
+    private static let freeCookieBit: UInt64 = 1 << 63
+
+    private let instances: InstanceTable
+    private let reporter: Reporter
+
+    init(instances: InstanceTable, reporter: Reporter) {
+        self.instances = instances
+        self.reporter = reporter
+    }
+
+    /// Never given twice, not even by another supervisor.
+    func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
+
+    /// Whether an acknowledgement with this cookie is of no step.
+    static func isFree(_ cookie: UInt64) -> Bool { cookie & freeCookieBit != 0 }
+
+    /// What cannot be sent is not acknowledged, and the deadline comes.
+    func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
+        guard let instance = instances[identifier], let channel = instance.channel else { return }
+        do {
+            let credentials =
+                event.carriesCredentials
+                ? instances.known(SealedCredentials.self, of: identifier)?.take() : nil
+            _ = try channel.send(
+                try DaemonMessage.event(event).encoded().datagram,
+                descriptors: credentials.map { [$0.rawValue] } ?? [])
+            withExtendedLifetime(credentials) {}
+        } catch {
+            reporter.say(
+                .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)
+        }
+    }
+
+    /// Sends what the app acknowledges and nobody else waits for; the cookie of that.
+    func send(
+        to identifier: InstanceIdentifier, _ make: (UInt64) -> AppEvent
+    ) -> UInt64? {
+        guard instances[identifier]?.channel != nil else { return nil }
+        let cookie = freeCookie()
+        send(make(cookie), to: identifier)
+        return cookie
+    }
+
+    func answer(
+        _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
+    ) {
+        send(.answer(request: cookie, answer), to: instance)
+    }
+}
+
+/// The file with an instance's credentials, until it is sent.
+@LoopActor
+final class SealedCredentials: InstancePart {
+    var file: FileDescriptor?
+
+    func take() -> FileDescriptor? {
+        defer { file = nil }
+        return file
+    }
+}
+
+extension AppEvent {
+    fileprivate var carriesCredentials: Bool {
+        switch self {
+        case .launch(let launch): launch.flags.contains(.credentials)
+        case .credentials: true
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
+            .background, .metrics, .diagnostics:
+            false
+        }
+    }
+}
