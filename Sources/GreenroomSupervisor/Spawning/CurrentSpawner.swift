@@ -1,120 +1,34 @@
 internal import Glibc
-internal import GreenroomControl
 internal import GreenroomLifecycle
-internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// The spawner that there is now: everybody's way to it, and another one when it is lost.
+/// The spawner that there is now, for every room that has orders for it.
 @LoopActor
 final class CurrentSpawner {
-    /// systemd starts and stops it, and its apps live longer than we do.
-    let isManaged: Bool
-    /// It ends, and its apps with it. (Requires= would also end us with a crash.)
-    var onEnding: (() -> Void)?
-    private(set) var link: SpawnerLink
-    private let parts: Parts
-    private let options: Options
-    private var retrial: EventSource?
+    /// The latest one. While it is lost, it remembers what the next one is to start.
+    private var link: SpawnerLink?
 
-    private var supervisor: Supervisor { parts.supervisor }
+    func use(_ link: SpawnerLink) { self.link = link }
 
-    init(_ link: SpawnerLink, parts: Parts, options: Options, isManaged: Bool) {
-        self.link = link
-        self.parts = parts
-        self.options = options
-        self.isManaged = isManaged
-    }
+    /// It is lost, and no other could be reached: orders are refused until one is.
+    func useNone() { link = nil }
 
-    var isThere: Bool { parts.launcher.spawner != nil }
+    var isThere: Bool { link.map { !$0.isLost } ?? false }
     /// Nil while it is lost.
-    var process: pid_t? { isThere ? link.process : nil }
+    var process: pid_t? { isThere ? link?.process : nil }
+    /// The apps of orders that are not answered yet.
+    var orderedApps: [AppIdentifier] { link?.orderedApps ?? [] }
+    /// The order that the message being handed out answers.
+    var answered: SpawnSpecification? { link?.answered }
 
-    var recovery: Recovery {
-        Recovery(
-            supervisor: supervisor, events: parts.spawnerEvents, channels: parts.channelEvents,
-            spawner: link)
+    /// False if there is no spawner.
+    @discardableResult
+    func send(_ request: SpawnerRequest) -> Bool {
+        guard let link, !link.isLost else { return false }
+        return link.send(request)
     }
 
-    /// Its news are taken from now on.
-    func activate() throws { try link.activate() }
-
-    /// Gives it to everybody who needs one.
-    func use(_ greeting: SpawnerLink.Greeting) {
-        parts.launcher.spawner = link
-        parts.emptying.forget()
-        supervisor.sockets.spawner = link
-        parts.instances.spawner = link
-        supervisor.reclaimer.priorities?.controllersMayDiffer()
-        parts.instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
-        if let reason = greeting.welcome.degradation { noteDegradation(reason) }
-        link.onMessage = { [unowned self] message in
-            if case .ending = message, isManaged, let onEnding { return onEnding() }
-            parts.spawnerEvents.handle(message)
-        }
-        link.onLost = { [unowned self] in lost() }
-    }
-
-    private func noteDegradation(_ reason: String) {
-        let note = Control.Note(
-            code: "no_cgroups",
-            text: "\(reason); apps are suspended with SIGSTOP, and memory is not accounted")
-        parts.control.degraded = [note]
-        supervisor.reporter.sayOnce(note.text)
-    }
-
-    // MARK: Another one
-
-    /// The apps live on: their descriptors are ours too. Only exit statuses are lost, unless the
-    /// spawner has merely executed itself anew.
-    private func lost() {
-        parts.instances.spawner = nil
-        parts.launcher.spawner = nil
-        supervisor.sockets.spawner = nil
-        // Not at once: an effect that is being performed may have found it out.
-        tryAgain(after: .zero)
-    }
-
-    private func reopen() {
-        do {
-            let (link, greeting) = try SpawnerLink.open(
-                runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
-                mayStart: !isManaged, grace: supervisor.lifecycle.policy.terminateGrace,
-                patience: SpawnerLink.shortPatience)
-            try replace(with: link, greeting)
-        } catch {
-            supervisor.reporter.sayOnce("reaching the spawner: \(error)")
-            parts.instances.orphan(allBut: [])
-            recovery.failPendingOrders()
-            // systemd starts it again within moments; a failing start of ours is tried as often.
-            tryAgain(after: .milliseconds(500))
-        }
-    }
-
-    private func replace(with next: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
-        let inheritance = try Inheritance(greeting)
-        retrial = nil
-        supervisor.use(inheritance.state, memory: inheritance.memory)
-        try parts.events.keep(in: inheritance.memory, at: RuntimeState.byteCount)
-        let orders = next.isSameSpawner(as: link) ? Array(link.openOrders.values) : []
-        link = next
-        use(greeting)
-        if greeting.kept.isEmpty { supervisor.sockets.keepAll() }
-        recovery.reconnect(with: greeting.instances, repeating: orders)
-        parts.instances.forgetFormerCgroups()
-        try link.activate()
-        supervisor.reporter.say(.notice, "the spawner is back")
-    }
-
-    private func tryAgain(after delay: Duration) {
-        do throws(SystemdError) {
-            retrial = try LoopActor.timer(after: delay) { [unowned self] in reopen() }
-        } catch {
-            supervisor.reporter.failed("arming the timer", error)
-        }
-    }
-}
-
-extension SpawnerLink.Greeting {
-    var isManaged: Bool { welcome.isManaged }
+    /// False if nobody can be told to start it, now or soon.
+    func send(_ specification: SpawnSpecification) -> Bool { link?.send(specification) ?? false }
 }

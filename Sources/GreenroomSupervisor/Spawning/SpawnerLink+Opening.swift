@@ -16,6 +16,20 @@ extension SpawnerLink {
         let description: String
     }
 
+    /// It takes connections and does not answer: it was stopped, or waits in the kernel.
+    struct Silence: Error, CustomStringConvertible {
+        let process: ProcessDescriptor?
+        var description: String { "the spawner does not answer" }
+
+        /// - Returns: false if we may not, or do not know which process it is.
+        func kill() -> Bool { (try? process?.send(signal: SIGKILL)) == true }
+
+        @LoopActor func say(_ log: Log) {
+            log.say(
+                .error, "the spawner does not answer: it is killed, and another takes its place")
+        }
+    }
+
     /// What the spawner said on connecting.
     struct Greeting {
         var welcome: Welcome
@@ -28,20 +42,34 @@ extension SpawnerLink {
     static let patience: Int32 = 10_000
     /// The same while clients wait for us as well: it is tried again.
     static let shortPatience: Int32 = 2_000
+    /// One that was not heard in so many of these tries is ended.
+    static let shortTries = 4
+    /// Milliseconds. The kernel needs a few to end what was killed, unless that waits for something else.
+    static let endPatience: Int32 = 2_000
 
     /// Connects to the spawner of this runtime directory, starting one where there is none and
     /// systemd does not provide it. Waits, so long; one that dies meanwhile is replaced.
+    ///
+    /// - Parameter log: is told of one that does not answer and is killed; nil: it is not killed.
     static func open(
         runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
-        patience: Int32 = patience
+        patience: Int32 = patience, log: Log? = nil
     ) throws -> (SpawnerLink, Greeting) {
-        for _ in 1..<tries {
+        var pause: Int32 = 10
+        for _ in 1..<(log == nil ? tries : startTries) {
             do {
                 return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
             } catch ConnectionError.closed {
-                continue
+                // The supervisor before this one may have been killed, and its end not be seen yet.
+                guard log != nil else { continue }
+                _ = poll(nil, 0, pause)
+                pause *= 2
             } catch is EndedEarly {
                 continue
+            } catch let silence as Silence {
+                guard let log, silence.kill() else { throw silence }
+                silence.say(log)
+                _ = try silence.process?.descriptor.waitUntilReadable(milliseconds: endPatience)
             } catch let error as SystemError where error.isDisconnection && mayStart {
                 continue
             }
@@ -49,8 +77,10 @@ extension SpawnerLink {
         return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
     }
 
-    /// Of spawners that die while they are greeted. More is no bad luck.
+    /// At most this many tries with spawners that end while they are greeted: more is no coincidence.
     private static let tries = 4
+    /// The same before the loop runs, when the pauses between them keep nobody waiting: 1.3 s in all.
+    private static let startTries = 8
 
     private static func openOnce(
         _ runtimeDirectory: String, _ spawnerPath: String, _ mayStart: Bool, _ grace: Duration,
@@ -131,7 +161,7 @@ extension SpawnerLink {
         while greeting == nil || greeting!.instances.count < expected {
             var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
             guard try PollEntry.wait(&entry, milliseconds: patience) > 0 else {
-                throw Unavailable(description: "the spawner does not answer")
+                throw Silence(process: processDescriptor)
             }
             for message in try connection.receive() {
                 switch message {
@@ -142,7 +172,7 @@ extension SpawnerLink {
                 case .instance(let entry): greeting?.instances.append(entry)
                 case .kept(let name, let descriptor): kept[name] = descriptor
                 case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending, .stopped,
-                    .unguarded, .misfired, .cannotGuard:
+                    .unguarded, .misfired, .cannotGuard, .executedSecurely:
                     early.append(message)
                 }
             }

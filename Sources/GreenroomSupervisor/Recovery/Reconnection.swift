@@ -1,0 +1,209 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Keeps the connection to the spawner: hands on what it says, and finds another one when it is lost.
+@LoopActor
+final class Reconnection: SpawnerListener {
+    /// systemd starts and stops the spawner, and its apps live longer than we do.
+    let isManaged: Bool
+    private let runtimeDirectory: String
+    private let spawnerPath: String
+    private let core: Core
+    private let records: Records
+    private let watchers: EventStream
+    private let instances: InstanceTable
+    private let spawner: CurrentSpawner
+    private let sockets: ListeningSockets
+    private let emptying: Emptying
+    private let priorities: PriorityWriter
+    private let events: SpawnerEvents
+    private let recovery: Recovery
+    private let degradations: Degradations
+    private let log: Log
+    private var onEnding: (() -> Void)?
+    private var link: SpawnerLink
+    private var retrial: EventSource?
+    /// A spawner that did not answer and was killed, until it has ended.
+    private var killed: ProcessDescriptor?
+    private var killedWatch: EventSource?
+    /// Tries to be greeted since the spawner was lost.
+    private var tryCount = 0
+    /// What comes once the spawner ends.
+    private var whenEnding: Ending = .another
+
+    private enum Ending {
+        /// It is lost: another one is found or started.
+        case another
+        /// It was told to end.
+        case last(() -> Void)
+    }
+
+    init(
+        _ link: SpawnerLink, isManaged: Bool, runtimeDirectory: String, spawnerPath: String,
+        core: Core, records: Records, watchers: EventStream, instances: InstanceTable,
+        spawner: CurrentSpawner, sockets: ListeningSockets, emptying: Emptying,
+        priorities: PriorityWriter, events: SpawnerEvents, recovery: Recovery,
+        degradations: Degradations, log: Log
+    ) {
+        self.link = link
+        self.isManaged = isManaged
+        self.runtimeDirectory = runtimeDirectory
+        self.spawnerPath = spawnerPath
+        self.core = core
+        self.records = records
+        self.watchers = watchers
+        self.instances = instances
+        self.spawner = spawner
+        self.sockets = sockets
+        self.emptying = emptying
+        self.priorities = priorities
+        self.events = events
+        self.recovery = recovery
+        self.degradations = degradations
+        self.log = log
+    }
+
+    /// Gives the spawner to whoever needs one.
+    func use(_ greeting: SpawnerLink.Greeting) {
+        spawner.use(link)
+        emptying.forget()
+        priorities.controllersMayDiffer()
+        instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
+        degradations.forget()
+        if let reason = greeting.welcome.degradation {
+            degradations.note(
+                Control.Note(
+                    code: "no_cgroups",
+                    text: "\(reason); apps are suspended with SIGSTOP, and memory is not accounted")
+            )
+        }
+        link.tell(self)
+    }
+
+    /// From now on the spawner is heard: what it says is about instances that are known.
+    ///
+    /// - Parameter onEnding: called when systemd ends the spawner, and its apps with it.
+    func activate(onEnding: @escaping () -> Void) throws {
+        self.onEnding = onEnding
+        try link.activate()
+    }
+
+    func received(_ message: SpawnerMessage) {
+        // (Requires= would also end us with a crash.)
+        if case .ending = message, isManaged, let onEnding { return onEnding() }
+        events.handle(message)
+    }
+
+    // MARK: Another one
+
+    /// The apps live on: their descriptors are ours too. Only exit statuses are lost, unless the
+    /// spawner has merely executed itself anew.
+    func lost() {
+        switch whenEnding {
+        case .another:
+            tryCount = 0
+            // Not at once: an effect that is being performed may have found it out.
+            if killed == nil { tryAgain(after: .zero) }
+        case .last(let done): done()
+        }
+    }
+
+    private func reopen() {
+        retrial = nil
+        killedWatch = nil
+        if let killed, !Self.hasEnded(killed) {
+            return unreachable(
+                SpawnerLink.Unavailable(
+                    description: "it does not answer, and waits in the kernel for what not even "
+                        + "SIGKILL ends"))
+        }
+        killed = nil
+        do {
+            let (link, greeting) = try SpawnerLink.open(
+                runtimeDirectory: runtimeDirectory, spawnerPath: spawnerPath,
+                mayStart: !isManaged, grace: core.lifecycle.policy.terminateGrace,
+                patience: SpawnerLink.shortPatience)
+            try replace(with: link, greeting)
+        } catch let silence as SpawnerLink.Silence {
+            tryCount += 1
+            if tryCount >= SpawnerLink.shortTries { end(silence) }
+            unreachable(silence)
+        } catch {
+            unreachable(error)
+        }
+    }
+
+    private func unreachable(_ error: any Error) {
+        degradations.note(
+            Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
+        spawner.useNone()
+        recovery.failPendingOrders()
+        // systemd starts it again within moments; a failing start of ours is tried as often.
+        tryAgain(after: .milliseconds(500))
+    }
+
+    private func replace(with next: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
+        let inheritance = try Inheritance(greeting)
+        records.move(to: inheritance.state, in: inheritance.memory, core.lifecycle)
+        watchers.move(to: inheritance.memory, at: RuntimeState.byteCount)
+        let orders = link.ordersToRepeat(by: next)
+        link = next
+        use(greeting)
+        if greeting.kept.isEmpty { sockets.keepAll() }
+        recovery.reconnect(with: greeting.instances, repeating: orders)
+        instances.forgetFormerCgroups()
+        try link.activate()
+        log.say(.notice, "the spawner is back")
+    }
+
+    private func tryAgain(after delay: Duration) {
+        do throws(SystemdError) {
+            retrial = try LoopActor.timer(after: delay) { [unowned self] in reopen() }
+        } catch {
+            log.failed("arming the timer", error)
+        }
+    }
+
+    // MARK: A spawner that does not answer
+
+    func wasSilent() { end(SpawnerLink.Silence(process: link.processDescriptor)) }
+
+    /// What it has not done it will never do: the apps live on as after any other end of it.
+    private func end(_ silence: SpawnerLink.Silence) {
+        guard let process = silence.process, silence.kill() else { return }
+        silence.say(log)
+        killed = process
+        killedWatch = try? LoopActor.io(process.descriptor.rawValue, .readable) {
+            [unowned self] _ in reopen()
+        }
+        tryAgain(after: .milliseconds(SpawnerLink.endPatience))
+        link.abandon()
+    }
+
+    private static func hasEnded(_ process: ProcessDescriptor) -> Bool {
+        (try? process.descriptor.waitUntilReadable(milliseconds: 0)) != false
+    }
+
+    // MARK: The end
+
+    /// This process ends, and the spawner goes on.
+    func leave() { link.leave() }
+
+    /// Has the spawner end with all of its apps.
+    ///
+    /// - Parameter done: called when it is gone; at once if it is not there, or deaf: what it has not done
+    ///   then, nobody can do.
+    func end(graceMilliseconds: UInt32, then done: @escaping () -> Void) {
+        guard spawner.isThere else { return done() }
+        whenEnding = .last(done)
+        link.send(.shutDown(graceMilliseconds: graceMilliseconds))
+    }
+}
+
+extension SpawnerLink.Greeting {
+    var isManaged: Bool { welcome.isManaged }
+}

@@ -1,0 +1,173 @@
+internal import GreenroomAppChannel
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Brings the core and the world together again after a restart of the supervisor, or of the
+/// spawner: the records say what should be, the spawner's table what is, and every difference
+/// becomes an event.
+@LoopActor
+final class Recovery {
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let spawner: CurrentSpawner
+    private let freezer: Freezer
+    private let launcher: Launcher
+    private let appLaunches: AppLaunches
+    private let channels: ChannelEvents
+    private let events: SpawnerEvents
+    private let messenger: AppMessenger
+    private let reporter: Reporter
+
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
+        freezer: Freezer, launcher: Launcher, appLaunches: AppLaunches, channels: ChannelEvents,
+        events: SpawnerEvents, messenger: AppMessenger, reporter: Reporter
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.spawner = spawner
+        self.freezer = freezer
+        self.launcher = launcher
+        self.appLaunches = appLaunches
+        self.channels = channels
+        self.events = events
+        self.messenger = messenger
+        self.reporter = reporter
+    }
+
+    /// After a restart of the supervisor.
+    ///
+    /// - Parameters:
+    ///   - restored: what the runtime state held; younger instances are not in the table yet.
+    ///   - table: every instance that the spawner has not been told to release.
+    func reconcile(
+        _ restored: [InstanceRecord],
+        with table: [TableEntry]
+    ) {
+        let records = restored.compactMap { core.lifecycle.instance($0.instance) }
+        compare(records, with: table)
+        spawner.send(.reconciled)
+    }
+
+    /// After the connection to the spawner broke: it may have executed itself anew, with every
+    /// instance, or be another, which knows none.
+    ///
+    /// - Parameter orders: what it is told again where the table lacks it.
+    func reconnect(
+        with table: [TableEntry], repeating orders: [SpawnSpecification]
+    ) {
+        let present = Set(table.map(\.instance))
+        orphan(allBut: Set(present.map { InstanceIdentifier($0) }))
+        let missing = orders.filter { !present.contains($0.instance) && isWanted($0) }
+        compare(
+            core.lifecycle.instances, with: table, awaiting: Set(missing.map(\.instance)))
+        for order in missing where isWanted(order) { launcher.send(order) }
+        spawner.send(.reconciled)
+    }
+
+    /// Nobody has ended it meanwhile, or told of its process.
+    private func isWanted(_ order: SpawnSpecification) -> Bool {
+        let phase = core.lifecycle.instance(InstanceIdentifier(order.instance))?.phase
+        return phase == .prewarming || phase == .ordered
+    }
+
+    /// There is no spawner: what had been ordered and not been heard of will not come.
+    func failPendingOrders() {
+        orphan(allBut: [])
+        compare(core.lifecycle.instances, with: [])
+    }
+
+    private func orphan(allBut kept: Set<InstanceIdentifier>) {
+        freezer.forgetOrders()
+        instances.orphan(allBut: kept) { [unowned self] identifier, status in
+            events.exited(identifier, ExitStatus(status))
+            core.handle(.emptied(identifier))
+        }
+    }
+
+    private func compare(
+        _ records: [InstanceRecord],
+        with table: [TableEntry], awaiting awaited: Set<UInt64> = []
+    ) {
+        let known = Set(records.map(\.instance))
+        var news: [TableEntry] = []
+        for entry in table {
+            let identifier = InstanceIdentifier(entry.instance)
+            guard known.contains(identifier) else {
+                // Nobody remembers what it was for: end it rather than lose sight of it.
+                if entry.status == nil {
+                    reporter.say(
+                        .error, "what was known of process \(entry.pid) is lost: it is ended",
+                        of: AppIdentifier(entry.app), identifier)
+                }
+                spawner.send(.kill(instance: entry.instance))
+                spawner.send(.release(instance: entry.instance))
+                continue
+            }
+            if instances[identifier] == nil {
+                instances.adopt(entry)
+                news.append(entry)
+            } else {
+                // It was let go, and the spawner before this one could not say so.
+                if !entry.isGuarded { channels.unguarded(identifier) }
+                reportEnd(entry)
+            }
+        }
+        for record in records
+        where record.state != .notRunning && !awaited.contains(record.instance.rawValue) {
+            if instances[record.instance] == nil { vanished(record) }
+        }
+        for entry in news { report(entry) }
+    }
+
+    /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
+    private func vanished(_ record: InstanceRecord) {
+        let hasLeftSomething = instances.endUnreported(record.instance, of: record.app)
+        core.handle(.reconciled(record.instance, found: hasLeftSomething ? .remains : .nothing))
+    }
+
+    private func report(_ entry: TableEntry) {
+        let identifier = InstanceIdentifier(entry.instance)
+        guard let instance = instances[identifier] else { return }
+        channels.listenForReadiness(of: instance)
+        appLaunches.send(to: instance)
+        core.handle(.spawned(identifier))
+        if instance.channel == nil {
+            // Adopted by a spawner that came after the one that had it, as this supervisor did.
+            let hasEnded = entry.status != nil
+            core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
+        }
+        let isApplication = catalog[instance.app]?.kind == .applicationKit
+        let record = core.lifecycle.instance(identifier)
+        switch record?.state {
+        case .prewarmed: channels.watchPaused(instance)
+        case .prewarming: channels.resumeWatching(instance)
+        case .launching where record?.phase == .toldToGo: channels.resumeWatching(instance)
+        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
+            nil:
+            if isApplication { channels.listen(to: instance) } else { instance.closeChannel() }
+            if isApplication, record?.launchedAt != nil {
+                messenger.send(.askAgain, to: identifier)
+            }
+        }
+        let now = core.lifecycle.instance(identifier)
+        if now?.state == .launching, now?.launchedAt != nil, !isApplication {
+            // READY=1 may have been sent while nobody listened; better early than killed for it.
+            core.handle(.becameReady(identifier))
+        }
+        reportEnd(entry)
+    }
+
+    private func reportEnd(_ entry: TableEntry) {
+        let identifier = InstanceIdentifier(entry.instance)
+        if let status = entry.status {
+            events.exited(identifier, ExitStatus(status))
+        }
+        if entry.isEmptied { core.handle(.emptied(identifier)) }
+    }
+}

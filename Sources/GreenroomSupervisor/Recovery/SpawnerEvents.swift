@@ -1,0 +1,96 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Turns what the spawner says into events of the core.
+@LoopActor
+final class SpawnerEvents {
+    private let core: Core
+    private let instances: InstanceTable
+    private let spawner: CurrentSpawner
+    private let freezer: Freezer
+    private let launcher: Launcher
+    private let appLaunches: AppLaunches
+    private let channels: ChannelEvents
+    private let ends: MemoryEnds
+    private let emptying: Emptying
+    private let degradations: Degradations
+    private let reporter: Reporter
+
+    init(
+        core: Core, instances: InstanceTable, spawner: CurrentSpawner, freezer: Freezer,
+        launcher: Launcher, appLaunches: AppLaunches, channels: ChannelEvents, ends: MemoryEnds,
+        emptying: Emptying, degradations: Degradations, reporter: Reporter
+    ) {
+        self.core = core
+        self.instances = instances
+        self.spawner = spawner
+        self.freezer = freezer
+        self.launcher = launcher
+        self.appLaunches = appLaunches
+        self.channels = channels
+        self.ends = ends
+        self.emptying = emptying
+        self.degradations = degradations
+        self.reporter = reporter
+    }
+
+    func handle(_ message: SpawnerMessage) {
+        if emptying.take(message) { return }
+        switch message {
+        case .spawned(let record):
+            let instance = instances.adopt(record)
+            instance.wasSpawned(
+                scored: spawner.answered?.oomScoreAdjustment)
+            channels.listen(to: instance)
+            appLaunches.send(to: instance)
+            core.handle(.spawned(instance.identifier))
+            launcher.awaitReadiness(of: instance)
+        case .spawnFailed(let number, let error):
+            let identifier = InstanceIdentifier(number)
+            let failure = SpawnFailure(stage: error.deed, errno: error.code)
+            reporter.spawnFailed(core.lifecycle.instance(identifier), failure)
+            core.handle(.spawnFailed(identifier, failure))
+        case .exited(let number, let status):
+            exited(InstanceIdentifier(number), ExitStatus(status))
+        case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
+        case .failed(let number, _): core.handle(.freezeFailed(InstanceIdentifier(number)))
+        case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
+        case .unguarded(let number): channels.unguarded(InstanceIdentifier(number))
+        case .misfired(let number, let program):
+            core.handle(.misfired(InstanceIdentifier(number), .startsPrograms(program)))
+        case .executedSecurely(let number):
+            core.handle(.misfired(InstanceIdentifier(number), .secureExecution))
+        case .cannotGuard(let code): noteUnguarded(code)
+        case .welcome, .instance, .kept, .ending: break
+        }
+    }
+
+    private func noteUnguarded(_ code: CInt) {
+        degradations.note(
+            Control.Note(
+                code: "no_guard",
+                text:
+                    "greenroom-spawner may not trace its children (\(SystemError.text(of: code))): "
+                    + "what a library of a prewarmed app starts is not stopped"))
+    }
+
+    func exited(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
+        channels.drain(identifier)
+        ends.examine(identifier, status)
+        core.handle(.exited(identifier, status))
+    }
+}
+
+extension ExitStatus {
+    init(_ status: TerminationStatus) {
+        switch status {
+        case .exited(let code): self = .exited(UInt8(truncatingIfNeeded: code))
+        case .signaled(let signal, let coreDumped):
+            self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
+        case .unknown: self = .unknown
+        }
+    }
+}
