@@ -1,4 +1,5 @@
 internal import Glibc
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
@@ -25,13 +26,19 @@ final class Instance {
     private var channelSource: EventSource?
     /// What stands before the launch's own arguments: of a script, its interpreter and path
     /// (execve(2)). Known once it is paused.
-    var argumentPrefix: [String] = []
+    var argumentPrefix: [ByteString] = []
     /// The spawner traces it until it has paused: before that it must not be launched.
     var isGuarded: Bool
     /// Looked at where it pauses, by this supervisor.
     var isInspected = false
+    /// It has told this supervisor that it stands at its pause.
+    var hasPaused = false
     /// When it reached its pause.
     var pausedAt: Instant?
+    /// Its spawner died.
+    var orphan: Orphan?
+    /// It was told to go, and has nobody to say STARTED to.
+    var startLook: RepeatedLook?
     /// Opened while there is time, so that a launch pays one write(2) for it.
     private var oomScore: FileDescriptor?
     private var priority: Priority?
@@ -62,6 +69,9 @@ final class Instance {
     /// What the process has for its root directory (proc_pid_root(5)).
     static func rootPath(of pid: Int32) -> String { "/proc/\(pid)/root" }
 
+    /// False once it has been waited for, and its number may mean another process.
+    var isAlive: Bool { (try? process.send(signal: 0)) != false }
+
     // MARK: Asking whether it still stands at its pause
 
     /// Of the question that is open.
@@ -84,22 +94,16 @@ final class Instance {
     /// It is told to go: an answer that is still on its way says nothing any more.
     func forgetPong() { pongCookie = nil }
 
-    /// The process goes on and has closed its end of its channel. One that is ending has no descriptor
-    /// at all any more.
-    var hasClosedChannel: Bool { !hasOpen(channelNumber) && (0...2).contains(where: hasOpen) }
+    /// The process goes on and has closed its end of its channel, which had this number. One that is ending
+    /// has no descriptor at all any more.
+    func hasClosedChannel(_ number: CInt) -> Bool {
+        !hasOpen(number) && (0...2).contains(where: hasOpen)
+    }
 
-    /// Where the spawner put the app's end, by what it told the app: lower where the app may not have
-    /// so many descriptors.
-    private lazy var channelNumber: CInt = {
-        let name = "GREENROOM_CHANNEL="
-        let value = (try? SmallFile.text(of: "/proc/\(pid)/environ"))?.split(separator: "\0")
-            .last { $0.hasPrefix(name) }?.dropFirst(name.count)
-        return value?.split(separator: ":").first.flatMap { CInt($0) }
-            ?? SpawnSpecification.channelNumber
-    }()
-
+    /// Of the link itself: what it leads to may be a file whose server does not answer (fuse(4)).
     private func hasOpen(_ number: CInt) -> Bool {
-        unsafe access("/proc/\(pid)/fd/\(number)", F_OK) == 0
+        var status = stat()
+        return unsafe lstat("/proc/\(pid)/fd/\(number)", &status) == 0
     }
 
     func closeChannel() {
@@ -128,6 +132,22 @@ final class Instance {
         else { return }
         _ = unsafe rmdir(path)
     }
+
+    /// What it holds, all its processes together.
+    var byteCount: UInt64 {
+        cgroup?.ownMemoryByteCount ?? memory.reduce(0) { $0 + $1.own }
+    }
+
+    /// Bytes that are resident; a file's pages count once for each process.
+    var residentByteCount: UInt64 { memory.reduce(0) { $0 + $1.resident } }
+
+    private var memory: [ProcessMemory] {
+        let processes = (try? cgroup?.processes()) ?? [pid]
+        return processes.prefix(Self.measuredProcessLimit).compactMap { ProcessMemory(of: $0) }
+    }
+
+    /// Those of an app that forks without end are many.
+    private static let measuredProcessLimit = 64
 
     // MARK: Signals and the freezer
 

@@ -4,41 +4,72 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Every instance with a process, and the ways to act on one. Cgroups make each act one write;
-/// without them the spawner does it process by process.
+/// Every instance, from its order to its release: its process, once there is one, and what the rooms of the
+/// shell keep of it. Cgroups make each act on a process one write; without them the spawner does it process
+/// by process.
 @LoopActor
 final class InstanceTable {
-    unowned let supervisor: Supervisor
-    var spawner: SpawnerLink?
+    private let core: Core
+    private let log: Log
+    private let spawner: CurrentSpawner
     /// The directory that holds the instances' cgroups; nil in degraded mode.
     var cgroups: Cgroup? {
         didSet { formerCgroups = oldValue }
     }
     /// That of the spawner before this one, until what it left behind is known.
     private var formerCgroups: Cgroup?
-    /// Called when an instance is forgotten, for whoever watches something of it.
-    var onRelease: ((InstanceIdentifier) -> Void)?
-    /// Called when an instance whose spawner died has ended, and no process of it is left.
-    var onOrphanEnd: ((InstanceIdentifier, TerminationStatus) -> Void)?
 
     private var table: [InstanceIdentifier: Instance] = [:]
-    private var freezes: [InstanceIdentifier: RepeatedLook] = [:]
-    /// Orders to stop that the spawner has not carried out, without cgroups.
-    private var stopOrders: [InstanceIdentifier: Int] = [:]
-    private var starts: [InstanceIdentifier: RepeatedLook] = [:]
-    /// Instances whose spawner died.
-    private var orphans: [InstanceIdentifier: Orphan] = [:]
+    private var parts: [InstanceIdentifier: [ObjectIdentifier: any InstancePart]] = [:]
+    private var files: [any InstanceFiles] = []
 
     private let disposer: Disposer
 
-    init(supervisor: Supervisor, disposer: Disposer) {
-        self.supervisor = supervisor
+    init(core: Core, log: Log, spawner: CurrentSpawner, disposer: Disposer) {
+        self.core = core
+        self.log = log
+        self.spawner = spawner
         self.disposer = disposer
     }
 
+    /// Its process; nil before it was made.
     subscript(identifier: InstanceIdentifier) -> Instance? { table[identifier] }
 
-    var all: [Instance] { Array(table.values) }
+    // MARK: What rooms keep
+
+    /// What a room keeps of the instance, made at the first question; nil once it was released.
+    func part<Part: InstancePart>(
+        _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
+    ) -> Part? {
+        if let part = known(type, of: identifier) { return part }
+        guard table[identifier] != nil || parts[identifier] != nil || isLive(identifier) else {
+            return nil
+        }
+        let part = Part()
+        parts[identifier, default: [:]][ObjectIdentifier(type)] = part
+        return part
+    }
+
+    /// The same, if the room has kept something of it.
+    func known<Part: InstancePart>(
+        _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
+    ) -> Part? {
+        parts[identifier]?[ObjectIdentifier(type)].map { unsafe unsafeDowncast($0, to: type) }
+    }
+
+    /// Of every instance of which a room keeps something.
+    func all<Part: InstancePart>(_ type: Part.Type) -> [(InstanceIdentifier, Part)] {
+        parts.keys.compactMap { identifier in
+            known(type, of: identifier).map { (identifier, $0) }
+        }
+    }
+
+    /// Files of an instance are removed at its release from now on.
+    func add(_ files: some InstanceFiles) { self.files.append(files) }
+
+    private func isLive(_ identifier: InstanceIdentifier) -> Bool {
+        core.lifecycle.instance(identifier).map { $0.state != .notRunning } ?? false
+    }
 
     func pid(of identifier: InstanceIdentifier) -> Int32? { table[identifier]?.pid }
 
@@ -104,10 +135,13 @@ final class InstanceTable {
     func adopt(_ entry: TableEntry) -> Instance {
         let identifier = InstanceIdentifier(entry.instance)
         let cgroup = entry.cgroupName.flatMap { try? cgroups?.child($0) }
+        // A spawner of another version may have made it otherwise.
+        try? entry.channel?.setPassesCredentials(false)
+        try? entry.channel?.refuseDescriptors()
         let instance = Instance(
             identifier: identifier,
             // A name read from a cgroup is not the whole truth.
-            app: supervisor.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
+            app: core.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
             pid: entry.pid,
             process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
             // Messages that the app has sent may wait in it for ever.
@@ -120,32 +154,32 @@ final class InstanceTable {
     }
 
     func release(_ identifier: InstanceIdentifier) {
-        freezes[identifier] = nil
-        stopOrders[identifier] = nil
-        starts[identifier] = nil
-        if orphans.removeValue(forKey: identifier) != nil {
+        for room in files { room.remove(identifier) }
+        parts[identifier] = nil
+        if let instance = table.removeValue(forKey: identifier) {
             // Nobody else is left to remove it.
-            table[identifier]?.removeCgroup()
+            if instance.orphan != nil { instance.removeCgroup() }
+            instance.closeChannel()
         }
-        table.removeValue(forKey: identifier)?.closeChannel()
-        spawner?.send(.release(instance: identifier.rawValue))
-        onRelease?(identifier)
+        spawner.send(.release(instance: identifier.rawValue))
     }
 
     /// The spawner that made them is gone, all but these are orphans: from now on only their pidfds
     /// tell of their ends.
-    func orphan(allBut kept: Set<InstanceIdentifier>) {
-        stopOrders = [:]
-        for identifier in kept { orphans[identifier] = nil }
+    ///
+    /// - Parameter onEnd: called when one has ended, and no process of it is left.
+    func orphan(
+        allBut kept: Set<InstanceIdentifier>,
+        onEnd: @escaping (InstanceIdentifier, TerminationStatus) -> Void
+    ) {
+        for identifier in kept { table[identifier]?.orphan = nil }
         for instance in table.values
-        where orphans[instance.identifier] == nil && !kept.contains(instance.identifier) {
+        where instance.orphan == nil && !kept.contains(instance.identifier) {
             let identifier = instance.identifier
             do throws(SystemdError) {
-                orphans[identifier] = try Orphan(instance) { [unowned self] status in
-                    onOrphanEnd?(identifier, status)
-                }
+                instance.orphan = try Orphan(instance) { onEnd(identifier, $0) }
             } catch {
-                supervisor.reporter.failed("watching \(instance.app)", error)
+                log.failed("watching \(instance.app)", error)
             }
         }
     }
@@ -154,7 +188,6 @@ final class InstanceTable {
     /// making it and saying so. Its cgroup was made before, under a name that we know.
     ///
     /// - Returns: true if there was one.
-    @discardableResult
     func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
         var mayHaveRun = false
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
@@ -175,13 +208,17 @@ final class InstanceTable {
 
     /// Of an instance that was told to go and has nobody to say STARTED to any more: it shows by
     /// closing its end. The core's deadline ends the wait.
-    func awaitStart(of instance: Instance) {
+    ///
+    /// - Parameter number: its end's.
+    func awaitStart(of instance: Instance, closing number: CInt) {
         let identifier = instance.identifier
-        starts[identifier] = RepeatedLook({ instance.hasClosedChannel }) { [unowned self] in
-            starts[identifier] = nil
-            supervisor.handle(.started(identifier))
+        instance.startLook = RepeatedLook({
+            [unowned instance] in instance.hasClosedChannel(number)
+        }) { [unowned self, unowned instance] in
+            instance.startLook = nil
+            core.handle(.started(identifier))
         }
-        starts[identifier]?.look()
+        instance.startLook?.look()
     }
 
     // MARK: Acts
@@ -195,103 +232,13 @@ final class InstanceTable {
     func kill(_ identifier: InstanceIdentifier) {
         guard let cgroup = table[identifier]?.cgroup, (try? cgroup.kill()) != nil else {
             _ = signal(SIGKILL, to: identifier)
-            orphans[identifier]?.signalGroup(SIGKILL)
-            spawner?.send(.kill(instance: identifier.rawValue))
+            table[identifier]?.orphan?.signalGroup(SIGKILL)
+            spawner.send(.kill(instance: identifier.rawValue))
             return
         }
     }
 
     func apply(_ priority: Priority, to identifier: InstanceIdentifier) {
         table[identifier]?.apply(priority)
-        supervisor.reclaimer.priorities?.want(priority, for: identifier)
-    }
-
-    func freeze(_ identifier: InstanceIdentifier) {
-        guard let instance = table[identifier] else { return }
-        guard let cgroup = instance.cgroup else {
-            if let orphan = orphans[identifier] {
-                orphan.signalGroup(SIGSTOP)
-                return watchStop(of: instance)
-            }
-            // Stopped by its terminal, it would seem frozen before the spawner's order has come, which
-            // would then hit it when it goes on already.
-            guard spawner?.send(.freeze(instance: identifier.rawValue)) == true else {
-                return supervisor.handle(.freezeFailed(identifier))
-            }
-            stopOrders[identifier, default: 0] += 1
-            return
-        }
-        do throws(SystemError) {
-            try cgroup.freeze()
-        } catch {
-            return supervisor.handle(.freezeFailed(identifier))
-        }
-        watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
-    }
-
-    /// The spawner has carried out an order to stop: the last, or one that was taken back.
-    func wasStopped(_ identifier: InstanceIdentifier) {
-        guard let count = stopOrders[identifier] else { return }
-        stopOrders[identifier] = count > 1 ? count - 1 : nil
-        guard count == 1, let instance = table[identifier],
-            supervisor.lifecycle.instance(identifier)?.state == .suspended
-        else { return }
-        watchStop(of: instance)
-    }
-
-    private func watchStop(of instance: Instance) {
-        let pid = instance.pid
-        watchFreeze(of: instance.identifier) { ProcessTable.entry(of: pid)?.isStopped ?? true }
-    }
-
-    private func watchFreeze(
-        of identifier: InstanceIdentifier, _ isFrozen: @escaping () -> Bool
-    ) {
-        freezes[identifier] = RepeatedLook(isFrozen) { [unowned self] in
-            freezes[identifier] = nil
-            supervisor.handle(.frozen(identifier))
-            supervisor.reclaimer.wasFrozen(identifier)
-        }
-        freezes[identifier]?.look()
-    }
-
-    func thaw(_ identifier: InstanceIdentifier) {
-        freezes[identifier] = nil
-        guard let instance = table[identifier] else { return }
-        if let cgroup = instance.cgroup {
-            try? cgroup.thaw()
-        } else if let orphan = orphans[identifier] {
-            orphan.signalGroup(SIGCONT)
-        } else {
-            // The main process runs again when this returns, so that a stop ordered next is not
-            // mistaken for this one; the spawner reaches the others.
-            _ = signal(SIGCONT, to: identifier)
-            spawner?.send(.thaw(instance: identifier.rawValue))
-        }
-    }
-}
-
-/// Waits for a fact of which nobody tells us in time: that the kernel has frozen a cgroup (poll(2) on
-/// cgroup.events is limited to one wake-up in 10 ms), or stopped a process (only its parent hears).
-/// Looks at once, then at doubling intervals. The core sets the deadline.
-@LoopActor
-private final class RepeatedLook {
-    private let isTrue: () -> Bool
-    private let onTrue: () -> Void
-    private var timer: EventSource?
-    private var delay: Duration = .microseconds(100)
-    /// Looking less often than this helps nobody.
-    private static let slowest: Duration = .milliseconds(50)
-
-    init(_ isTrue: @escaping () -> Bool, then onTrue: @escaping () -> Void) {
-        self.isTrue = isTrue
-        self.onTrue = onTrue
-        timer = try? LoopActor.timer(accuracy: .microseconds(50)) { [unowned self] in look() }
-    }
-
-    func look() {
-        if isTrue() { return onTrue() }
-        delay = min(delay * 2, Self.slowest)
-        try? timer?.setDeadline(after: delay)
     }
 }

@@ -7,7 +7,7 @@ internal import Systemd
 /// their process group: the spawner made each the leader of a session.
 @LoopActor
 final class Orphan {
-    private let instance: Instance
+    private unowned let instance: Instance
     private let onEnd: (TerminationStatus) -> Void
     /// Times left to look for its status.
     private var patience = 12

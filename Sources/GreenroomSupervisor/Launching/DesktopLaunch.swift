@@ -87,7 +87,7 @@ struct DesktopLaunch {
                 throw .refused(
                     code: "not_local",
                     reason: "\(app.identifier) opens local files only, and "
-                        + "\(ControlHandler.cut(url)) is none")
+                        + "\(url.cut) is none")
             }
         }
     }
@@ -103,7 +103,7 @@ struct DesktopLaunch {
         let known = actions.map(\.identifier).joined(separator: ", ")
         return .refused(
             code: "no_such_action",
-            reason: "\(app.identifier) has no action \(ControlHandler.cut(call.action ?? "")) that "
+            reason: "\(app.identifier) has no action \((call.action ?? "").cut) that "
                 + "can be started"
                 + (known.isEmpty ? "" : "; it has \(known)"))
     }

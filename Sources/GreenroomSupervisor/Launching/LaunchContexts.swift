@@ -9,34 +9,31 @@ internal import Systemd
 /// What launches bring along, from the call until its answer.
 @LoopActor
 final class LaunchContexts {
-    /// Where apps that report readiness send it; nil if the socket could not be made.
-    var notifySocketPath: String?
+    /// Hears of readiness; nil if it cannot.
+    let readiness: ReadinessListener?
     /// Those that launches have asked for.
     private(set) var environments: PoolEnvironments
 
-    private unowned let supervisor: Supervisor
+    private let core: Core
+    private let requests: Requests
+    private let sockets: ListeningSockets
+    private let credentials: CredentialDirectories
     private let containers: Containers
-    private var contexts: [RequestIdentifier: LaunchContext] = [:]
     private var pausedStates: [AppIdentifier: PausedState] = [:]
 
-    /// O_PATH (open(2)), which the C library's module hides.
-    private static let pathOnly: CInt = 0o10000000
-
-    init(supervisor: Supervisor, containers: Containers) {
-        self.supervisor = supervisor
+    init(
+        core: Core, requests: Requests, sockets: ListeningSockets,
+        credentials: CredentialDirectories, containers: Containers, digest: KeyedDigest,
+        readiness: ReadinessListener?
+    ) {
+        self.core = core
+        self.requests = requests
+        self.sockets = sockets
+        self.credentials = credentials
         self.containers = containers
-        environments = PoolEnvironments(digest: supervisor.digest)
+        self.readiness = readiness
+        environments = PoolEnvironments(digest: digest)
     }
-
-    func remember(_ context: LaunchContext, for request: RequestIdentifier) {
-        contexts[request] = context
-    }
-
-    /// The request is answered: what it brought is closed.
-    func forget(_ request: RequestIdentifier) { contexts[request] = nil }
-
-    /// What the request brought, until it is answered.
-    subscript(request: RequestIdentifier) -> LaunchContext? { contexts[request] }
 
     /// An instance has reached its pause.
     func noticePause(of instance: Instance, threadCount: Int) {
@@ -60,13 +57,13 @@ final class LaunchContexts {
     func contextToServe(
         _ request: RequestIdentifier, of app: InstalledApp
     ) -> LaunchContext? {
-        guard request == .automatic else { return contexts[request] }
+        guard request == .automatic else { return requests[request]?.context }
         var context = LaunchContext(
-            arguments: app.arguments.map(ByteString.text), requestedAt: supervisor.now)
-        if app.description.hasSockets, supervisor.sockets.takeArrival(app.identifier) {
+            arguments: app.arguments.map(ByteString.text), requestedAt: core.now)
+        if app.description.hasSockets, sockets.takeArrival(app.identifier) {
             context.reason = .socket
         }
-        if supervisor.lifecycle.isLaunchedForTask(app.identifier) {
+        if core.lifecycle.isLaunchedForTask(app.identifier) {
             context.reason = .scheduledTask
         }
         addNotifySocket(to: &context, of: app)
@@ -83,11 +80,11 @@ final class LaunchContexts {
     ) -> [ByteString]? {
         var environment = context.environment
         if !app.credentials.isEmpty {
-            environment = supervisor.applications.handover.directories.environment(
+            environment = credentials.environment(
                 environment ?? app.environment.map(ByteString.text), of: instance)
         }
         if app.description.hasSockets {
-            environment = supervisor.sockets.environment(
+            environment = sockets.environment(
                 environment ?? app.environment.map(ByteString.text), of: app.identifier, pid: pid)
         }
         return environment
@@ -140,9 +137,7 @@ final class LaunchContexts {
                 (number: $0.number, descriptor: descriptors[$0.index])
             }
         }
-        let channel = SpawnSpecification.channelNumber(
-            openFiles: app.limits.first { $0.resource == .openFiles }?.soft)
-        let reachesTooFar = context.otherDescriptors.contains { $0.number >= channel }
+        let reachesTooFar = context.otherDescriptors.contains { $0.number >= app.channelNumber }
         if reachesTooFar || context.otherDescriptors.count > Self.otherDescriptorsOfPaused {
             context.coldReason = .callerState
         }
@@ -180,10 +175,12 @@ final class LaunchContexts {
     }
 
     private func addNotifySocket(to context: inout LaunchContext, of app: InstalledApp) {
-        guard app.readyCondition == .notify, let notifySocketPath else { return }
+        guard app.readyCondition == .notify,
+            let path = readiness?.socketPath(of: app.account.user)
+        else { return }
         context.environment =
             (context.environment ?? app.environment.map(ByteString.text))
-            + [.text("NOTIFY_SOCKET=\(notifySocketPath)")]
+            + [.text("NOTIFY_SOCKET=\(path)")]
     }
 
     private func workingDirectory(
@@ -192,7 +189,7 @@ final class LaunchContexts {
         if let index = call.workingDirectoryDescriptor { return descriptors[index] }
         guard let path = call.workingDirectory else { return nil }
         do throws(SystemError) {
-            return try FileDescriptor.open(path, Self.pathOnly | O_DIRECTORY)
+            return try PathOwners.folder(at: path)
         } catch {
             throw .refused(
                 code: "working_directory",

@@ -61,7 +61,7 @@ extension Launcher {
         guard instance.argumentPrefix.count > app.wordsBeforePause.count else {
             return context.arguments
         }
-        return instance.argumentPrefix.map(ByteString.text)
+        return instance.argumentPrefix
             + context.arguments.dropFirst(app.wordsBeforePause.count)
     }
 

@@ -8,85 +8,126 @@ internal import Systemd
 
 /// Makes processes out of decisions: asks the spawner for new ones and tells paused ones to go.
 ///
-/// The path of a prewarmed launch is `contexts` → (the core) → `resume` → the app's STARTED: no file
+/// The path of a prewarmed launch is `contexts` → (the core) → `go` → the app's STARTED: no file
 /// is opened, nothing is looked up that grows with the number of apps.
 @LoopActor
 final class Launcher {
-    unowned let supervisor: Supervisor
     let contexts: LaunchContexts
-    var spawner: SpawnerLink?
-    var inspector: PausedInspector?
-
+    private let core: Core
     private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let spawner: CurrentSpawner
     private let orders: SpawnOrders
-    private var instancesWithOwnOutput: Set<InstanceIdentifier> = []
+    private let appLaunches: AppLaunches
+    private let handover: CredentialHandover
+    private let inspector: PausedInspector
+    private let sockets: ListeningSockets
+    private let reporter: Reporter
 
-    init(
-        supervisor: Supervisor, catalog: AppCatalog, output: AppOutput, shimPath: String,
-        containers: Containers
-    ) {
-        self.supervisor = supervisor
-        self.catalog = catalog
-        contexts = LaunchContexts(supervisor: supervisor, containers: containers)
-        orders = SpawnOrders(
-            supervisor: supervisor, contexts: contexts, output: output, shimPath: shimPath,
-            containers: containers)
+    private final class OwnOutput: InstancePart {
+        /// Its client has its output.
+        var isClients = false
     }
 
-    /// It has ended, or never came to be.
-    func forget(_ instance: InstanceIdentifier) { instancesWithOwnOutput.remove(instance) }
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
+        contexts: LaunchContexts, orders: SpawnOrders, appLaunches: AppLaunches,
+        handover: CredentialHandover, inspector: PausedInspector, sockets: ListeningSockets,
+        reporter: Reporter
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.spawner = spawner
+        self.contexts = contexts
+        self.orders = orders
+        self.appLaunches = appLaunches
+        self.handover = handover
+        self.inspector = inspector
+        self.sockets = sockets
+        self.reporter = reporter
+    }
 
-    // MARK: Resume
+    private func noteOwnOutput(_ context: LaunchContext, _ instance: InstanceIdentifier) {
+        guard context.takesOutput else { return }
+        instances.part(OwnOutput.self, of: instance)?.isClients = true
+    }
+
+    // MARK: Going on
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
-    func resume(_ identifier: InstanceIdentifier, for request: RequestIdentifier) {
-        guard let instance = supervisor.instances[identifier], let channel = instance.channel,
+    func go(
+        _ identifier: InstanceIdentifier, for request: RequestIdentifier, _ terms: LaunchTerms
+    ) {
+        guard let instance = instances[identifier], let channel = instance.channel,
             let app = catalog[instance.app],
-            let context = contexts.contextToServe(request, of: app),
-            canResume(instance, of: app, context)
-        else { return supervisor.handle(.channelLost(identifier)) }
+            let context = contexts.contextToServe(request, of: app)
+        else { return core.handle(.channelLost(identifier)) }
+        guard isFit(instance, of: app, context) else {
+            return core.handle(.reconciled(identifier, found: .unfit))
+        }
         instance.forgetPong()
-        if context.takesOutput { instancesWithOwnOutput.insert(identifier) }
+        guard instance.isInspected else { return inspect(instance, of: app, for: request, terms) }
+        noteOwnOutput(context, identifier)
         // Before the order to go: main may look at its score at once, and must see what a cold launch
         // would show it.
-        let isInBackground = supervisor.lifecycle.instance(identifier)?.inBackground ?? false
-        instance.apply(isInBackground ? .background : .foreground)
+        instance.apply(terms.inBackground ? .background : .foreground)
         do {
             if !app.credentials.isEmpty {
-                try supervisor.applications.handover.provide(to: identifier, of: app)
+                try handover.provide(to: identifier, of: app)
             }
             if app.kind == .applicationKit {
-                try supervisor.applications.launches.send(to: instance, of: app, context)
+                try appLaunches.send(to: instance, of: app, context, terms)
             }
             let wasSent = try sendGo(context, to: instance, of: app, on: channel)
-            if !wasSent { supervisor.handle(.channelLost(identifier)) }
+            if !wasSent { core.handle(.channelLost(identifier)) }
         } catch {
-            supervisor.reporter.say(
-                .warning, "resuming \(instance.app): \(error)", of: instance.app, identifier)
-            supervisor.handle(.channelLost(identifier))
+            reporter.say(
+                .warning, "telling \(instance.app) to go: \(error)", of: instance.app, identifier)
+            core.handle(.channelLost(identifier))
         }
     }
 
-    /// False, and said so, if a cold launch serves better.
-    private func canResume(
+    /// Whether it can take over what the launch brings, and is what it would be made as now. Says why not.
+    private func isFit(
         _ instance: Instance, of app: InstalledApp, _ context: LaunchContext
     ) -> Bool {
         if context.takesTerminal, let call = app.callForbiddenOnTerminal {
-            supervisor.reporter.say(
+            reporter.say(
                 .notice,
                 "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "
                     + "which a paused instance needs to take a terminal", of: instance.app,
                 instance.identifier)
             return false
         }
-        // Adopted, and its turn to be looked at has not come.
-        if !instance.isInspected, inspector?.inspect(instance, app: app) == false {
-            supervisor.reporter.say(
-                .notice, "a paused instance of \(instance.app) is out of date", of: instance.app,
-                instance.identifier)
-            return false
-        }
         return true
+    }
+
+    /// Adopted, and its turn to be looked at has not come.
+    private func inspect(
+        _ instance: Instance, of app: InstalledApp, for request: RequestIdentifier,
+        _ terms: LaunchTerms
+    ) {
+        let identifier = instance.identifier
+        inspector.inspect(instance, app: app, first: true) { [unowned self] finding in
+            guard core.lifecycle.instance(identifier)?.phase == .toldToGo else { return }
+            if finding == .usable { return go(identifier, for: request, terms) }
+            reporter.say(
+                .notice,
+                finding == .stale
+                    ? "a paused instance of \(instance.app) is out of date"
+                    : "a paused instance of \(instance.app) cannot be looked at: it does not answer",
+                of: instance.app, identifier)
+            core.handle(.reconciled(identifier, found: .unfit))
+        }
+    }
+
+    /// A former supervisor told it to go, and its channel is lost: it is seen to start.
+    func awaitStart(of identifier: InstanceIdentifier) {
+        guard let instance = instances[identifier] else { return }
+        instances.awaitStart(
+            of: instance,
+            closing: catalog[instance.app]?.channelNumber ?? SpawnSpecification.channelNumber)
     }
 
     // MARK: Spawn
@@ -100,47 +141,52 @@ final class Launcher {
         do throws(SpawnOrders.Failure) {
             switch purpose {
             case .prewarm(let key): send(try orders.prewarm(instance, app, key))
-            case .launch(let request):
+            case .launch(let request, let terms):
                 guard let context = contexts.contextToServe(request, of: app) else {
                     return fail(instance, "finding the request", ECANCELED)
                 }
-                if context.takesOutput { instancesWithOwnOutput.insert(instance) }
-                send(try orders.launch(instance, app, context))
+                noteOwnOutput(context, instance)
+                send(try orders.launch(instance, app, context, terms))
             }
         } catch {
             fail(instance, error.stage, error.code)
         }
     }
 
-    private func send(_ specification: SpawnSpecification) {
+    func send(_ specification: SpawnSpecification) {
         guard specification.isWithinLimits else {
             return fail(InstanceIdentifier(specification.instance), "passing the arguments", E2BIG)
         }
-        guard let spawner, spawner.send(.spawn(specification)) else {
+        guard spawner.send(specification) else {
             return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
         }
     }
 
     private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {
-        supervisor.spawnFailed(instance, SpawnFailure(stage: stage, errno: code))
+        let failure = SpawnFailure(stage: stage, errno: code)
+        reporter.spawnFailed(core.lifecycle.instance(instance), failure)
+        core.handle(.spawnFailed(instance, failure))
     }
 
     // MARK: Readiness
 
     /// It runs. What its manifest calls ready is looked for from now on, where nobody will report it.
     func awaitReadiness(of instance: Instance) {
-        switch catalog[instance.app]?.readyCondition {
+        guard let app = catalog[instance.app] else { return }
+        switch app.readyCondition {
         case .firstOutput: reportReadyIfUnobserved(instance)
-        case .listening: supervisor.sockets.awaitListening(instance)
-        case .exec, .notify, .finishedLaunching, nil: break
+        case .listening: sockets.awaitListening(instance)
+        case .notify: contexts.readiness?.hearEarly(instance, of: app.account.user)
+        case .exec, .finishedLaunching: break
         }
     }
 
     /// Its client has its output, so that nobody here can await the first of it: ready as it runs.
     private func reportReadyIfUnobserved(_ instance: Instance) {
-        guard supervisor.lifecycle.instance(instance.identifier)?.state != .prewarming,
-            instancesWithOwnOutput.remove(instance.identifier) != nil
+        guard core.lifecycle.instance(instance.identifier)?.state != .prewarming,
+            let output = instances.known(OwnOutput.self, of: instance.identifier), output.isClients
         else { return }
-        supervisor.handle(.becameReady(instance.identifier))
+        output.isClients = false
+        core.handle(.becameReady(instance.identifier))
     }
 }

@@ -5,43 +5,85 @@ internal import Systemd
 
 /// Hears when launched apps are ready: READY=1 on a socket (sd_notify(3)), or the first byte of
 /// their output. A program is ready for its user when it says so, not when it was executed.
+///
+/// Each user has a socket, which nobody else can send to: what a user leaves in it, and does not let us close, is in
+/// nobody else's way.
 @LoopActor
 final class ReadinessListener {
-    unowned let supervisor: Supervisor
-    let output: AppOutput
-    /// What apps get as NOTIFY_SOCKET.
-    let socketPath: String
-
-    private let socket: DatagramSocket
+    private let core: Core
+    private let instances: InstanceTable
+    private let output: AppOutput
+    private let directory: String
+    private let log: Log
+    private let disposer: Disposer
+    /// Of users with an app that says when it is ready, which whoever writes manifests decides.
+    private var sockets: [UInt32: NotifySocket] = [:]
     private let inotify: Inotify
-    private var sources: [EventSource] = []
+    private var source: EventSource?
     private var watches: [CInt: InstanceIdentifier] = [:]
 
-    init(
-        supervisor: Supervisor, output: AppOutput, socketPath: String, disposer: Disposer
-    ) throws {
-        self.supervisor = supervisor
-        self.output = output
-        self.socketPath = socketPath
-        // Anybody may write; who wrote is known by the kernel's word, not the message's.
-        socket = try DatagramSocket(boundAt: socketPath, mode: 0o666, disposer: disposer)
-        inotify = try Inotify()
-        sources = [
-            try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
-                receive()
-            },
-            try LoopActor.io(inotify.descriptor.rawValue, .readable) { [unowned self] _ in
-                outputArrived()
-            },
-        ]
+    @LoopActor
+    private final class OutputWatch: InstancePart {
+        var number: CInt?
+        var drop: ((CInt) -> Void)?
+        isolated deinit { if let number { drop?(number) } }
     }
 
-    private func receive() {
-        guard let (text, sender) = try? socket.receive() else { return }
-        guard text.split(separator: "\n").contains("READY=1"),
-            let instance = supervisor.instances.instance(ofProcess: sender.pid)
-        else { return }
-        supervisor.handle(.becameReady(instance.identifier))
+    /// - Parameter directory: of the sockets.
+    init(
+        core: Core, instances: InstanceTable, output: AppOutput, directory: String, log: Log,
+        disposer: Disposer
+    ) throws {
+        self.core = core
+        self.instances = instances
+        self.output = output
+        self.directory = directory
+        self.log = log
+        self.disposer = disposer
+        // A socket, of an older daemon.
+        unsafe unlink(directory)
+        if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
+            throw SystemError(code: errno, call: "mkdir", subject: directory)
+        }
+        inotify = try Inotify()
+        source = try LoopActor.io(inotify.descriptor.rawValue, .readable) { [unowned self] _ in
+            outputArrived()
+        }
+    }
+
+    /// What this user's apps get as NOTIFY_SOCKET; nil if it cannot be made.
+    func socketPath(of user: UInt32) -> String? {
+        let path = "\(directory)/\(user)"
+        if sockets[user] != nil { return path }
+        do {
+            sockets[user] = try NotifySocket(
+                boundAt: path, of: user, disposer: disposer
+            ) { [unowned self] in heard($0, from: $1, of: user) }
+            return path
+        } catch {
+            log.failed("listening for READY=1 of user \(user)'s apps", error)
+            return nil
+        }
+    }
+
+    /// Who wrote is known by the kernel's word, not the message's.
+    private func heard(_ text: String, from sender: Credentials, of user: UInt32) {
+        guard text.split(separator: "\n").contains("READY=1") else { return }
+        if let instance = instances.instance(ofProcess: sender.pid) {
+            core.handle(.becameReady(instance.identifier))
+        } else {
+            sockets[user]?.keepEarly(sender.pid)
+        }
+    }
+
+    /// The instance is known now. It may have said READY=1 before the spawner's word of it was here.
+    func hearEarly(_ instance: Instance, of user: UInt32) {
+        guard let socket = sockets[user] else { return }
+        for pid in socket.early
+        where instances.instance(ofProcess: pid) === instance {
+            socket.early.removeAll { $0 == pid }
+            return core.handle(.becameReady(instance.identifier))
+        }
     }
 
     // MARK: First output
@@ -50,7 +92,12 @@ final class ReadinessListener {
     func awaitOutput(of instance: InstanceIdentifier) {
         let path = output.path(of: instance)
         guard let watch = try? inotify.watch(path, for: UInt32(IN_MODIFY)) else { return }
+        guard let own = instances.part(OutputWatch.self, of: instance) else {
+            return inotify.remove(watch)
+        }
         watches[watch] = instance
+        own.number = watch
+        own.drop = { [weak self] in self?.drop($0) }
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_size > 0 { arrived(watch) }
     }
@@ -62,18 +109,61 @@ final class ReadinessListener {
     private func arrived(_ watch: CInt) {
         // What a constructor wrote before the pause does not count: the launch comes later.
         guard let instance = watches[watch],
-            supervisor.lifecycle.instance(instance)?.state == .launching
+            core.lifecycle.instance(instance)?.state == .launching
         else { return }
-        watches[watch] = nil
-        inotify.remove(watch)
-        supervisor.handle(.becameReady(instance))
+        instances.known(OutputWatch.self, of: instance)?.number = nil
+        drop(watch)
+        core.handle(.becameReady(instance))
     }
 
-    func forget(_ instance: InstanceIdentifier) {
-        for (watch, watched) in watches where watched == instance {
-            watches[watch] = nil
-            inotify.remove(watch)
+    private func drop(_ watch: CInt) {
+        guard watches.removeValue(forKey: watch) != nil else { return }
+        inotify.remove(watch)
+    }
+}
+
+/// The socket of one user's apps. Descriptors may come (BARRIER=1 of sd_notify(3) waits until one is closed), as many
+/// as the disposer takes of that user.
+@LoopActor
+private final class NotifySocket {
+    private let socket: DatagramSocket
+    private let stranger: Stranger
+    private let onMessage: (String, Credentials) -> Void
+    /// Who said READY=1 and belongs to no instance that is known, the latest ones.
+    var early: [pid_t] = []
+    private static let earlyLimit = 32
+    private var source: EventSource?
+    private var resumption: EventSource?
+    /// Until it is looked again whether what the user sent before has been closed.
+    private static let pause = Duration.milliseconds(200)
+
+    init(
+        boundAt path: String, of user: UInt32, disposer: Disposer,
+        onMessage: @escaping (String, Credentials) -> Void
+    ) throws {
+        socket = try DatagramSocket(boundAt: path, mode: 0o600, owner: user, disposer: disposer)
+        stranger = disposer.stranger(user)
+        self.onMessage = onMessage
+        source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
+            receive()
         }
-        output.forget(instance)
+        resumption = try LoopActor.timer { [unowned self] in
+            try? source?.setEvents(.readable)
+        }
+    }
+
+    func keepEarly(_ pid: pid_t) {
+        early.removeAll { $0 == pid }
+        early = early.suffix(Self.earlyLimit - 1) + [pid]
+    }
+
+    private func receive() {
+        guard !stranger.isOverdrawn else {
+            try? source?.setEvents([])
+            try? resumption?.setDeadline(after: Self.pause)
+            return
+        }
+        guard let (text, sender) = try? socket.receive() else { return }
+        onMessage(text, sender)
     }
 }

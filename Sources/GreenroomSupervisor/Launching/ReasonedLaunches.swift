@@ -8,15 +8,19 @@ internal import Systemd
 /// it is launched with is its own, and it learns the reason.
 @LoopActor
 final class ReasonedLaunches {
-    private unowned let supervisor: Supervisor
+    private let core: Core
     private let catalog: AppCatalog
+    private let contexts: LaunchContexts
+    private let requests: Requests
     private var nextLaunch: UInt64 = 1
     /// No other supervisor's, not even of the same process number.
-    private lazy var prefix = "\(getpid())-\(supervisor.now.nanoseconds)-"
+    private lazy var prefix = "\(getpid())-\(core.now.nanoseconds)-"
 
-    init(supervisor: Supervisor, catalog: AppCatalog) {
-        self.supervisor = supervisor
+    init(core: Core, catalog: AppCatalog, contexts: LaunchContexts, requests: Requests) {
+        self.core = core
         self.catalog = catalog
+        self.contexts = contexts
+        self.requests = requests
     }
 
     /// For a launch that was given no name.
@@ -28,23 +32,25 @@ final class ReasonedLaunches {
     func context(
         of app: InstalledApp, _ content: AppContent, _ reason: AppLaunch.Reason
     ) throws(ControlError) -> (LaunchContext, EnvironmentKey) {
-        var (context, key) = try supervisor.launcher.contexts.gather(
+        var (context, key) = try contexts.gather(
             Control.LaunchCall(app: app.identifier.rawValue), for: app, descriptors: [],
-            requestedAt: supervisor.now)
+            requestedAt: core.now)
         context.content = content
         context.reason = reason
         return (context, key)
     }
 
+    /// - Parameter limit: how often the app is launched for this reason.
     func begin(
-        _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey, inBackground: Bool,
-        _ request: RequestIdentifier, _ identifier: LaunchIdentifier, _ limit: TriggerLimit? = nil
+        _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey,
+        from origin: Requests.Origin, as identifier: LaunchIdentifier, inBackground: Bool,
+        limit: TriggerLimit? = nil
     ) {
-        supervisor.launcher.contexts.remember(context, for: request)
+        let request = requests.begin(origin, context: context)
         let launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
             inBackground: inBackground)
-        supervisor.handle(
+        core.handle(
             limit.map { .triggered(request, launch, $0) } ?? .launchRequested(request, launch))
     }
 
@@ -65,7 +71,7 @@ final class ReasonedLaunches {
             let (context, key) = try? context(of: app, AppContent(), reason)
         else { return }
         begin(
-            app, context, key, inBackground: true, supervisor.applications.requests.newRequest(),
-            newIdentifier(), limit)
+            app, context, key, from: .daemon, as: newIdentifier(), inBackground: true,
+            limit: limit)
     }
 }

@@ -20,17 +20,24 @@ final class SpawnOrders {
         }
     }
 
-    private unowned let supervisor: Supervisor
+    private let sockets: ListeningSockets
+    private let handover: CredentialHandover
+    private let appLaunches: AppLaunches
+    private let log: Log
     private let contexts: LaunchContexts
     private let output: AppOutput
     private let shimPath: String
     private let containers: Containers
 
     init(
-        supervisor: Supervisor, contexts: LaunchContexts, output: AppOutput, shimPath: String,
-        containers: Containers
+        contexts: LaunchContexts, output: AppOutput, shimPath: String,
+        containers: Containers, sockets: ListeningSockets, handover: CredentialHandover,
+        appLaunches: AppLaunches, log: Log
     ) {
-        self.supervisor = supervisor
+        self.sockets = sockets
+        self.handover = handover
+        self.appLaunches = appLaunches
+        self.log = log
         self.contexts = contexts
         self.output = output
         self.shimPath = shimPath
@@ -80,12 +87,13 @@ final class SpawnOrders {
     }
 
     func launch(
-        _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ context: LaunchContext,
+        _ terms: LaunchTerms
     ) throws(Failure) -> SpawnSpecification {
         do throws(SystemError) {
-            try supervisor.applications.handover.provide(to: instance, of: app)
+            try handover.provide(to: instance, of: app)
         } catch {
-            supervisor.reporter.say(
+            log.say(
                 .error, "the credentials of \(app.identifier): \(error)",
                 of: app.identifier.rawValue)
             throw Failure("handing over the credentials", error.code)
@@ -121,14 +129,13 @@ final class SpawnOrders {
         if let umask = context.umask { specification.fileModeMask = umask }
         if app.kind == .applicationKit {
             specification.wantsChannel = true
-            supervisor.applications.launches.prepare(
-                supervisor.applications.launches.launch(instance, of: app, context), for: instance)
+            appLaunches.prepare(
+                appLaunches.launch(instance, of: app, context, terms), for: instance)
         }
         specification.takesControllingTerminal = context.takesTerminal
         if let path = context.executablePath { specification.path = path }
-        let isInBackground = supervisor.lifecycle.instance(instance)?.inBackground ?? false
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(
-            for: isInBackground ? .background : .foreground)
+            for: terms.inBackground ? .background : .foreground)
         return specification
     }
 
@@ -159,7 +166,7 @@ final class SpawnOrders {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
         }
         if app.description.hasSockets {
-            specification.descriptors += supervisor.sockets.passed(to: app.identifier)
+            specification.descriptors += sockets.passed(to: app.identifier)
         }
         return specification
     }
@@ -168,7 +175,7 @@ final class SpawnOrders {
     private func makeContainer(of app: InstalledApp) {
         guard app.hasContainer else { return }
         do throws(SystemError) { try containers.make(for: app) } catch {
-            supervisor.reporter.say(
+            log.say(
                 .error, "making the folders of \(app.identifier): \(error)",
                 of: app.identifier.rawValue)
         }

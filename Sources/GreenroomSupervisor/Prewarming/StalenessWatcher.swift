@@ -9,10 +9,6 @@ internal import Systemd
 /// before requests: whoever replaces a program and then launches it gets the new one.
 @LoopActor
 final class StalenessWatcher {
-    var onStaleInstance: ((InstanceIdentifier) -> Void)?
-    /// A file of an app changed, or a missing program came back.
-    var onChangedApps: (() -> Void)?
-
     /// Content, identity or mode (inotify(7)). A file replaced by rename(2) loses a link: IN_ATTRIB.
     private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// The name may lead to another file than before.
@@ -25,7 +21,10 @@ final class StalenessWatcher {
     private let inotify: Inotify
     private var source: EventSource?
     private var instancesOfWatch: [CInt: Set<InstanceIdentifier>] = [:]
-    private var watchesOfInstance: [InstanceIdentifier: [CInt]] = [:]
+    private let core: Core
+    private let instances: InstanceTable
+    /// Who is told when a file of an app changed, or a missing program came back.
+    private var programsChanged: (() -> Void)?
     /// The files of apps' programs. Which app a file belongs to is found when it changes: so a file
     /// costs memory once, however many apps are made from it.
     private var watchOfFile: [String: CInt] = [:]
@@ -33,39 +32,89 @@ final class StalenessWatcher {
 
     private var awaitedNames: [CInt: Set<String>] = [:]
 
-    init() throws {
+    @LoopActor
+    private final class Watches: InstancePart {
+        var numbers: [CInt] = []
+        var drop: (([CInt]) -> Void)?
+        isolated deinit { drop?(numbers) }
+    }
+
+    /// Watches of instances' files that are being made, of which we do not know the numbers yet.
+    private var expectedCount = 0
+    /// One of these may be among them: what has changed since, and what nobody else uses any more.
+    private var changedEarly: Set<CInt> = []
+    private var unusedEarly: Set<CInt> = []
+
+    init(core: Core, instances: InstanceTable) throws {
+        self.core = core
+        self.instances = instances
         inotify = try Inotify()
         source = try LoopActor.io(
             inotify.descriptor.rawValue, .readable, priority: Self.priority
         ) { [unowned self] _ in changed() }
     }
 
-    /// - Returns: false if one of the files cannot be watched: the instance must not be kept.
-    func watch(_ paths: [String], for instance: InstanceIdentifier) -> Bool {
-        for path in paths {
-            guard let watch = try? inotify.watch(path, for: Self.changes) else { return false }
-            instancesOfWatch[watch, default: []].insert(instance)
-            watchesOfInstance[instance, default: []].append(watch)
-        }
-        return true
+    // MARK: Files of instances
+
+    /// Watches a file, and looks at it then. To be made by another process (``DetachedCalls``): the path is one that
+    /// the instance chose.
+    func look(at path: String) -> DetachedJob.Call {
+        .look(path, watchedBy: inotify, for: Self.changes)
     }
 
+    /// Such calls are under way, until ``gotWatches(_:for:)``: what changes meanwhile is kept in mind.
+    func expectWatches() { expectedCount += 1 }
+
+    /// - Parameter instance: nil if it is not wanted any more.
+    /// - Returns: false if one of the files has changed since it was looked at.
+    @discardableResult
+    func gotWatches(_ watches: [CInt], for instance: InstanceIdentifier?) -> Bool {
+        let isUnchanged = changedEarly.isDisjoint(with: watches)
+        if let instance, let own = instances.part(Watches.self, of: instance) {
+            own.drop = { [weak self] numbers in self?.drop(numbers, of: instance) }
+            own.numbers += watches
+            for watch in watches { instancesOfWatch[watch, default: []].insert(instance) }
+        }
+        expectedCount -= 1
+        drop(watches)
+        if expectedCount == 0 {
+            let unused = unusedEarly
+            (changedEarly, unusedEarly) = ([], [])
+            drop(unused)
+        }
+        return isUnchanged
+    }
+
+    /// Those that nobody uses.
+    func drop(_ watches: some Sequence<CInt>) { for watch in watches { dropIfUnused(watch) } }
+
     /// Watches the files that apps' programs consist of, instead of those before.
-    func watchPrograms(_ files: Set<String>) {
+    ///
+    /// - Parameter changed: called when one of them has changed, or a program has come back.
+    func watchPrograms(_ files: Set<String>, then changed: @escaping () -> Void) {
+        programsChanged = changed
         for (file, watch) in watchOfFile where !files.contains(file) {
             watchOfFile[file] = nil
             filesOfWatch[watch]?.removeAll { $0 == file }
             dropIfUnused(watch)
         }
         for file in files where watchOfFile[file] == nil {
-            guard let watch = try? inotify.watch(file, for: Self.changes) else { continue }
+            guard let watch = try? inotify.watch(foreign: file, for: Self.changes) else { continue }
             watchOfFile[file] = watch
             filesOfWatch[watch, default: []].append(file)
         }
     }
 
+    /// It was launched: what it is made from counts no more.
     func forget(_ instance: InstanceIdentifier) {
-        for watch in watchesOfInstance.removeValue(forKey: instance) ?? [] {
+        guard let watches = instances.known(Watches.self, of: instance) else { return }
+        let numbers = watches.numbers
+        watches.numbers = []
+        drop(numbers, of: instance)
+    }
+
+    private func drop(_ watches: [CInt], of instance: InstanceIdentifier) {
+        for watch in watches {
             instancesOfWatch[watch]?.remove(instance)
             dropIfUnused(watch)
         }
@@ -78,7 +127,8 @@ final class StalenessWatcher {
         awaitedNames = [:]
         for program in programs {
             guard let slash = program.lastIndex(of: "/"), slash > program.startIndex,
-                let watch = try? inotify.watch(String(program[..<slash]), for: Self.arrivals)
+                let watch = try? inotify.watch(
+                    foreign: String(program[..<slash]), for: Self.arrivals)
             else { continue }
             let name = String(program[program.index(after: slash)...])
             awaitedNames[watch, default: []].insert(name)
@@ -90,6 +140,10 @@ final class StalenessWatcher {
         guard instancesOfWatch[watch]?.isEmpty ?? true, filesOfWatch[watch]?.isEmpty ?? true,
             awaitedNames[watch] == nil
         else { return }
+        guard expectedCount == 0 else {
+            unusedEarly.insert(watch)
+            return
+        }
         instancesOfWatch[watch] = nil
         filesOfWatch[watch] = nil
         inotify.remove(watch)
@@ -102,15 +156,16 @@ final class StalenessWatcher {
     }
 
     private func changed() {
-        var instances: Set<InstanceIdentifier> = []
+        var stale: Set<InstanceIdentifier> = []
         var haveAppsChanged = false
         for event in (try? inotify.read()) ?? [] {
             if event.overflowed {
                 // Which files changed is lost, so all of them may have.
-                instances.formUnion(watchesOfInstance.keys)
+                for watched in instancesOfWatch.values { stale.formUnion(watched) }
                 haveAppsChanged = true
             }
-            instances.formUnion(instancesOfWatch[event.watch] ?? [])
+            if expectedCount > 0 { changedEarly.insert(event.watch) }
+            stale.formUnion(instancesOfWatch[event.watch] ?? [])
             if let files = filesOfWatch[event.watch], !files.isEmpty {
                 haveAppsChanged = true
                 // Another file may have the name by now: it is watched anew.
@@ -121,7 +176,7 @@ final class StalenessWatcher {
             if awaitedNames[event.watch]?.contains(event.name) == true { haveAppsChanged = true }
             if event.watchEnded { instancesOfWatch[event.watch] = nil }
         }
-        if haveAppsChanged { onChangedApps?() }
-        for instance in instances.sorted() { onStaleInstance?(instance) }
+        if haveAppsChanged { programsChanged?() }
+        for instance in stale.sorted() { core.handle(.becameStale(instance)) }
     }
 }

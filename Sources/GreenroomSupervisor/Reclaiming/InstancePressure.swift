@@ -8,10 +8,13 @@ internal import Systemd
 /// are few: of running instances with a limit, whoever came first.
 @LoopActor
 final class InstancePressure {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
+    private let log: Log
     var warningStall: Duration
     var criticalStall: Duration
-    private var watches: [InstanceIdentifier: [Watch]] = [:]
+    /// How many instances are watched.
+    private(set) var count = 0
 
     /// Instances watched at once.
     static let limit = 32
@@ -22,31 +25,58 @@ final class InstancePressure {
         let source: EventSource
     }
 
-    init(supervisor: Supervisor, _ configuration: DaemonConfiguration) {
-        self.supervisor = supervisor
+    @LoopActor
+    private final class Watches: InstancePart {
+        private var watches: [Watch] = []
+        /// Whose count this is part of.
+        private weak var counter: InstancePressure?
+
+        var isEmpty: Bool { watches.isEmpty }
+
+        func begin(_ watches: [Watch], countedBy counter: InstancePressure) {
+            end()
+            self.watches = watches
+            self.counter = counter
+            counter.count += 1
+        }
+
+        func end() {
+            watches = []
+            counter?.count -= 1
+            counter = nil
+        }
+
+        isolated deinit { counter?.count -= 1 }
+    }
+
+    init(core: Core, instances: InstanceTable, log: Log, _ configuration: DaemonConfiguration) {
+        self.core = core
+        self.instances = instances
+        self.log = log
         warningStall = configuration.pressureWarningStall
         criticalStall = configuration.pressureCriticalStall
     }
 
-    var count: Int { watches.count }
-
     /// It runs from now on, in a cgroup with limits or without.
     func runs(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
-        guard watches[identifier] == nil, watches.count < Self.limit, Self.hasLimit(cgroup) else {
-            return
-        }
+        guard count < Self.limit, let watches = instances.part(Watches.self, of: identifier),
+            watches.isEmpty, Self.hasLimit(cgroup)
+        else { return }
         do {
-            watches[identifier] = [
-                try watch(identifier, cgroup, .some, warningStall, .warning),
-                try watch(identifier, cgroup, .full, criticalStall, .critical),
-            ]
+            watches.begin(
+                [
+                    try watch(identifier, cgroup, .some, warningStall, .warning),
+                    try watch(identifier, cgroup, .full, criticalStall, .critical),
+                ], countedBy: self)
         } catch {
-            supervisor.reporter.sayOnce("no pressure of single apps: \(error)")
+            log.sayOnce("no pressure of single apps: \(error)")
         }
     }
 
     /// Frozen or gone, it does not stall.
-    func rests(_ identifier: InstanceIdentifier) { watches[identifier] = nil }
+    func rests(_ identifier: InstanceIdentifier) {
+        instances.known(Watches.self, of: identifier)?.end()
+    }
 
     private func watch(
         _ identifier: InstanceIdentifier, _ cgroup: Cgroup, _ stall: PressureTrigger.Stall,
@@ -57,7 +87,7 @@ final class InstancePressure {
             [unowned self] events in
             // The cgroup is removed.
             if events.contains(.error) { return rests(identifier) }
-            if trigger.isTrue { supervisor.handle(.instanceStalled(identifier, level)) }
+            if trigger.isTrue { core.handle(.instanceStalled(identifier, level)) }
         }
         return Watch(trigger: trigger, source: source)
     }

@@ -8,22 +8,26 @@ internal import Systemd
 /// taken since the last look.
 @LoopActor
 final class MemoryEnds {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
     private let machine: MachineCondition
     private var known: UInt64?
-    /// What the kernel had ended of instances that went on without it.
-    private var survived: [InstanceIdentifier: OutOfMemoryKills] = [:]
 
-    init(supervisor: Supervisor, machine: MachineCondition) {
-        self.supervisor = supervisor
+    private final class Survived: InstancePart {
+        /// What the kernel had ended of it when it went on all the same.
+        var kills: OutOfMemoryKills?
+    }
+
+    init(core: Core, instances: InstanceTable, machine: MachineCondition) {
+        self.core = core
+        self.instances = instances
         self.machine = machine
         known = machineCount
     }
 
     /// Before the core hears of an exit.
     func examine(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
-        defer { survived[identifier] = nil }
-        switch supervisor.lifecycle.instance(identifier)?.endReason {
+        switch core.lifecycle.instance(identifier)?.endReason {
         case nil:
             guard case .signaled(UInt8(SIGKILL), _) = status else { return }
             if look(identifier) == .guess { known = machineCount }
@@ -35,7 +39,7 @@ final class MemoryEnds {
 
     /// A paused instance's channel closes as it is killed, and is heard of before its end.
     func examineLost(_ identifier: InstanceIdentifier) {
-        guard let record = supervisor.lifecycle.instance(identifier), record.state.isPrewarm
+        guard let record = core.lifecycle.instance(identifier), record.state.isPrewarm
         else { return }
         look(identifier)
     }
@@ -44,25 +48,26 @@ final class MemoryEnds {
     /// its state: the file says something whenever an app is throttled, too often to be listened to.
     func lives(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard let kills = OutOfMemoryKills(in: cgroup), kills.count > 0 else { return }
-        survived[identifier] = kills
+        instances.part(Survived.self, of: identifier)?.kills = kills
     }
 
     private enum Evidence { case proof, guess }
 
     @discardableResult
     private func look(_ identifier: InstanceIdentifier) -> Evidence {
-        if let cgroup = supervisor.instances[identifier]?.cgroup,
-            let kills = OutOfMemoryKills(in: cgroup)?.since(survived[identifier])
+        if let cgroup = instances[identifier]?.cgroup,
+            let kills = OutOfMemoryKills(in: cgroup)?.since(
+                instances.known(Survived.self, of: identifier)?.kills)
         {
             if kills.count > 0 {
-                supervisor.handle(
+                core.handle(
                     .outOfMemory(identifier, isCertain: true, isOwnLimit: kills.isOwnLimit))
             }
             return .proof
         }
         if let known, let count = machineCount, count > known {
             // Without the controller it has no limit of its own.
-            supervisor.handle(.outOfMemory(identifier, isCertain: false, isOwnLimit: false))
+            core.handle(.outOfMemory(identifier, isCertain: false, isOwnLimit: false))
         }
         return .guess
     }

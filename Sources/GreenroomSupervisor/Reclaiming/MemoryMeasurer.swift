@@ -7,26 +7,31 @@ internal import Systemd
 /// nobody waits for it.
 @LoopActor
 final class MemoryMeasurer {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
     private var queue: [InstanceIdentifier] = []
     private var onDone: [() -> Void] = []
     private var source: EventSource?
-    private var measuredAt: [InstanceIdentifier: Instant] = [:]
 
-    /// An instance costs 50 µs to 1 ms.
+    private final class Measurement: InstancePart {
+        var instant: Instant?
+    }
+
+    /// An instance costs up to 0.1 ms.
     private static let instancesPerRound = 4
-    /// Those of an app that forks without end are many.
-    private static let processLimit = 64
     /// What was measured since is believed.
     private static let lifetime: Duration = .seconds(60)
     /// Behind launches and exits.
     private static let priority: Int64 = 10
 
-    init(supervisor: Supervisor) { self.supervisor = supervisor }
+    init(core: Core, instances: InstanceTable) {
+        self.core = core
+        self.instances = instances
+    }
 
     /// Measures whoever could be ended for their memory, then calls back.
     func measureReclaimable(then done: @escaping () -> Void) {
-        let wanted = supervisor.lifecycle.instances.filter {
+        let wanted = core.lifecycle.instances.filter {
             [.prewarmed, .background, .suspended].contains($0.state) && !$0.isAttached
         }
         measure(wanted.map(\.instance), then: done)
@@ -34,16 +39,16 @@ final class MemoryMeasurer {
 
     /// Measures the paused ones whose figures are old: the budget is about to be judged by them.
     func refreshPrewarmed() {
-        let now = supervisor.now
-        let old = supervisor.lifecycle.instances.filter {
-            let at = measuredAt[$0.instance] ?? $0.since
+        let now = core.now
+        let old = core.lifecycle.instances.filter {
+            let at = instances.known(Measurement.self, of: $0.instance)?.instant ?? $0.since
             return $0.state == .prewarmed && at.advanced(by: Self.lifetime) <= now
         }
         if !old.isEmpty { measure(old.map(\.instance)) }
     }
 
-    func measure(_ instances: [InstanceIdentifier], then done: @escaping () -> Void = {}) {
-        queue += instances
+    func measure(_ identifiers: [InstanceIdentifier], then done: @escaping () -> Void = {}) {
+        queue += identifiers
         onDone.append(done)
         if source == nil {
             source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
@@ -52,8 +57,6 @@ final class MemoryMeasurer {
         }
         if source == nil { finish() }
     }
-
-    func forget(_ instance: InstanceIdentifier) { measuredAt[instance] = nil }
 
     private func round() {
         for _ in 0..<Self.instancesPerRound {
@@ -71,15 +74,8 @@ final class MemoryMeasurer {
     }
 
     private func measure(_ identifier: InstanceIdentifier) {
-        guard let instance = supervisor.instances[identifier] else { return }
-        measuredAt[identifier] = supervisor.now
-        supervisor.handle(.memoryMeasured(identifier, byteCount: Self.byteCount(of: instance)))
-    }
-
-    static func byteCount(of instance: Instance) -> UInt64 {
-        let processes = (try? instance.cgroup?.processes()) ?? [instance.pid]
-        return processes.prefix(processLimit).reduce(0) {
-            $0 + ProcessMemory.proportionalByteCount(of: $1)
-        }
+        guard let instance = instances[identifier] else { return }
+        instances.part(Measurement.self, of: identifier)?.instant = core.now
+        core.handle(.memoryMeasured(identifier, byteCount: instance.byteCount))
     }
 }

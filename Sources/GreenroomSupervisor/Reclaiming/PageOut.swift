@@ -1,17 +1,23 @@
+internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
 /// Takes what suspended instances hold out of memory, back to its files or to swap, so that they need not
-/// be ended for it. The kernel works while we wait, so it is given a bit at a time, in rounds of the
-/// loop behind all others, and less when it was slow.
+/// be ended for it. The kernel works while its caller waits, so it is given a bit at a time: a cgroup's memory in rounds of
+/// the loop behind all others, and less when that was slow; without the memory controller that of process after
+/// process, by another process (``DetachedCalls``), for to look into a process may take any time.
 @LoopActor
 final class PageOut {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
+    private let measurer: MemoryMeasurer
+    private let log: Log
     /// `PageOutSuspended=`.
     var mode: DaemonConfiguration.PageOut
     private let machine: MachineCondition
+    private let calls: DetachedCalls
     private var queue: [InstanceIdentifier] = []
     private var job: Job?
     private var source: EventSource?
@@ -34,7 +40,11 @@ final class PageOut {
         /// Where there is the memory controller, its cgroup; else process by process.
         let cgroup: Cgroup?
         var processes: [Int32] = []
-        var current: PagingOut?
+        /// The one that is gone through, and what is left of it.
+        var process: ProcessDescriptor?
+        var ranges: [Range<UInt>] = []
+        /// Another process is at it.
+        var isAway = false
 
         init(_ instance: Instance, in cgroup: Cgroup, before: UInt64) {
             self.instance = instance
@@ -46,25 +56,32 @@ final class PageOut {
             self.instance = instance
             cgroup = nil
             processes = (try? instance.cgroup?.processes()) ?? [instance.pid]
-            before = MemoryMeasurer.byteCount(of: instance)
+            before = instance.residentByteCount
+        }
+
+        var after: UInt64 {
+            cgroup?.memoryByteCount ?? instance.residentByteCount
         }
 
         /// The next so many bytes.
-        /// - Returns: whether there may be more.
-        func ask(_ byteCount: UInt64) throws(SystemError) -> Bool {
-            if let cgroup { return try cgroup.reclaim(byteCount: byteCount) }
-            if current == nil {
-                guard let pid = processes.popLast() else { return false }
-                current = try PagingOut(pid: pid)
-            }
-            if try current?.step(byteCount: UInt(byteCount)) != true { current = nil }
-            return current != nil || !processes.isEmpty
+        func take(_ byteCount: UInt) -> Range<UInt>? {
+            guard let range = ranges.popLast() else { return nil }
+            let end = min(range.upperBound, range.lowerBound + byteCount)
+            if end < range.upperBound { ranges.append(end..<range.upperBound) }
+            return range.lowerBound..<end
         }
     }
 
-    init(supervisor: Supervisor, machine: MachineCondition, _ mode: DaemonConfiguration.PageOut) {
-        self.supervisor = supervisor
+    init(
+        core: Core, instances: InstanceTable, measurer: MemoryMeasurer, calls: DetachedCalls,
+        log: Log, machine: MachineCondition, mode: DaemonConfiguration.PageOut
+    ) {
+        self.core = core
+        self.instances = instances
+        self.measurer = measurer
+        self.log = log
         self.machine = machine
+        self.calls = calls
         self.mode = mode
     }
 
@@ -86,14 +103,14 @@ final class PageOut {
 
     private func round() {
         if job == nil { job = nextJob() }
-        if let job, step(job) { finish(job) }
-        if job != nil || !queue.isEmpty { source?.isEnabled = true }
+        if let job, !job.isAway { goOn(job) }
+        if job?.isAway != true, job != nil || !queue.isEmpty { source?.isEnabled = true }
     }
 
     private func nextJob() -> Job? {
         guard !queue.isEmpty else { return nil }
         let identifier = queue.removeFirst()
-        guard let instance = supervisor.instances[identifier], isSuspended(identifier) else {
+        guard let instance = instances[identifier], isSuspended(identifier) else {
             return nil
         }
         if let cgroup = instance.cgroup, let before = cgroup.memoryByteCount {
@@ -103,27 +120,65 @@ final class PageOut {
     }
 
     private func isSuspended(_ identifier: InstanceIdentifier) -> Bool {
-        supervisor.lifecycle.instance(identifier)?.state == .suspended
+        core.lifecycle.instance(identifier)?.state == .suspended
     }
 
-    /// - Returns: true if that was the last.
-    private func step(_ job: Job) -> Bool {
-        // What is mapped is far more than what is resident.
-        guard isSuspended(job.instance.identifier), job.cgroup == nil || job.asked < job.before
-        else { return true }
-        let start = supervisor.now
+    private func goOn(_ job: Job) {
+        guard isSuspended(job.instance.identifier) else { return finish(job) }
+        guard let cgroup = job.cgroup else { return goOnElsewhere(job) }
+        if job.asked >= job.before || !step(job, cgroup) { finish(job) }
+    }
+
+    /// - Returns: whether there may be more.
+    private func step(_ job: Job, _ cgroup: Cgroup) -> Bool {
+        let start = core.now
         let isMore: Bool
-        do throws(SystemError) { isMore = try job.ask(chunk) } catch { isMore = failed(error) }
+        do throws(SystemError) { isMore = try cgroup.reclaim(byteCount: chunk) } catch {
+            isMore = failed(error)
+        }
         job.asked += chunk
-        let isSlow = start.duration(to: supervisor.now) > Self.patience
+        let isSlow = start.duration(to: core.now) > Self.patience
         chunk = isSlow ? max(chunk / 2, Self.smallestChunk) : min(chunk * 2, Self.chunkLimit)
-        return !isMore
+        return isMore
+    }
+
+    // MARK: Process by process
+
+    private func goOnElsewhere(_ job: Job) {
+        if let process = job.process, let range = job.take(UInt(Self.chunkLimit)) {
+            return send(job, .pageOut(process, range)) { [unowned self] result in
+                let code = result.code(0)
+                // What is locked, or a device's, stays.
+                guard code != 0, code != EINVAL, code != ENOMEM else { return true }
+                return failed(SystemError(code: code, call: "process_madvise"))
+            }
+        }
+        // First the descriptor: what is read by the number is the same process's, or the kernel refuses.
+        guard let pid = job.processes.popLast() else { return finish(job) }
+        job.process = try? ProcessDescriptor(pid: pid)
+        send(job, .read("/proc/\(pid)/maps", limit: MappedFiles.byteLimit)) { result in
+            job.ranges = result.bytes(0).map { PageableMemory.ranges(in: $0) } ?? []
+            return true
+        }
+    }
+
+    /// - Parameter isMore: whether to go on after that.
+    private func send(
+        _ job: Job, _ call: DetachedJob.Call, _ isMore: @escaping (DetachedJob) -> Bool
+    ) {
+        let user = core.lifecycle.description(of: job.instance.app)?.user ?? .max
+        job.isAway = true
+        calls.make(DetachedJob([call]), for: job.instance.app, of: user) { [unowned self] result in
+            job.isAway = false
+            if result.map(isMore) != true { finish(job) }
+            source?.isEnabled = true
+        }
     }
 
     private func failed(_ error: SystemError) -> Bool {
         // It is gone.
         if error.name != "ENODEV", error.name != "ESRCH" {
-            supervisor.reporter.sayOnce(
+            log.sayOnce(
                 "suspended apps stay in memory: \(error)"
                     + (error.name == "EPERM"
                         ? " (without the memory controller it takes "
@@ -135,11 +190,10 @@ final class PageOut {
     private func finish(_ job: Job) {
         self.job = nil
         let identifier = job.instance.identifier
-        guard supervisor.instances[identifier] != nil else { return }
-        let after =
-            job.instance.cgroup?.memoryByteCount ?? MemoryMeasurer.byteCount(of: job.instance)
-        supervisor.handle(
+        guard instances[identifier] != nil else { return }
+        let after = job.after
+        core.handle(
             .pagedOut(identifier, byteCount: job.before > after ? job.before - after : 0))
-        supervisor.reclaimer.measurer.measure([identifier])
+        measurer.measure([identifier])
     }
 }

@@ -9,7 +9,7 @@ internal import Systemd
 /// cannot (`psi=0`), free memory is looked at: now and then, but only while anything runs.
 @LoopActor
 final class PressureWatcher {
-    unowned let supervisor: Supervisor
+    private let core: Core
     private let machine: MachineCondition
     private let measurer: MemoryMeasurer
     private var triggers: [PressureTrigger] = []
@@ -29,8 +29,8 @@ final class PressureWatcher {
     private static let criticalPercent: UInt64 = 5
     private static let pollInterval: Duration = .seconds(10)
 
-    init(supervisor: Supervisor, machine: MachineCondition, measurer: MemoryMeasurer) {
-        self.supervisor = supervisor
+    init(core: Core, machine: MachineCondition, measurer: MemoryMeasurer) {
+        self.core = core
         self.machine = machine
         self.measurer = measurer
     }
@@ -52,7 +52,7 @@ final class PressureWatcher {
             triggers = []
             isTimerArmed = false
             timer = try? LoopActor.timer(accuracy: .seconds(5)) { [unowned self] in look() }
-            if supervisor.lifecycle.liveCount > 0 { instancesExist() }
+            if core.lifecycle.liveCount > 0 { instancesExist() }
             return "\(error)"
         }
     }
@@ -75,7 +75,7 @@ final class PressureWatcher {
     /// it counts: what can be taken back is measured first.
     func report(_ level: MemoryPressure, then done: @escaping () -> Void = {}) {
         guard level > .none else {
-            supervisor.handle(.stallReported(.none))
+            core.handle(.stallReported(.none))
             return done()
         }
         waiters.append(done)
@@ -85,7 +85,7 @@ final class PressureWatcher {
         measurer.measureReclaimable { [unowned self] in
             let (level, waiters) = (pending, waiters)
             (pending, self.waiters) = (.none, [])
-            supervisor.handle(.stallReported(level))
+            core.handle(.stallReported(level))
             for waiter in waiters { waiter() }
         }
     }
@@ -109,6 +109,6 @@ final class PressureWatcher {
                 report(.warning)
             }
         }
-        if supervisor.lifecycle.liveCount > 0 { instancesExist() }
+        if core.lifecycle.liveCount > 0 { instancesExist() }
     }
 }

@@ -8,14 +8,14 @@ internal import Systemd
 /// widened.
 @LoopActor
 final class PriorityWriter {
-    private unowned let instances: InstanceTable
-    /// `[Resources]` of an app.
-    private let own: (AppIdentifier) -> Own
+    private let instances: InstanceTable
+    private let catalog: AppCatalog
+    private let ends: MemoryEnds
+    private let pressure: InstancePressure
     /// `BackgroundMemoryHigh=`; nil: no limit.
     var backgroundMemoryHigh: UInt64?
-    /// It is in this state now, and its limits are.
-    var onApplied: ((Instance, Priority) -> Void)?
-    private var wanted: [InstanceIdentifier: Priority] = [:]
+    /// Instances whose priority is to be written.
+    private var queue: [InstanceIdentifier] = []
     private var source: EventSource?
     /// Files that the instances' cgroups do not have.
     private var missing: Set<String> = []
@@ -29,14 +29,28 @@ final class PriorityWriter {
     private static let instancesPerRound = 16
     private static let files = ["cpu.weight", "memory.low", "memory.high"]
 
-    init(instances: InstanceTable, own: @escaping (AppIdentifier) -> Own) {
+    private final class Wish: InstancePart {
+        /// Not written yet.
+        var priority: Priority?
+    }
+
+    init(
+        instances: InstanceTable, catalog: AppCatalog, ends: MemoryEnds, pressure: InstancePressure,
+        backgroundMemoryHigh: UInt64?
+    ) {
         self.instances = instances
-        self.own = own
+        self.catalog = catalog
+        self.ends = ends
+        self.pressure = pressure
+        self.backgroundMemoryHigh = backgroundMemoryHigh
     }
 
     func want(_ priority: Priority, for identifier: InstanceIdentifier) {
-        guard missing.count < Self.files.count, instances[identifier]?.cgroup != nil else { return }
-        wanted[identifier] = priority
+        guard missing.count < Self.files.count, instances[identifier]?.cgroup != nil,
+            let wish = instances.part(Wish.self, of: identifier)
+        else { return }
+        if wish.priority == nil { queue.append(identifier) }
+        wish.priority = priority
         if source == nil {
             source = try? LoopActor.deferred(priority: 5) { [unowned self] in round() }
         } else {
@@ -48,18 +62,35 @@ final class PriorityWriter {
     func controllersMayDiffer() { missing = [] }
 
     private func round() {
-        for (identifier, priority) in wanted.prefix(Self.instancesPerRound) {
-            wanted[identifier] = nil
+        let round = queue.prefix(Self.instancesPerRound)
+        queue.removeFirst(round.count)
+        for identifier in round {
+            guard let wish = instances.known(Wish.self, of: identifier),
+                let priority = wish.priority
+            else { continue }
+            wish.priority = nil
             guard let instance = instances[identifier], let cgroup = instance.cgroup else {
                 continue
             }
-            let own = own(instance.app)
+            let own = Own(catalog[instance.app]?.cgroupSettings ?? [])
             for (file, value) in Self.settings(own, priority, backgroundMemoryHigh) {
                 write(value, to: file, of: cgroup, atMost: own.memoryHigh)
             }
-            onApplied?(instance, priority)
+            applied(priority, to: identifier, in: cgroup)
         }
-        if !wanted.isEmpty { source?.isEnabled = true }
+        if !queue.isEmpty { source?.isEnabled = true }
+    }
+
+    /// It is in this state now, and its limits are.
+    private func applied(
+        _ priority: Priority, to identifier: InstanceIdentifier, in cgroup: Cgroup
+    ) {
+        if priority == .background || priority == .suspended { ends.lives(identifier, in: cgroup) }
+        if priority == .foreground || priority == .background {
+            pressure.runs(identifier, in: cgroup)
+        } else {
+            pressure.rests(identifier)
+        }
     }
 
     /// In front: its whole weight, and its memory is taken last. Behind: a quarter of the weight, and no

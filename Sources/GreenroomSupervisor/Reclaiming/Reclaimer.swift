@@ -5,46 +5,41 @@ internal import GreenroomManifest
 internal import Systemd
 
 /// Memory and the machine: what the core wants to know of them and what it wants done. See `Warming`,
-/// `Stalling` and `Locking` for what follows from it.
+/// `Stalling` and `FileLocks` for what follows from it.
 @LoopActor
 final class Reclaimer {
-    unowned let supervisor: Supervisor
+    private let core: Core
+    private let instances: InstanceTable
     let pressure: PressureWatcher
     let conditions: ConditionInspector
     let measurer: MemoryMeasurer
     let ends: MemoryEnds
     let pageOut: PageOut
     let instancePressure: InstancePressure
-    var priorities: PriorityWriter?
+    let priorities: PriorityWriter
+    private let calls: DetachedCalls
     private var inspection: EventSource?
 
-    init(supervisor: Supervisor, machineRoot: String, _ configuration: DaemonConfiguration) {
-        self.supervisor = supervisor
+    init(
+        core: Core, instances: InstanceTable, catalog: AppCatalog, calls: DetachedCalls, log: Log,
+        machineRoot: String, _ configuration: DaemonConfiguration
+    ) {
+        self.core = core
+        self.instances = instances
+        self.calls = calls
         let machine = MachineCondition(root: machineRoot)
-        measurer = MemoryMeasurer(supervisor: supervisor)
-        pressure = PressureWatcher(supervisor: supervisor, machine: machine, measurer: measurer)
+        measurer = MemoryMeasurer(core: core, instances: instances)
+        pressure = PressureWatcher(core: core, machine: machine, measurer: measurer)
         conditions = ConditionInspector(machine: machine, configuration)
-        ends = MemoryEnds(supervisor: supervisor, machine: machine)
+        ends = MemoryEnds(core: core, instances: instances, machine: machine)
         pageOut = PageOut(
-            supervisor: supervisor, machine: machine, configuration.pageOutSuspended)
-        instancePressure = InstancePressure(supervisor: supervisor, configuration)
-    }
-
-    /// Uses `writer`, and hears of its instances' own pressure from the states that it is told.
-    func use(_ writer: PriorityWriter, _ configuration: DaemonConfiguration) {
-        priorities = writer
-        writer.backgroundMemoryHigh = configuration.backgroundMemoryHigh
-        writer.onApplied = { [unowned self] instance, priority in
-            if priority == .background || priority == .suspended, let cgroup = instance.cgroup {
-                ends.lives(instance.identifier, in: cgroup)
-            }
-            let isRunning = priority == .foreground || priority == .background
-            if isRunning, let cgroup = instance.cgroup {
-                instancePressure.runs(instance.identifier, in: cgroup)
-            } else {
-                instancePressure.rests(instance.identifier)
-            }
-        }
+            core: core, instances: instances, measurer: measurer, calls: calls, log: log,
+            machine: machine, mode: configuration.pageOutSuspended)
+        instancePressure = InstancePressure(
+            core: core, instances: instances, log: log, configuration)
+        priorities = PriorityWriter(
+            instances: instances, catalog: catalog, ends: ends, pressure: instancePressure,
+            backgroundMemoryHigh: configuration.backgroundMemoryHigh)
     }
 
     /// Greenroom.conf was read anew.
@@ -52,7 +47,7 @@ final class Reclaimer {
     func reconfigure(_ configuration: DaemonConfiguration) -> String? {
         conditions.configuration = configuration
         pageOut.mode = configuration.pageOutSuspended
-        priorities?.backgroundMemoryHigh = configuration.backgroundMemoryHigh
+        priorities.backgroundMemoryHigh = configuration.backgroundMemoryHigh
         instancePressure.warningStall = configuration.pressureWarningStall
         instancePressure.criticalStall = configuration.pressureCriticalStall
         return pressure.start(configuration)
@@ -63,24 +58,35 @@ final class Reclaimer {
         if inspection == nil {
             inspection = try? LoopActor.deferred(priority: 5) { [unowned self] in
                 measurer.refreshPrewarmed()
-                supervisor.handle(.conditionsInspected(conditions.hold))
+                core.handle(.conditionsInspected(conditions.hold))
             }
         } else {
             inspection?.isEnabled = true
         }
     }
 
-    func inspectLocks(of identifier: InstanceIdentifier) {
-        guard let instance = supervisor.instances[identifier] else { return }
+    func inspectFileLocks(of identifier: InstanceIdentifier) {
+        guard let instance = instances[identifier] else { return }
         let processes = (try? instance.cgroup?.processes()) ?? [instance.pid]
-        let holdsLock = (try? FileLocks.areHeld(by: processes)) ?? false
-        supervisor.handle(.locksInspected(identifier, holdsLock: holdsLock))
+        let report = { [unowned self] (holdsLock: Bool) in
+            core.handle(.fileLocksInspected(identifier, holdsLock: holdsLock))
+        }
+        if let answer = try? FileLocks.areHeld(by: processes) { return report(answer) }
+        let names = FileLocks.descriptors(of: processes)
+        let job = DetachedJob(names.map { .read($0, limit: FileLocks.descriptorByteLimit) })
+        let user = core.lifecycle.description(of: instance.app)?.user ?? .max
+        calls.make(job, for: instance.app, of: user) { job in
+            // An app that keeps us from looking is treated like one that holds a lock.
+            guard let job else { return report(true) }
+            let texts = names.indices.lazy.compactMap { job.bytes($0) }
+            report(texts.contains { FileLocks.isHeld(by: processes, $0) })
+        }
     }
 
     /// Why nothing is prewarmed by itself now, for people: looked at anew.
     var holds: [Control.Note] {
         var notes = conditions.notes
-        if supervisor.now < supervisor.lifecycle.prewarmingStarts {
+        if core.now < core.lifecycle.prewarmingStarts {
             notes.append(
                 Control.Note(
                     code: "start_delay",
@@ -90,9 +96,6 @@ final class Reclaimer {
         }
         return notes
     }
-
-    /// What it holds now, for status and for the order of reclaiming.
-    func wasFrozen(_ identifier: InstanceIdentifier) { measurer.measure([identifier]) }
 }
 
 extension PrewarmHold {

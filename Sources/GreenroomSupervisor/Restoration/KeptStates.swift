@@ -7,11 +7,11 @@ internal import Systemd
 /// State preservation, the shell's half: carries archives between apps and files, as the core says.
 @LoopActor
 final class KeptStates {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
-    /// Sends an event to an app, and an answer to its request.
-    var send: ((AppEvent, InstanceIdentifier) -> Void)?
-    var answer: ((InstanceIdentifier, _ cookie: UInt64, AppEvent.Answer) -> Void)?
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let messenger: AppMessenger
+    private let log: Log
     private let files: StateFiles
 
     private struct Place: Hashable {
@@ -21,9 +21,15 @@ final class KeptStates {
     /// Reported, and the core has not said what becomes of it. Empty between two events.
     private var reported: [Place: (archive: AppArchive, cookie: UInt64)] = [:]
 
-    init(supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String) {
-        self.supervisor = supervisor
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
+        log: Log, stateDirectory: String
+    ) {
+        self.core = core
         self.catalog = catalog
+        self.instances = instances
+        self.messenger = messenger
+        self.log = log
         files = StateFiles(stateDirectory: stateDirectory)
     }
 
@@ -40,7 +46,7 @@ final class KeptStates {
         for scene in files.scenes(of: identifier) {
             guard let state = files.archive(of: identifier, scene), state.user == app.account.user
             else {
-                supervisor.reporter.say(
+                log.say(
                     .warning,
                     "the state that was kept of \(identifier) is damaged, or another "
                         + "user's; it is deleted", of: identifier.rawValue)
@@ -49,15 +55,15 @@ final class KeptStates {
             }
             kept.archives[scene] = VersionDigest.of(state.stateVersion)
         }
-        supervisor.handle(.stateFound(identifier, kept))
+        core.handle(.stateFound(identifier, kept))
     }
 
     /// What is handed over to the instance with the connection of a scene.
     func archive(
         for scene: SceneIdentifier, of instance: InstanceIdentifier
     ) -> SavedState? {
-        guard supervisor.lifecycle.isHandedOver(scene, to: instance),
-            let app = supervisor.instances[instance]?.app
+        guard core.lifecycle.isHandedOver(scene, to: instance),
+            let app = instances[instance]?.app
         else { return nil }
         return archive(of: app, scene)
     }
@@ -68,9 +74,9 @@ final class KeptStates {
         {
             return state
         }
-        supervisor.reporter.say(
+        log.say(
             .warning, "the state that was kept of \(app) cannot be read", of: app.rawValue)
-        supervisor.handle(.stateLost(app, scene))
+        core.handle(.stateLost(app, scene))
         return nil
     }
 
@@ -96,7 +102,7 @@ final class KeptStates {
         }
         let place = Place(instance: identifier, scene: scene)
         reported[place] = (archive, cookie)
-        supervisor.handle(.stateReported(identifier, scene, wish))
+        core.handle(.stateReported(identifier, scene, wish))
         // Nothing had to be done about it.
         if reported.removeValue(forKey: place) != nil { answer(identifier, cookie, .done) }
     }
@@ -104,7 +110,7 @@ final class KeptStates {
     private func answer(
         _ instance: InstanceIdentifier, _ cookie: UInt64, _ answer: AppEvent.Answer
     ) {
-        if cookie != 0 { self.answer?(instance, cookie, answer) }
+        if cookie != 0 { messenger.answer(instance, cookie, answer) }
     }
 
     // MARK: What the core says
@@ -121,10 +127,10 @@ final class KeptStates {
             try files.keep(state, of: app, scene)
             answer(instance, cookie, .done)
         } catch {
-            supervisor.reporter.say(
+            log.say(
                 .error, "keeping the state of \(app): \(error)", of: app.rawValue)
             answer(instance, cookie, .refused(code: EIO, reason: "\(error)"))
-            if files.archive(of: app, scene) == nil { supervisor.handle(.stateLost(app, scene)) }
+            if files.archive(of: app, scene) == nil { core.handle(.stateLost(app, scene)) }
         }
     }
 
@@ -144,12 +150,13 @@ final class KeptStates {
     func delete(_ app: AppIdentifier, _ scene: SceneIdentifier) { files.delete(scene, of: app) }
 
     func handOver(
-        _ scene: SceneIdentifier, to instance: InstanceIdentifier, isThere: Bool, cookie: UInt64
+        _ scene: SceneIdentifier, to instance: InstanceIdentifier, isThere: Bool
     ) {
-        guard let app = supervisor.instances[instance]?.app else { return }
+        guard let app = instances[instance]?.app else { return }
         let state = isThere ? archive(of: app, scene) : nil
         let session = scene == .application ? nil : scene.description
-        send?(.restoreState(state, session: session, cookie: cookie), instance)
+        messenger.send(
+            .restoreState(state, session: session, cookie: messenger.freeCookie()), to: instance)
     }
 
     func keep(_ list: SessionList, of app: AppIdentifier) {
@@ -169,50 +176,7 @@ final class KeptStates {
         _ deed: String, _ app: AppIdentifier, _ body: () throws(SystemError) -> Void
     ) {
         do throws(SystemError) { try body() } catch {
-            supervisor.reporter.say(.error, "\(deed): \(error)", of: app.rawValue)
-        }
-    }
-}
-
-/// Versions are compared, never ordered: the core knows them by a number, another in each process.
-enum VersionDigest {
-    static func of(_ version: String) -> UInt64 { UInt64(bitPattern: Int64(version.hashValue)) }
-}
-
-extension StateDeletion {
-    var words: String {
-        switch self {
-        case .forceQuit: "it was force-quit"
-        case .failedLaunch: "it failed while that was restored"
-        case .discardedSession: "its scene session was discarded"
-        case .nothingToKeep: "it has nothing to come back to"
-        case .orphaned: "its scene session is gone"
-        }
-    }
-}
-
-extension StateRefusal {
-    /// An errno, for the app.
-    var code: Int32 {
-        switch self {
-        case .tooLarge: E2BIG
-        case .notNow: EPERM
-        case .restoring, .withheld: EBUSY
-        case .noSuchSession: ENOENT
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .tooLarge(let byteCount):
-            "its state has \(byteCount) bytes, and at most \(AppArchive.byteLimit) are kept: keep "
-                + "where the user was, and put what the user made into files"
-        case .notNow:
-            "state is saved once, on the way from the foreground into the background"
-        case .restoring: "what was kept before is not restored yet"
-        case .withheld:
-            "what was kept before could not be handed over while protected data was locked"
-        case .noSuchSession: "there is no such session"
+            log.say(.error, "\(deed): \(error)", of: app.rawValue)
         }
     }
 }

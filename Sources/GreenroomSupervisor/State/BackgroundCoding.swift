@@ -2,7 +2,7 @@ internal import GreenroomLifecycle
 
 // How background time lies at the end of an instance's record.
 
-extension Rare<BackgroundTime> {
+extension Boxed<BackgroundTime> {
     func encode(into writer: inout RecordWriter) {
         writer.put(value == nil ? 0 : 1 as UInt8)
         value?.encode(into: &writer)

@@ -6,8 +6,8 @@ enum RecordCoding {
     /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
     static let capacity = 512
     /// Of the layout below; another version's state is not read.
-    static let version: UInt8 = 3
-    /// Version 2 has no background time.
+    static let version: UInt8 = 4
+    /// Version 2 has no background time, version 3 no word of the control socket.
     static let oldestVersion: UInt8 = 2
     /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full, version 4
     /// no misfire.
@@ -32,7 +32,7 @@ extension InstanceRecord {
         writer.put(optional: coldReason?.rawValue)
         writer.put(optional: launchedAt?.nanoseconds)
         writer.put(
-            (isResuming ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
+            (progress == .toldToGo ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
                 | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0)
                 | (wasOverOwnLimit ? 64 : 0) | (showsLaunchScreen ? 128 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
@@ -43,6 +43,7 @@ extension InstanceRecord {
         writer.put(optional: endedAt?.nanoseconds)
         conversation.encode(into: &writer)
         background.encode(into: &writer)
+        writer.put(optional: confinedUser.map(UInt64.init))
     }
 
     init?(from reader: inout RecordReader) {
@@ -61,10 +62,11 @@ extension InstanceRecord {
         launchIdentifier = reader.optional { $0.string().map(LaunchIdentifier.init) }
         launchKind = reader.optional { $0.byte().flatMap(LaunchKind.init(rawValue:)) }
         coldReason = reader.optional { $0.byte().flatMap(ColdReason.init(rawValue:)) }
-        launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        let launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         guard let flags = reader.byte(), let used = reader.word(), let bytes = reader.word()
         else { return nil }
-        isResuming = flags & 1 != 0
+        if let launchedAt { progress = .running(since: launchedAt) }
+        if launchedAt == nil, flags & 1 != 0 { progress = .toldToGo }
         inBackground = flags & 2 != 0
         isAttached = flags & 4 != 0
         isEmpty = flags & 8 != 0
@@ -79,7 +81,10 @@ extension InstanceRecord {
         lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
         endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         conversation = reader.optional { Conversation(from: &$0) }
-        if version > 2 { background = Rare(reader.optional { BackgroundTime(from: &$0) }) }
+        if version > 2 { background = Boxed(reader.optional { BackgroundTime(from: &$0) }) }
+        if version > 3 {
+            confinedUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
+        }
         guard !reader.failed else { return nil }
     }
 }
@@ -98,7 +103,8 @@ extension AppRecord {
         writer.put(optional: poolKey?.rawValue)
         writer.put(
             (isPoolWanted ? 1 : 0) | (isRestart ? 2 : 0) | (hasSeenBoot ? 4 : 0)
-                | (hasSeenLogin ? 8 : 0) | (isReclaimed ? 16 : 0) as UInt8)
+                | (hasSeenLogin ? 8 : 0) | (isReclaimed ? 16 : 0) | misfireKind.rawValue << 5
+                as UInt8)
         encodeSupervision(into: &writer)
         encodeSessions(into: &writer)
         writer.put(optional: misfiredGeneration)
@@ -131,6 +137,7 @@ extension AppRecord {
         hasSeenBoot = flags & 4 != 0
         hasSeenLogin = flags & 8 != 0
         isReclaimed = flags & 16 != 0
+        misfireKind = Misfire.Kind(rawValue: flags >> 5) ?? .startsPrograms
         if version > 1 { decodeSupervision(from: &reader) }
         if version > 2 { decodeSessions(from: &reader) }
         if version > 4 { misfiredGeneration = reader.optional { $0.word() } }

@@ -1,0 +1,184 @@
+internal import Glibc
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What apps are launched with: the first thing that they hear.
+@LoopActor
+final class AppLaunches {
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let messenger: AppMessenger
+    private let handover: CredentialHandover
+    private let traces: LaunchTraces
+    private let contents: WaitingContents
+    private let containers: Containers
+
+    private final class Pending: InstancePart {
+        /// Of a cold launch whose process is not there yet.
+        var launch: AppLaunch?
+        /// In its launch sequence: whether it was told that protected data can be read.
+        var toldAvailable: Bool?
+    }
+
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
+        handover: CredentialHandover, traces: LaunchTraces, contents: WaitingContents,
+        containers: Containers
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.messenger = messenger
+        self.handover = handover
+        self.traces = traces
+        self.contents = contents
+        self.containers = containers
+    }
+
+    private func noteToldAvailable(_ isAvailable: Bool, _ instance: InstanceIdentifier) {
+        instances.part(Pending.self, of: instance)?.toldAvailable = isAvailable
+    }
+
+    /// What an app is launched with; its scene's share of it waits for the scene.
+    func launch(
+        _ instance: InstanceIdentifier, of app: InstalledApp, _ context: LaunchContext,
+        _ terms: LaunchTerms
+    ) -> AppLaunch {
+        var launch = plainLaunch(instance, of: app, terms)
+        launch.reason = context.reason
+        launch.requestInstant = context.requestedAt.nanoseconds
+        traces.begin(instance, requestedAt: context.requestedAt)
+        if app.description.scenes == .unsupported {
+            launch.content = context.content
+        } else if !context.content.isEmpty {
+            contents.set(context.content, for: instance, isKept: terms.inBackground)
+        }
+        return launch
+    }
+
+    private func plainLaunch(
+        _ instance: InstanceIdentifier, of app: InstalledApp, _ terms: LaunchTerms
+    ) -> AppLaunch {
+        var flags: AppLaunch.Flags = terms.inBackground ? [] : [.foreground]
+        if app.description.scenes != .unsupported { flags.insert(.scenes) }
+        if terms.isProtectedDataAvailable { flags.insert(.protectedDataAvailable) }
+        if terms.announcesState { flags.insert(.archive) }
+        if terms.isFirstLaunch { flags.insert(.firstLaunch) }
+        if terms.isFirstLaunchOfVersion { flags.insert(.firstLaunchOfVersion) }
+        noteToldAvailable(terms.isProtectedDataAvailable, instance)
+        if !app.credentials.isEmpty {
+            flags.insert(.namesCredentials)
+            if handover.areReady(for: instance, of: app) { flags.insert(.credentials) }
+        }
+        var launch = AppLaunch(
+            cookie: AppMessenger.launchCookie, flags: flags,
+            requestInstant: core.now.nanoseconds,
+            interface: app.interface)
+        addSetup(of: app, to: &launch)
+        return launch
+    }
+
+    /// Of a paused app: just before its GO.
+    func send(
+        to instance: Instance, of app: InstalledApp, _ context: LaunchContext,
+        _ terms: LaunchTerms
+    ) throws {
+        guard let channel = instance.channel else { return }
+        let launch = launch(instance.identifier, of: app, context, terms)
+        let credentials =
+            launch.flags.contains(.credentials)
+            ? handover.takeFile(of: instance.identifier) : nil
+        _ = try channel.send(
+            try DaemonMessage.event(.launch(launch)).encoded().datagram,
+            descriptors: credentials.map { [$0.rawValue] } ?? [])
+        withExtendedLifetime(credentials) {}
+    }
+
+    /// A cold launch waits for its process.
+    func prepare(_ launch: AppLaunch, for instance: InstanceIdentifier) {
+        instances.part(Pending.self, of: instance)?.launch = launch
+    }
+
+    /// The process of a cold launch is there. After a restart of the supervisor what the request
+    /// brought is gone with its client, and the app is launched plainly.
+    func send(to instance: Instance) {
+        guard let app = catalog[instance.app], app.kind == .applicationKit,
+            let record = core.lifecycle.instance(instance.identifier),
+            record.phase == .ordered
+        else { return }
+        let prepared = instances.known(Pending.self, of: instance.identifier)
+        defer { prepared?.launch = nil }
+        var launch =
+            prepared?.launch
+            ?? plainLaunch(
+                instance.identifier, of: app,
+                core.lifecycle.launchTerms(of: instance.identifier))
+        noteLock(in: &launch, for: instance.identifier, of: app)
+        messenger.send(.launch(launch), to: instance.identifier)
+    }
+
+    /// It may have changed since the launch was ordered.
+    private func noteLock(
+        in launch: inout AppLaunch, for instance: InstanceIdentifier, of app: InstalledApp
+    ) {
+        let isAvailable = core.lifecycle.isProtectedDataAvailable(toUser: app.account.user)
+        noteToldAvailable(isAvailable, instance)
+        guard launch.flags.contains(.protectedDataAvailable) != isAvailable else { return }
+        if isAvailable {
+            launch.flags.insert(.protectedDataAvailable)
+            if handover.areReady(for: instance, of: app) {
+                launch.flags.insert(.credentials)
+            }
+        } else {
+            handover.withdraw(from: instance)
+            launch.flags.subtract([.protectedDataAvailable, .credentials])
+        }
+    }
+
+    private func addSetup(of app: InstalledApp, to launch: inout AppLaunch) {
+        if app.hasContainer {
+            launch.container = containers.container(of: app.identifier.rawValue)
+        }
+        if !app.version.isEmpty { launch.version = app.version }
+    }
+
+    // MARK: Locks meanwhile
+
+    /// In its launch sequence it hears of it with everybody else.
+    private func noteTold(_ instance: InstanceIdentifier, isAvailable: Bool) {
+        guard let prepared = instances.known(Pending.self, of: instance),
+            prepared.toldAvailable != nil
+        else { return }
+        prepared.toldAvailable = isAvailable
+    }
+
+    /// The session was locked or unlocked while it launched and was told nothing.
+    func tellLockChange(to instance: Instance) {
+        guard let prepared = instances.known(Pending.self, of: instance.identifier),
+            let told = prepared.toldAvailable
+        else { return }
+        prepared.toldAvailable = nil
+        guard let owner = catalog.owner(of: instance.app)
+        else { return }
+        let isAvailable = core.lifecycle.isProtectedDataAvailable(toUser: owner.user)
+        guard told != isAvailable else { return }
+        tellLock(isAvailable, to: instance.identifier)
+    }
+
+    /// Protected data can be read, or cannot any more.
+    func tellLock(_ isAvailable: Bool, to instance: InstanceIdentifier) {
+        let cookie = messenger.freeCookie()
+        noteTold(instance, isAvailable: isAvailable)
+        if isAvailable {
+            handover.handOver(to: instance)
+            messenger.send(
+                .lifecycle(.protectedDataDidBecomeAvailable, cookie: cookie), to: instance)
+        } else {
+            messenger.send(
+                .lifecycle(.protectedDataWillBecomeUnavailable, cookie: cookie), to: instance)
+        }
+    }
+}
