@@ -6,10 +6,11 @@ internal import Systemd
 /// sleeps and shuts down. Whatever of systemd-logind is missing is said once and not followed.
 @LoopActor
 final class MachineEvents {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
-    /// A user's runtime directory or bus came or went: environments are made anew.
-    var onSurroundingsChanged: (() -> Void)?
+    private let core: Core
+    private let catalog: AppCatalog
+    private let installer: AppInstaller
+    private let locks: SessionLocks
+    private let log: Log
 
     private var logins: Logins?
     private var logind: Logind?
@@ -18,22 +19,25 @@ final class MachineEvents {
     private var users: Set<UInt32> = []
     private var surroundings: [UInt32: SessionEnvironment.Surroundings] = [:]
 
-    init(supervisor: Supervisor, catalog: AppCatalog) {
-        self.supervisor = supervisor
+    init(
+        core: Core, catalog: AppCatalog, installer: AppInstaller, locks: SessionLocks, log: Log
+    ) {
+        self.core = core
         self.catalog = catalog
+        self.installer = installer
+        self.locks = locks
+        self.log = log
     }
-
-    private var reporter: Reporter { supervisor.reporter }
 
     /// Those that are logged in already; before `Event.restored`.
     func begin() {
         do throws(SystemdError) {
             logins = try Logins { [unowned self] in usersChanged() }
         } catch {
-            reporter.sayOnce("no systemd-logind (\(error)): logins are not followed")
+            log.sayOnce("no systemd-logind (\(error)): logins are not followed")
         }
         users = Logins.users
-        for user in users.sorted() { supervisor.handle(.loggedIn(foregroundGroup: group(user))) }
+        for user in users.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in owners { surroundings[user] = .init(ofUser: user) }
     }
 
@@ -43,7 +47,7 @@ final class MachineEvents {
             logind = try Logind { [unowned self] in hear($0) }
             isConnected = true
         } catch {
-            reporter.sayOnce(
+            log.sayOnce(
                 "no system bus (\(error)): locks, sleep and shutdown are not followed")
         }
     }
@@ -64,8 +68,8 @@ final class MachineEvents {
         users = now
         // First what their apps are to see, then the reason to start them.
         reviewSurroundings()
-        for user in came.sorted() { supervisor.handle(.loggedIn(foregroundGroup: group(user))) }
-        for user in went.sorted() { supervisor.handle(.loggedOut(foregroundGroup: group(user))) }
+        for user in came.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
+        for user in went.sorted() { core.handle(.loggedOut(foregroundGroup: group(user))) }
         if !isConnected, !came.isEmpty { connect() }
     }
 
@@ -74,25 +78,26 @@ final class MachineEvents {
         for user in owners { latest[user] = .init(ofUser: user) }
         guard latest != surroundings else { return }
         surroundings = latest
-        onSurroundingsChanged?()
+        // A user's runtime directory or bus came or went: environments are made anew.
+        installer.reload()
     }
 
     private func hear(_ news: Logind.News) {
         switch news {
         case .lockChanged(let user, let isLocked):
-            reporter.say(.info, "user \(user): the session is \(isLocked ? "locked" : "unlocked")")
-            supervisor.handle(.lockChanged(user: user, isLocked: isLocked))
+            log.say(.info, "user \(user): the session is \(isLocked ? "locked" : "unlocked")")
+            locks.note(user, isLocked: isLocked)
         case .sleepChanged(let isAsleep):
-            reporter.say(
+            log.say(
                 .info, isAsleep ? "the machine goes to sleep: no prewarming" : "awake again")
-            supervisor.handle(.sleepChanged(isAsleep: isAsleep))
+            core.handle(.sleepChanged(isAsleep: isAsleep))
         case .shutdownChanged(let isShuttingDown):
             // A daemon that stops by itself ends the apps for good.
             guard !isLeaving else { return }
             isShuttingDown ? shutDown() : goOn()
-        case .failed(let reason): reporter.sayOnce(reason)
+        case .failed(let reason): log.sayOnce(reason)
         case .disconnected:
-            reporter.say(.notice, "the system bus is gone; it is looked for at the next login")
+            log.say(.notice, "the system bus is gone; it is looked for at the next login")
             isConnected = false
         }
     }
@@ -102,18 +107,16 @@ final class MachineEvents {
 
     /// The apps end in peace: logind waits until they have, as long as it is configured to.
     private func shutDown() {
-        reporter.say(.notice, "the machine shuts down: apps are asked to end")
-        supervisor.onEmpty = { [unowned self] in
-            reporter.say(.info, "no app is left: the shutdown may go on")
+        log.say(.notice, "the machine shuts down: apps are asked to end")
+        core.shutDown { [unowned self] in
+            log.say(.info, "no app is left: the shutdown may go on")
             logind?.goAhead()
         }
-        supervisor.handle(.shutdownRequested)
     }
 
     private func goOn() {
-        reporter.say(.notice, "the machine does not shut down after all")
-        supervisor.onEmpty = nil
-        supervisor.handle(.shutdownCancelled)
+        log.say(.notice, "the machine does not shut down after all")
+        core.cancelShutdown()
         logind?.holdShutdown()
     }
 }

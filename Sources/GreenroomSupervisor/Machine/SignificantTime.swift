@@ -1,3 +1,4 @@
+internal import GreenroomLifecycle
 internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -7,28 +8,25 @@ internal import Systemd
 /// changed (`applicationSignificantTimeChange`).
 @LoopActor
 final class SignificantTime {
-    /// Every one of them.
-    var onChange: (() -> Void)?
-    /// Calendar times are other instants than before.
-    var onNewReckoning: (() -> Void)?
-
+    private let core: Core
+    private let timers: AppTimers
+    private let log: Log
     private let zonePath: String
-    private let reporter: Reporter
     private let clock: ClockWatch
     private let inotify: Inotify
     private var sources: [EventSource] = []
     private var midnight: EventSource?
-
-    static let zone = TimeZoneRules(LocalZone.offset(at:))
 
     /// What makes another file of it: a link is replaced, a file written.
     private static let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
     /// Nobody looks at the clock so closely.
     private static let accuracy: Duration = .milliseconds(250)
 
-    init(reporter: Reporter) throws {
+    init(core: Core, timers: AppTimers, log: Log) throws {
+        self.core = core
+        self.timers = timers
+        self.log = log
         zonePath = LocalZone.path
-        self.reporter = reporter
         clock = try ClockWatch()
         inotify = try Inotify()
         let slash = zonePath.lastIndex(of: "/") ?? zonePath.startIndex
@@ -45,7 +43,7 @@ final class SignificantTime {
         midnight = try LoopActor.timer(on: .realtime, accuracy: Self.accuracy) {
             [unowned self] in
             armMidnight()
-            onChange?()
+            core.handle(.significantTimeChanged)
         }
         LocalZone.reload()
         armMidnight()
@@ -54,12 +52,12 @@ final class SignificantTime {
     private func armMidnight() {
         guard
             let next = CalendarExpression.daily.next(
-                after: WallClock.nowMicroseconds, in: Self.zone)
+                after: WallClock.nowMicroseconds, in: TimeZoneRules.local)
         else { return }
         do throws(SystemdError) {
             try midnight?.setDeadline(nanoseconds: UInt64(next) * 1000)
         } catch {
-            reporter.failed("arming the timer of midnight", error)
+            log.failed("arming the timer of midnight", error)
         }
     }
 
@@ -73,7 +71,8 @@ final class SignificantTime {
 
     private func reckonAnew() {
         armMidnight()
-        onNewReckoning?()
-        onChange?()
+        // Calendar times are other instants than before.
+        timers.reckonAnew()
+        core.handle(.significantTimeChanged)
     }
 }

@@ -5,7 +5,7 @@ internal import Systemd
 /// What was counted of each app: in memory while it runs, and in its file soon after.
 @LoopActor
 final class MetricBooks {
-    private unowned let reporter: Reporter
+    private let log: Log
     private let files: MetricFiles
     /// Of apps that run, and of those that are not written yet.
     private var books: [MetricKey: AppMetrics] = [:]
@@ -18,7 +18,7 @@ final class MetricBooks {
     private var writing: EventSource?
     private var goingOn: EventSource?
     /// Whose instances there are: others' books are closed once they are written.
-    var inUse: () -> Set<MetricKey> = { [] }
+    private let inUse: () -> Set<MetricKey>
 
     private struct Changes {
         /// Microseconds since 1970 UTC.
@@ -36,8 +36,9 @@ final class MetricBooks {
     /// SD_EVENT_PRIORITY_IDLE (sd_event_source_set_priority(3)).
     private static let idlePriority: Int64 = 100
 
-    init(reporter: Reporter, stateDirectory: String) {
-        self.reporter = reporter
+    init(log: Log, stateDirectory: String, inUse: @escaping () -> Set<MetricKey>) {
+        self.log = log
+        self.inUse = inUse
         files = MetricFiles(stateDirectory: stateDirectory)
     }
 
@@ -45,7 +46,7 @@ final class MetricBooks {
         if let book = books[key] { return book }
         let changes = changes.removeValue(forKey: key)
         let now = changes?.since ?? WallClock.nowMicroseconds
-        let text = files.text(of: key) { reporter.sayOnce("metrics: \($0)") }
+        let text = files.text(of: key) { log.sayOnce("metrics: \($0)") }
         var book = text.map { AppMetrics(text: $0, now: now) } ?? AppMetrics(now: now)
         for change in changes?.list ?? [] { change(&book) }
         books[key] = book
@@ -89,7 +90,7 @@ final class MetricBooks {
                 }
             }
             try writing!.setDeadline(after: Self.writeDelay)
-        } catch { reporter.failed("arming the timer", error) }
+        } catch { log.failed("arming the timer", error) }
     }
 
     private func writeSome() {
@@ -104,13 +105,13 @@ final class MetricBooks {
                 }
             }
             goingOn!.isEnabled = true
-        } catch { reporter.failed("writing metrics", error) }
+        } catch { log.failed("writing metrics", error) }
     }
 
     private func write(_ key: MetricKey) {
         do throws(SystemError) { try files.write(self[key].text, of: key) } catch {
             refused.insert(key)
-            reporter.sayOnce("writing metrics: \(error); they are kept in memory")
+            log.sayOnce("writing metrics: \(error); they are kept in memory")
         }
     }
 

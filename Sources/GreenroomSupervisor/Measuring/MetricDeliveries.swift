@@ -6,91 +6,109 @@ internal import Systemd
 /// instance has a subscriber. What is not acknowledged, or by nobody who wanted it, is kept for the next.
 @LoopActor
 final class MetricDeliveries {
-    unowned var metrics: Metrics!
-    /// Sends to an app; returns the cookie of its acknowledgement.
-    var send: ((_ make: (UInt64) -> AppEvent, InstanceIdentifier) -> UInt64?)?
+    private let presences: Presences
+    private let books: MetricBooks
+    private let instances: InstanceTable
+    private let messenger: AppMessenger
+    private let log: Log
     /// Instances up to this number may have subscribed with a former supervisor.
-    var lastInherited = InstanceIdentifier(0)
-
-    private var subscribers: [InstanceIdentifier: Bool] = [:]
-    private var underWay: [UInt64: Delivery] = [:]
+    private let lastInherited: InstanceIdentifier
     private var timer: EventSource?
+
+    private final class Subscription: InstancePart {
+        /// Nil: it has not said.
+        var isWanted: Bool?
+        /// What it has not acknowledged yet, by cookie.
+        var underWay: [UInt64: Delivery] = [:]
+    }
 
     private struct Delivery {
         var key: MetricKey
-        var instance: InstanceIdentifier
         var payloads: [MetricReport]
         var diagnostics: [DiagnosticReport]
     }
 
-    func subscribe(_ instance: InstanceIdentifier, _ wants: Bool) {
-        subscribers[instance] = wants
-        guard let key = metrics.key(ofInstance: instance) else { return }
-        _ = metrics.book(of: key)
-        review(key)
+    init(
+        presences: Presences, books: MetricBooks, instances: InstanceTable,
+        messenger: AppMessenger, log: Log, lastInherited: InstanceIdentifier
+    ) {
+        self.presences = presences
+        self.books = books
+        self.instances = instances
+        self.messenger = messenger
+        self.log = log
+        self.lastInherited = lastInherited
     }
 
-    func forget(_ instance: InstanceIdentifier) {
-        subscribers[instance] = nil
-        underWay = underWay.filter { $0.value.instance != instance }
+    func subscribe(_ instance: InstanceIdentifier, _ wants: Bool) {
+        instances.part(Subscription.self, of: instance)?.isWanted = wants
+        guard let key = presences[instance]?.key else { return }
+        _ = books[key]
+        review(key)
     }
 
     /// Delivers what is due, and comes back when more will be.
     func review(_ key: MetricKey) {
-        guard let instance = metrics.listeners(of: key).first(where: mayListen) else { return }
+        guard let instance = presences.listeners(of: key).first(where: mayListen) else { return }
         let now = WallClock.nowMicroseconds
-        let known = metrics.book(of: key)
-        if known.nextDelivery(interval: metrics.interval) <= now {
-            metrics.settle(key)
-            metrics.change(key) { [interval = metrics.interval] in
+        let known = books[key]
+        if known.nextDelivery(interval: presences.interval) <= now {
+            presences.settle(key)
+            books.change(key) { [interval = presences.interval] in
                 $0.close(at: now, interval: interval)
             }
         }
-        let book = metrics.book(of: key)
+        let book = books[key]
         if !book.diagnostics.isEmpty, !isUnderWay(key, \.diagnostics.isEmpty) {
             deliver(key, instance, [], book.diagnostics)
         }
-        if book.mayDeliver(at: now, interval: metrics.interval),
+        if book.mayDeliver(at: now, interval: presences.interval),
             !isUnderWay(key, \.payloads.isEmpty)
         {
             deliver(key, instance, book.pending, [])
         }
-        arm(book.nextDelivery(interval: metrics.interval) - now)
+        arm(book.nextDelivery(interval: presences.interval) - now)
     }
 
     private func mayListen(_ instance: InstanceIdentifier) -> Bool {
-        subscribers[instance] ?? (instance.rawValue <= lastInherited.rawValue)
+        instances.known(Subscription.self, of: instance)?.isWanted
+            ?? (instance.rawValue <= lastInherited.rawValue)
     }
 
     private func isUnderWay(_ key: MetricKey, _ isOther: (Delivery) -> Bool) -> Bool {
-        underWay.values.contains { $0.key == key && !isOther($0) }
+        instances.all(Subscription.self).contains { _, subscription in
+            subscription.underWay.values.contains { $0.key == key && !isOther($0) }
+        }
     }
 
     private func deliver(
         _ key: MetricKey, _ instance: InstanceIdentifier, _ payloads: [MetricReport],
         _ diagnostics: [DiagnosticReport]
     ) {
-        let cookie = send?(
-            {
-                payloads.isEmpty
-                    ? .diagnostics(diagnostics, cookie: $0) : .metrics(payloads, cookie: $0)
-            }, instance)
+        let cookie = messenger.send(to: instance) {
+            payloads.isEmpty
+                ? .diagnostics(diagnostics, cookie: $0) : .metrics(payloads, cookie: $0)
+        }
         guard let cookie else { return }
-        underWay[cookie] = Delivery(
-            key: key, instance: instance, payloads: payloads, diagnostics: diagnostics)
+        instances.part(Subscription.self, of: instance)?.underWay[cookie] = Delivery(
+            key: key, payloads: payloads, diagnostics: diagnostics)
     }
 
     /// - Returns: whether it was one of these.
-    func acknowledged(_ cookie: UInt64, handled: Bool) -> Bool {
-        guard let delivery = underWay.removeValue(forKey: cookie) else { return false }
+    func acknowledged(
+        _ cookie: UInt64, handled: Bool, by instance: InstanceIdentifier
+    ) -> Bool {
+        guard let subscription = instances.known(Subscription.self, of: instance),
+            let delivery = subscription.underWay.removeValue(forKey: cookie)
+        else { return false }
         guard handled else {
             // Nobody there wants it.
-            subscribers[delivery.instance] = false
+            subscription.isWanted = false
             review(delivery.key)
             return true
         }
-        subscribers[delivery.instance] = true
-        metrics.change(delivery.key) { book in
+        subscription.isWanted = true
+        books.change(delivery.key) { book in
             book.pending.removeAll { delivery.payloads.contains($0) }
             for diagnostic in delivery.diagnostics {
                 guard let index = book.diagnostics.firstIndex(of: diagnostic) else { continue }
@@ -116,10 +134,10 @@ final class MetricDeliveries {
             }
             try timer?.setDeadline(nanoseconds: wanted)
         } catch {
-            metrics.supervisor.reporter.failed("arming the timer", error)
+            log.failed("arming the timer", error)
         }
     }
     private var due: UInt64 = 0
 
-    func reviewAll() { for key in metrics.present { review(key) } }
+    func reviewAll() { for key in presences.keys { review(key) } }
 }

@@ -7,25 +7,21 @@ extension MetricExit {
     /// ended.
     init?(_ record: InstanceRecord) {
         guard record.launchedAt != nil, let reason = record.endReason else { return nil }
-        switch reason {
-        case .exitedSelf, .terminated, .forceQuit, .shutdown, .conflict, .dependencyEnded:
-            self = Self.byItself(reason, record.exitStatus)
-        case .crashed: self = Self.bySignal(record.exitStatus)
-        case .terminateTimeout, .launchWatchdog, .watchdog: self = .watchdog
-        case .reclaimed, .probablyOutOfMemory: self = .memoryPressure
-        case .outOfMemory: self = record.wasOverOwnLimit ? .memoryLimit : .memoryPressure
-        case .suspendedWithLockedFile: self = .suspendedWithLockedFile
-        case .backgroundTaskTimeout: self = .backgroundTaskTimeout
-        case .prewarmFailed, .prewarmExpired, .stale, .poolTrimmed, .resumeFailed, .spawnFailed,
-            .unknown:
-            return nil
+        switch reason.row.metric {
+        case .nothing: return nil
+        case .normal: self = .normal
+        case .byStatus: self = Self.byStatus(record.exitStatus)
+        case .bySignal: self = Self.bySignal(record.exitStatus)
+        case .watchdog: self = .watchdog
+        case .memory: self = .memoryPressure
+        case .memoryOrLimit: self = record.wasOverOwnLimit ? .memoryLimit : .memoryPressure
+        case .lockedFile: self = .suspendedWithLockedFile
+        case .backgroundTask: self = .backgroundTaskTimeout
         }
     }
 
-    /// Who was asked to end has done so, whatever it returned.
-    private static func byItself(_ reason: ExitReason, _ status: ExitStatus?) -> Self {
-        guard reason == .exitedSelf else { return .normal }
-        return switch status {
+    private static func byStatus(_ status: ExitStatus?) -> Self {
+        switch status {
         case .exited(0)?, .signaled?: .normal
         case .exited?, .unknown?, nil: .abnormal
         }
@@ -38,21 +34,6 @@ extension MetricExit {
         case SIGILL, SIGTRAP: return .illegalInstruction
         case SIGXCPU: return .cpuLimit
         case _: return .abnormal
-        }
-    }
-}
-
-extension ExitReason {
-    /// An end that its developer wants to hear of.
-    var isDiagnosed: Bool {
-        switch self {
-        case .crashed, .terminateTimeout, .launchWatchdog, .watchdog, .suspendedWithLockedFile,
-            .backgroundTaskTimeout:
-            true
-        case .exitedSelf, .terminated, .forceQuit, .prewarmFailed, .prewarmExpired, .stale,
-            .reclaimed, .poolTrimmed, .resumeFailed, .shutdown, .spawnFailed, .unknown, .conflict,
-            .dependencyEnded, .outOfMemory, .probablyOutOfMemory:
-            false
         }
     }
 }

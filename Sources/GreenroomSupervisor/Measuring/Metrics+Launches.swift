@@ -7,7 +7,7 @@ extension Metrics {
     /// A client's launch is answered.
     func launched(_ outcome: LaunchOutcome, requestedAt: Instant) {
         let instance = outcome.instance
-        guard !outcome.isRepeated, !isInBackground(instance) else { return }
+        guard !outcome.isRepeated, !presences.isInBackground(instance) else { return }
         switch outcome.kind {
         case .cold: begin(instance, .firstDraw, requestedAt)
         case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
@@ -20,14 +20,14 @@ extension Metrics {
 
     private func begin(
         _ instance: InstanceIdentifier, _ metric: LaunchMetric, _ requestedAt: Instant
-    ) { meters[instance] = LaunchMeter(metric, requestedAt: requestedAt) }
+    ) {
+        instances.part(Measured.self, of: instance)?.meter = LaunchMeter(
+            metric, requestedAt: requestedAt)
+    }
 
     /// It was asked for the foreground, by its shell perhaps.
-    func foregroundRequested(_ request: RequestIdentifier) { wishes[request] = supervisor.now }
-
-    func answered(_ request: RequestIdentifier, _ answer: Answer) {
-        guard let requestedAt = wishes.removeValue(forKey: request),
-            case .done(let instance, .active) = answer,
+    func answered(_ answer: Answer, foregroundRequestedAt: Instant?) {
+        guard let requestedAt = foregroundRequestedAt, case .done(let instance, .active) = answer,
             // It came to the front because of this, and did not stand there before.
             let presence = presences[instance], presence.state == .active,
             presence.since >= requestedAt
@@ -36,12 +36,12 @@ extension Metrics {
         drew(instance, at: presence.since, isSaid: false)
     }
 
-    func forget(_ request: RequestIdentifier) { wishes[request] = nil }
-
     func drew(_ instance: InstanceIdentifier, at instant: Instant, isSaid: Bool) {
-        guard var meter = meters[instance] else { return }
+        guard let measured = instances.known(Measured.self, of: instance),
+            var meter = measured.meter
+        else { return }
         let length = meter.drew(at: instant, isSaid: isSaid) { count(instance, $0) }
-        meters[instance] = meter
+        measured.meter = meter
         guard let length, length >= meter.metric.slowLimit else { return }
         diagnose(
             instance,
@@ -53,13 +53,15 @@ extension Metrics {
     func task(
         _ name: String, isFinished: Bool, at instant: Instant, of instance: InstanceIdentifier
     ) {
-        guard var meter = meters[instance] else { return }
+        guard let measured = instances.known(Measured.self, of: instance),
+            var meter = measured.meter
+        else { return }
         if isFinished {
             meter.finish(name, at: instant) { count(instance, $0) }
         } else {
             meter.begin(name)
         }
-        meters[instance] = meter
+        measured.meter = meter
     }
 
     // MARK: Hangs
@@ -67,7 +69,7 @@ extension Metrics {
     /// Whether it was awake all the time: what was frozen in a callback has not kept anything.
     func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
         guard let presence = presences[instance] else { return false }
-        return presence.awakeSince.advanced(by: duration) <= supervisor.now
+        return presence.awakeSince.advanced(by: duration) <= core.now
     }
 
     /// - Parameter isNews: worth a diagnostic, which an app that hangs all the time is not.

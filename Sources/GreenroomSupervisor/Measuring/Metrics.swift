@@ -9,54 +9,32 @@ internal import Systemd
 /// counted is written once there is nothing else to do.
 @LoopActor
 final class Metrics {
-    unowned let supervisor: Supervisor
-    let catalog: AppCatalog
-    /// Between two payloads of one app, in microseconds.
-    private(set) var interval: Int64
+    let core: Core
+    private let catalog: AppCatalog
+    let instances: InstanceTable
     private let books: MetricBooks
-    private(set) var presences: [InstanceIdentifier: Presence] = [:]
-    /// Of what is under way.
-    var meters: [InstanceIdentifier: LaunchMeter] = [:]
-    /// When the foreground was asked for, by requests without a launch.
-    var wishes: [RequestIdentifier: Instant] = [:]
-    let deliveries: MetricDeliveries
-
-    /// Where an instance is, and since when that is not counted.
-    struct Presence {
-        var key: MetricKey
-        var state: ExecutionState
-        var inBackground: Bool
-        var since: Instant
-        /// It was last thawed, or began.
-        var awakeSince: Instant
-
-        var isInFront: Bool {
-            switch state {
-            case .active, .inactive: true
-            case .launching: !inBackground
-            case .background, .suspended, .prewarming, .prewarmed, .terminating, .notRunning:
-                false
-            }
-        }
-    }
+    let presences: Presences
+    private let deliveries: MetricDeliveries
+    private let measurer: MemoryMeasurer
 
     init(
-        supervisor: Supervisor, catalog: AppCatalog, stateDirectory: String, interval: Duration
+        core: Core, catalog: AppCatalog, instances: InstanceTable, books: MetricBooks,
+        presences: Presences, deliveries: MetricDeliveries, measurer: MemoryMeasurer
     ) {
-        self.supervisor = supervisor
+        self.core = core
         self.catalog = catalog
-        self.interval = max(1, interval.microseconds)
-        books = MetricBooks(reporter: supervisor.reporter, stateDirectory: stateDirectory)
-        deliveries = MetricDeliveries()
-        deliveries.metrics = self
-        books.inUse = { [unowned self] in present }
+        self.instances = instances
+        self.books = books
+        self.presences = presences
+        self.deliveries = deliveries
+        self.measurer = measurer
     }
 
     /// Settings that count from now on.
     func reconfigure(_ configuration: DaemonConfiguration) {
-        let interval = max(1, configuration.metricsInterval.microseconds)
-        guard interval != self.interval else { return }
-        self.interval = interval
+        let interval = configuration.metricsIntervalMicroseconds
+        guard interval != presences.interval else { return }
+        presences.interval = interval
         deliveries.reviewAll()
     }
 
@@ -64,42 +42,23 @@ final class Metrics {
     func adopt(_ records: [InstanceRecord]) {
         books.prune { self.catalog[$0] != nil }
         for record in records where record.state != .notRunning {
-            guard let key = key(of: record.app) else { continue }
-            presences[record.instance] = Presence(
-                key: key, state: record.state, inBackground: record.inBackground,
-                since: record.since, awakeSince: record.since)
+            presences.begin(
+                record.instance, record.app, record.state, inBackground: record.inBackground,
+                since: record.since)
         }
     }
 
     // MARK: Books
 
-    private func key(of app: AppIdentifier) -> MetricKey? {
-        catalog.owner(of: app).map { MetricKey(app: app, user: $0.user) }
-    }
-
-    func book(of key: MetricKey) -> AppMetrics { books[key] }
-
-    func change(_ key: MetricKey, _ change: @escaping (inout AppMetrics) -> Void) {
-        books.change(key, change)
-    }
-
-    private func count(_ key: MetricKey, _ count: @escaping (inout MetricReport) -> Void) {
-        let now = WallClock.nowMicroseconds
-        change(key) { [interval] book in
-            book.close(at: now, interval: interval)
-            book.count(at: now, count)
-        }
-    }
-
     func count(
         _ instance: InstanceIdentifier, _ count: @escaping (inout MetricReport) -> Void
     ) {
-        if let key = presences[instance]?.key { self.count(key, count) }
+        if let key = presences[instance]?.key { presences.count(key, count) }
     }
 
     func diagnose(_ instance: InstanceIdentifier, _ diagnostic: DiagnosticReport) {
         guard let key = presences[instance]?.key else { return }
-        change(key) { $0.add(diagnostic) }
+        books.change(key) { $0.add(diagnostic) }
         deliveries.review(key)
     }
 
@@ -108,21 +67,17 @@ final class Metrics {
 
     /// All that was counted until now, times that still run included, and written.
     func settled(_ app: AppIdentifier) -> AppMetrics? {
-        guard let key = key(of: app) else { return nil }
-        settle(key)
+        guard let key = presences.key(of: app) else { return nil }
+        presences.settle(key)
         defer { write() }
-        return book(of: key)
-    }
-
-    func settle(_ key: MetricKey) {
-        for (instance, presence) in presences where presence.key == key { countTime(instance) }
+        return books[key]
     }
 
     // MARK: What happened
 
     func note(_ record: Record) {
-        if case .stateChanged(let instance, let app, _, let state) = record {
-            moved(instance, app, to: state)
+        if case .stateChanged(let instance, let app, _, let state, let inBackground) = record {
+            moved(instance, app, to: state, inBackground: inBackground)
         } else if case .exited(let record) = record {
             ended(record)
         } else if case .missedStep(let instance, _, let step, _) = record {
@@ -131,63 +86,32 @@ final class Metrics {
                 DiagnosticReport(
                     .hang, time: WallClock.nowMicroseconds, wasInForeground: isInFront(instance),
                     reason: step.name,
-                    duration: supervisor.lifecycle.policy.limit(of: step).microseconds))
+                    duration: core.lifecycle.policy.limit(of: step).microseconds))
         }
     }
 
     private func moved(
-        _ instance: InstanceIdentifier, _ app: AppIdentifier, to state: ExecutionState
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, to state: ExecutionState,
+        inBackground: Bool
     ) {
-        let now = supervisor.now
         guard let presence = presences[instance] else {
-            guard let key = key(of: app) else { return }
-            presences[instance] = Presence(
-                key: key, state: state, inBackground: isInBackground(instance), since: now,
-                awakeSince: now)
-            return
+            return presences.begin(
+                instance, app, state, inBackground: inBackground, since: core.now)
         }
-        countTime(instance)
-        if presence.state == .suspended {
-            countSuspension(instance)
-            presences[instance]!.awakeSince = now
-        }
-        presences[instance]!.state = state
-        presences[instance]!.since = now
-        presences[instance]!.inBackground = isInBackground(instance)
-        if state == .suspended { supervisor.reclaimer.measurer.measure([instance]) }
-        if state == .active { drew(instance, at: now, isSaid: false) }
+        presences.move(instance, to: state, inBackground: inBackground)
+        if presence.state == .suspended { countSuspension(instance) }
+        if state == .suspended { measurer.measure([instance]) }
+        if state == .active { drew(instance, at: core.now, isSaid: false) }
         if presence.state == .suspended { deliveries.review(presence.key) }
     }
 
-    func isInBackground(_ instance: InstanceIdentifier) -> Bool {
-        supervisor.lifecycle.instance(instance)?.inBackground ?? false
-    }
-
     func isInFront(_ instance: InstanceIdentifier) -> Bool {
-        presences[instance].map { $0.isInFront } ?? false
-    }
-
-    private func countTime(_ instance: InstanceIdentifier) {
-        guard let presence = presences[instance] else { return }
-        let now = supervisor.now
-        presences[instance]!.since = now
-        let length = UInt64(max(0, presence.since.duration(to: now).microseconds))
-        switch presence.state {
-        case .launching, .inactive, .active, .background:
-            count(presence.key) {
-                if presence.isInFront {
-                    $0.foregroundTime &+= length
-                } else {
-                    $0.backgroundTime &+= length
-                }
-            }
-        case .suspended, .prewarming, .prewarmed, .terminating, .notRunning: break
-        }
+        presences[instance]?.isInFront ?? false
     }
 
     /// As it was measured when it was suspended.
     private func countSuspension(_ instance: InstanceIdentifier) {
-        guard let byteCount = supervisor.lifecycle.instance(instance)?.byteCount, byteCount > 0
+        guard let byteCount = core.lifecycle.instance(instance)?.byteCount, byteCount > 0
         else { return }
         count(instance) {
             $0.suspendedMemory &+= byteCount
@@ -197,10 +121,7 @@ final class Metrics {
     }
 
     private func ended(_ record: InstanceRecord) {
-        defer {
-            presences[record.instance] = nil
-            meters[record.instance] = nil
-        }
+        defer { presences.end(record.instance) }
         guard let exit = MetricExit(record) else { return }
         let wasInFront = record.wasInFront
         count(record.instance) {
@@ -211,7 +132,7 @@ final class Metrics {
             }
             $0.peakMemory = max($0.peakMemory, record.byteCount)
         }
-        guard let reason = record.endReason, reason.isDiagnosed else { return }
+        guard let reason = record.endReason, reason.row.isDiagnosed else { return }
         var signal: Int32?
         if reason == .crashed, case .signaled(let number, _)? = record.exitStatus {
             signal = Int32(number)
@@ -220,23 +141,8 @@ final class Metrics {
             record.instance,
             DiagnosticReport(
                 .crash, time: WallClock.nowMicroseconds, wasInForeground: wasInFront,
-                reason: reason.name, signal: signal))
+                reason: reason.row.word, signal: signal))
     }
-
-    // MARK: For deliveries
-
-    /// Running instances of it that can hear: a program without the SDK has none.
-    func listeners(of key: MetricKey) -> [InstanceIdentifier] {
-        guard supervisor.lifecycle.description(of: key.app)?.acknowledges == true else { return [] }
-        return presences.filter { _, presence in
-            presence.key == key && presence.state.isRunning && presence.state != .suspended
-        }.map(\.key).sorted()
-    }
-
-    /// Whose instances there are.
-    var present: Set<MetricKey> { Set(presences.values.map(\.key)) }
-
-    func key(ofInstance instance: InstanceIdentifier) -> MetricKey? { presences[instance]?.key }
 }
 
 extension InstanceRecord {
@@ -248,4 +154,9 @@ extension InstanceRecord {
             false
         }
     }
+}
+
+extension DaemonConfiguration {
+    /// Between two payloads of one app.
+    var metricsIntervalMicroseconds: Int64 { max(1, metricsInterval.microseconds) }
 }

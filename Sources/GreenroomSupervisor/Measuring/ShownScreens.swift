@@ -8,18 +8,33 @@ internal import Systemd
 /// the core says; which of several, the launch.
 @LoopActor
 final class ShownScreens {
-    private unowned let supervisor: Supervisor
+    private let core: Core
     private let catalog: AppCatalog
-    private var shown: [InstanceIdentifier: Screen] = [:]
+    private let instances: InstanceTable
+    private let requests: Requests
+    private let reporter: Reporter
+    /// Of instances up to this number a former supervisor has shown the screens.
+    private let lastInherited: InstanceIdentifier
+
+    private final class Shown: InstancePart {
+        var screen: Screen?
+    }
 
     private struct Screen {
         var file: String
         var requestedAt: Instant
     }
 
-    init(supervisor: Supervisor, catalog: AppCatalog) {
-        self.supervisor = supervisor
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, requests: Requests,
+        reporter: Reporter, lastInherited: InstanceIdentifier
+    ) {
+        self.core = core
         self.catalog = catalog
+        self.instances = instances
+        self.requests = requests
+        self.reporter = reporter
+        self.lastInherited = lastInherited
     }
 
     func note(_ record: Record) {
@@ -34,12 +49,12 @@ final class ShownScreens {
     private func show(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ request: RequestIdentifier
     ) {
-        let context = supervisor.launcher.contexts[request]
+        let context = requests[request]?.context
         let hints = context?.screenHints ?? AppManifest.LaunchScreenHints()
         let urls = context?.content.urls.map(\.url) ?? []
         guard let file = catalog[app]?.launchScreens?.file(forURLs: urls, hints) else { return }
-        let screen = Screen(file: file, requestedAt: context?.requestedAt ?? supervisor.now)
-        shown[instance] = screen
+        let screen = Screen(file: file, requestedAt: context?.requestedAt ?? core.now)
+        instances.part(Shown.self, of: instance)?.screen = screen
         tell(.launchScreenShown, instance, app, screen, nil)
     }
 
@@ -48,7 +63,7 @@ final class ShownScreens {
     ) {
         // Nothing was shown where no screen was meant for this launch.
         guard let screen = screen(of: instance, app) else { return }
-        shown[instance] = nil
+        instances.known(Shown.self, of: instance)?.screen = nil
         tell(.launchScreenDropped, instance, app, screen, end.name)
     }
 
@@ -56,8 +71,8 @@ final class ShownScreens {
         _ kind: Control.EventKind, _ instance: InstanceIdentifier, _ app: AppIdentifier,
         _ screen: Screen, _ step: String?
     ) {
-        let elapsed = screen.requestedAt.duration(to: supervisor.now).microseconds
-        supervisor.reporter.launchScreen(
+        let elapsed = screen.requestedAt.duration(to: core.now).microseconds
+        reporter.launchScreen(
             kind, of: app, instance, described(screen), step: step, elapsedUSec: elapsed)
     }
 
@@ -65,8 +80,6 @@ final class ShownScreens {
         Control.LaunchScreen(
             file: screen.file, shownTimestampUSec: WallClock.microseconds(at: screen.requestedAt))
     }
-
-    func forget(_ instance: InstanceIdentifier) { shown[instance] = nil }
 
     /// The one that is on the display for an instance.
     func current(of record: InstanceRecord) -> Control.LaunchScreen? {
@@ -76,16 +89,13 @@ final class ShownScreens {
 
     /// A former supervisor's choice is gone with it: the plain launch's stands for it.
     private func screen(of instance: InstanceIdentifier, _ app: AppIdentifier) -> Screen? {
-        if let screen = shown[instance] { return screen }
+        if let screen = instances.known(Shown.self, of: instance)?.screen { return screen }
         guard isInherited(instance),
             let file = catalog[app]?.launchScreens?.file(forURLs: [], .init()),
-            let record = supervisor.lifecycle.instance(instance)
+            let record = core.lifecycle.instance(instance)
         else { return nil }
         return Screen(file: file, requestedAt: record.lastUsed)
     }
-
-    /// Of instances up to this number a former supervisor has shown the screens.
-    var lastInherited = InstanceIdentifier(0)
 
     private func isInherited(_ instance: InstanceIdentifier) -> Bool {
         instance.rawValue <= lastInherited.rawValue

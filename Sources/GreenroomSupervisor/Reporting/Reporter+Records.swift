@@ -7,7 +7,7 @@ internal import Systemd
 extension Reporter {
     func note(_ record: Record) {
         switch record {
-        case .stateChanged(let instance, let app, let from, let to):
+        case .stateChanged(let instance, let app, let from, let to, _):
             stateChanged(instance, of: app, from, to)
         case .launched(_, let launch, let app, let outcome): launched(app, launch, outcome)
         case .exited(let ended): exited(ended)
@@ -17,7 +17,7 @@ extension Reporter {
         case .instanceStalled(let instance, let app, let level): stalled(instance, of: app, level)
         case .pagedOut(let instance, let app, let bytes): pagedOut(instance, of: app, bytes)
         case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
-        case .misfired(let instance, let app, let program): misfired(instance, app, program)
+        case .misfired(let instance, let app, let misfire): misfired(instance, app, misfire)
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
         case .failed(let app, let failure): gaveUp(app, failure)
@@ -39,8 +39,8 @@ extension Reporter {
         case .stateDeleted(let app, let scene, let reason): stateDeleted(app, scene, reason)
         case .backgroundTimeExpiring(let instance, let app):
             backgroundTimeExpiring(instance, of: app)
-        case .taskBegan(let instance, let app, let task): taskBegan(task, of: app, instance)
-        case .taskEnded(let instance, let app, let task, let outcome):
+        case .runBegan(let instance, let app, let task): taskBegan(task, of: app, instance)
+        case .runEnded(let instance, let app, let task, let outcome):
             taskEnded(task, of: app, instance, Control.TaskOutcome(outcome))
         // `ShownScreens` tells of them, which knows the file.
         case .launchScreenShown, .launchScreenDropped: break
@@ -53,7 +53,8 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ from: ExecutionState,
         _ to: ExecutionState
     ) {
-        line(app, .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
+        log.line(
+            app, .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
         publish(.stateChanged, app, instance) {
             $0.from = .known(.init(from))
             $0.to = .known(.init(to))
@@ -67,7 +68,7 @@ extension Reporter {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
         let words = kind.rawValue + (reason.map { " (\($0.rawValue))" } ?? "")
-        line(
+        log.line(
             app, .info, "launched \(app): \(words)",
             [
                 "app": app.rawValue, "instance": outcome.instance.description,
@@ -81,14 +82,14 @@ extension Reporter {
     }
 
     private func exited(_ record: InstanceRecord) {
-        let end = record.endReason.map(Control.ExitReason.init) ?? .unknown
-        line(
-            record.app, record.endReason?.level ?? .info,
-            "\(record.app) ended: \(end.rawValue)\(Self.words(record.exitStatus))",
+        let reason = record.endReason ?? .unknown
+        log.line(
+            record.app, reason.row.level == .warning ? .warning : .info,
+            "\(record.app) ended: \(reason.row.word)\(Self.words(record.exitStatus))",
             [
                 "app": record.app.rawValue, "instance": record.instance.description,
-                "launch": record.launchIdentifier?.rawValue ?? "", "reason": end.rawValue,
-            ], as: .ended(end), .life)
+                "launch": record.launchIdentifier?.rawValue ?? "", "reason": reason.row.word,
+            ], as: .ended(reason), .life)
         publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
     }
 
@@ -107,7 +108,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64,
         _ pressure: MemoryPressure, _ state: ExecutionState
     ) {
-        line(
+        log.line(
             app, .notice,
             "reclaimed \(byteCount >> 10) KiB from \(app), which was \(state): memory pressure is "
                 + "\(pressure)",
@@ -123,7 +124,7 @@ extension Reporter {
     }
 
     private func pressureChanged(_ pressure: MemoryPressure) {
-        journal.log(
+        log.journal.log(
             pressure > .none ? .notice : .info, "memory pressure is \(pressure)",
             ["pressure": "\(pressure)"], as: .pressureChanged)
         publish(.pressureChanged) { $0.pressure = Control.MemoryPressure(pressure) }
@@ -132,7 +133,7 @@ extension Reporter {
     private func stalled(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ level: MemoryPressure
     ) {
-        line(
+        log.line(
             app, .notice, "\(app) is short of memory within its own limit (\(level))",
             fields(app, instance), as: .pressureChanged)
         publish(.pressureChanged, app, instance) { $0.pressure = Control.MemoryPressure(level) }
@@ -141,7 +142,7 @@ extension Reporter {
     private func pagedOut(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64
     ) {
-        line(
+        log.line(
             app, .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
             fields(app, instance))
         publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
@@ -150,47 +151,57 @@ extension Reporter {
     // MARK: What is not done for a while
 
     private func prewarmFailed(_ app: AppIdentifier, _ reason: ExitReason, _ retryAt: Instant) {
-        line(
+        log.line(
             app, .warning,
-            "prewarming \(app) failed: \(Control.ExitReason(reason).rawValue); the next try is "
+            "prewarming \(app) failed: \(reason.row.word); the next try is "
                 + "delayed, see greenroomctl explain \(app)", ["app": app.rawValue],
             as: .prewarmingFailed)
         publish(.prewarmFailed, app) { $0.retryAfterUSec = Self.microseconds(to: retryAt) }
     }
 
     private func misfired(
-        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ program: String?
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ misfire: Misfire
     ) {
-        let deed = program.map { "run \($0)" } ?? "start a process"
-        line(
+        let deed =
+            switch misfire {
+            case .startsPrograms(let program):
+                "a library of \(app) would \(program.map { "run \($0)" } ?? "start a process") at each "
+                    + "prewarm, which was stopped"
+            case .changesProcess:
+                "a library of \(app) writes something when it is loaded, or changes the process, which a "
+                    + "launch would lose"
+            case .secureExecution:
+                "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
+                    + "which was stopped"
+            }
+        log.line(
             app, .warning,
-            "a library of \(app) would \(deed) at each prewarm, which was stopped: it is launched cold "
-                + "until its program or its manifest changes",
+            "\(deed): it is launched cold until its program or its manifest changes",
             fields(app, instance), as: .prewarmingFailed)
         publish(.prewarmFailed, app, instance) { _ in }
     }
 
     private func crashLooped(_ app: AppIdentifier, _ until: Instant) {
-        line(
+        log.line(
             app, .error, "\(app) crashes in a loop: no prewarming and no background launches",
             ["app": app.rawValue], as: .crashLooped)
         publish(.crashLooped, app) { $0.retryAfterUSec = Self.microseconds(to: until) }
     }
 
     private func restartScheduled(_ app: AppIdentifier, _ time: Instant) {
-        line(app, .notice, "\(app) is started again", ["app": app.rawValue])
+        log.line(app, .notice, "\(app) is started again", ["app": app.rawValue])
         publish(.restartScheduled, app) { $0.retryAfterUSec = Self.microseconds(to: time) }
     }
 
     private func gaveUp(_ app: AppIdentifier, _ failure: SupervisionFailure) {
-        line(
+        log.line(
             app, .error, "\(app) \(failure.words); end that with greenroomctl reset-failed \(app)",
             ["app": app.rawValue, "failure": failure.code])
         publish(.failed, app) { $0.text = failure.words }
     }
 
     private func triggersLeftAlone(_ app: AppIdentifier, _ count: Int) {
-        line(
+        log.line(
             app, .error,
             "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
                 + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
@@ -218,7 +229,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, _ scene: SceneIdentifier, _ level: LogLevel,
         _ words: String
     ) {
-        line(app, level, "\(app): \(step.name) \(words)", fields(app, instance))
+        log.line(app, level, "\(app): \(step.name) \(words)", fields(app, instance))
         publish(kind, app, instance) {
             $0.session = scene.description
             $0.step = step.name
@@ -229,7 +240,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ scene: SceneIdentifier,
         _ refusal: StateRefusal
     ) {
-        line(
+        log.line(
             app, .warning, "the state of \(app) is not kept: \(refusal.words)",
             fields(app, instance))
         publish(.stateRefused, app, instance) {
@@ -241,7 +252,7 @@ extension Reporter {
     private func stateDeleted(
         _ app: AppIdentifier, _ scene: SceneIdentifier, _ reason: StateDeletion
     ) {
-        line(
+        log.line(
             app, .info, "the state that was kept of \(app) is deleted: \(reason.words)",
             ["app": app.rawValue])
         publish(.stateDeleted, app) {
@@ -251,14 +262,14 @@ extension Reporter {
     }
 
     private func backgroundTimeExpiring(_ instance: InstanceIdentifier, of app: AppIdentifier) {
-        line(app, .info, "\(app): its background time is about to end", fields(app, instance))
+        log.line(app, .info, "\(app): its background time is about to end", fields(app, instance))
         publish(.backgroundTimeExpiring, app, instance) { _ in }
     }
 
     private func taskBegan(
         _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier
     ) {
-        line(app, .info, "\(app) runs \(task)", fields(app, instance))
+        log.line(app, .info, "\(app) runs \(task)", fields(app, instance))
         publish(.taskBegan, app, instance) { $0.task = task }
     }
 
@@ -266,27 +277,12 @@ extension Reporter {
         _ task: String, of app: AppIdentifier, _ instance: InstanceIdentifier,
         _ outcome: Control.TaskOutcome
     ) {
-        line(
+        log.line(
             app, outcome == .succeeded ? .info : .notice, "\(app): \(task) \(outcome.rawValue)",
             fields(app, instance))
         publish(.taskEnded, app, instance) {
             $0.task = task
             $0.outcome = .known(outcome)
-        }
-    }
-}
-
-extension ExitReason {
-    /// Of the journal's line about such an end.
-    fileprivate var level: LogLevel {
-        switch self {
-        case .crashed, .launchWatchdog, .watchdog, .terminateTimeout, .suspendedWithLockedFile,
-            .outOfMemory, .probablyOutOfMemory, .backgroundTaskTimeout, .unknown:
-            .warning
-        case .exitedSelf, .terminated, .forceQuit, .prewarmFailed, .prewarmExpired, .stale,
-            .reclaimed, .poolTrimmed, .resumeFailed, .shutdown, .spawnFailed, .conflict,
-            .dependencyEnded:
-            .info
         }
     }
 }

@@ -6,25 +6,47 @@ internal import Systemd
 /// Tells the journal, the watchers and the service manager what happened.
 @LoopActor
 final class Reporter {
-    let journal: Journal
+    let log: Log
     let events: EventStream
-    private var saidOnce: Set<String> = []
-    private let budgets: LineBudgets
-    /// The launch that an instance served.
-    var launchIdentifier: ((InstanceIdentifier) -> LaunchIdentifier?)?
-    /// Counts for the status text; called after a change, at most once a second.
-    var statusText: (() -> String)?
+    private let core: Core
+    private let catalog: AppCatalog
+    private let tellsStatus: Bool
     private var statusTimer: EventSource?
     private var isStatusDue = false
 
-    init(journal: Journal, events: EventStream) throws(SystemdError) {
-        self.journal = journal
+    /// - Parameter tellsStatus: the service manager wants to know how many apps run (sd_notify(3)).
+    init(
+        log: Log, events: EventStream, core: Core, catalog: AppCatalog, tellsStatus: Bool
+    ) throws(SystemdError) {
+        self.log = log
         self.events = events
-        budgets = try LineBudgets(journal)
+        self.core = core
+        self.catalog = catalog
+        self.tellsStatus = tellsStatus
         statusTimer = try LoopActor.timer(accuracy: .milliseconds(500)) { [unowned self] in
             isStatusDue = false
-            if let statusText { Notify.status(statusText()) }
+            Notify.status(statusText)
         }
+    }
+
+    // MARK: Status
+
+    /// Counts, for the service manager.
+    var statusText: String {
+        let states = core.lifecycle.instances.map(\.state)
+        let running = states.count {
+            [.launching, .inactive, .active, .background].contains($0)
+        }
+        return "\(catalog.count) apps, \(running) running, "
+            + "\(states.count { $0 == .suspended }) suspended, "
+            + "\(states.count { $0 == .prewarmed }) prewarmed"
+    }
+
+    /// The counts have changed; told at most once a second.
+    func scheduleStatus() {
+        guard tellsStatus, !isStatusDue else { return }
+        isStatusDue = true
+        try? statusTimer?.setDeadline(after: .seconds(1))
     }
 
     // MARK: What the shell knows more of
@@ -58,22 +80,25 @@ final class Reporter {
 
     // MARK: Lines and events
 
-    /// A line about an app, unless there were too many lately.
-    func line(
-        _ app: AppIdentifier, _ level: LogLevel, _ message: @autoclosure () -> String,
-        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
-        as identity: @autoclosure () -> MessageIdentifier? = nil,
-        _ occasion: LineBudgets.Occasion = .word
+    func say(_ level: LogLevel, _ message: String) { log.say(level, message) }
+    func say(_ level: LogLevel, _ message: String, of app: String) {
+        log.say(level, message, of: app)
+    }
+    func sayOnce(_ message: String) { log.sayOnce(message) }
+    func failed(_ deed: String, _ error: any Error) { log.failed(deed, error) }
+
+    /// About one instance.
+    func say(
+        _ level: LogLevel, _ message: String, of app: AppIdentifier, _ instance: InstanceIdentifier
     ) {
-        guard level.rawValue <= journal.level.rawValue, budgets.allow(app, occasion) else { return }
-        journal.log(level, message(), fields(), as: identity())
+        log.line(app, level, message, fields(app, instance))
     }
 
     /// What every line about an instance has.
     func fields(
         _ app: AppIdentifier, _ instance: InstanceIdentifier
     ) -> KeyValuePairs<String, String> {
-        guard let launch = launchIdentifier?(instance) else {
+        guard let launch = core.lifecycle.instance(instance)?.launchIdentifier else {
             return ["app": app.rawValue, "instance": instance.description]
         }
         return [
@@ -95,7 +120,7 @@ final class Reporter {
     // MARK: What the shell meets
 
     func spawnFailed(_ record: InstanceRecord?, _ failure: SpawnFailure) {
-        line(
+        log.line(
             record?.app ?? AppIdentifier(""), .warning,
             "starting \(record?.app.rawValue ?? "an app") failed: \(failure.stage): "
                 + SystemError.text(of: failure.errno),
@@ -107,29 +132,6 @@ final class Reporter {
             ], as: .spawnFault)
     }
 
-    func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
-
-    /// About one instance.
-    func say(
-        _ level: LogLevel, _ message: String, of app: AppIdentifier, _ instance: InstanceIdentifier
-    ) {
-        line(app, level, message, fields(app, instance))
-    }
-
-    /// About an app, with or without a process.
-    func say(_ level: LogLevel, _ message: String, of app: String) {
-        line(AppIdentifier(app), level, message, ["app": app])
-    }
-
-    func failed(_ deed: String, _ error: any Error) {
-        journal.log(.error, "\(deed): \(error)")
-    }
-
-    /// For what is missing on this machine: worth a line, not a line each time.
-    func sayOnce(_ message: String) {
-        if saidOnce.insert(message).inserted { journal.log(.notice, message) }
-    }
-
     func runtimeStateIsFull(_ app: AppIdentifier) {
         sayOnce(
             "the runtime state is full: failures and pools of \(app) and of other apps will not "
@@ -138,11 +140,5 @@ final class Reporter {
 
     func runtimeStateIsFull(_ record: InstanceRecord) {
         sayOnce("the runtime state is full: newer instances will not survive a restart")
-    }
-
-    func scheduleStatus() {
-        guard statusText != nil, !isStatusDue else { return }
-        isStatusDue = true
-        try? statusTimer?.setDeadline(after: .seconds(1))
     }
 }

@@ -1,0 +1,49 @@
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// Lines of the journal. (Events for watchers are the `Reporter`'s.)
+@LoopActor
+final class Log {
+    let journal: Journal
+    private var saidOnce: Set<String> = []
+    private let budgets: LineBudgets
+    private let owner: (AppIdentifier) -> UInt32?
+
+    /// - Parameter owner: the user that an app runs as, whose lines are counted together.
+    init(
+        _ journal: Journal, owner: @escaping (AppIdentifier) -> UInt32?
+    ) throws(SystemdError) {
+        self.journal = journal
+        self.owner = owner
+        budgets = try LineBudgets(journal)
+    }
+
+    /// A line about an app, unless there were too many lately.
+    func line(
+        _ app: AppIdentifier, _ level: LogLevel, _ message: @autoclosure () -> String,
+        _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
+        as identity: @autoclosure () -> MessageIdentifier? = nil,
+        _ occasion: LineCounts.Occasion = .word
+    ) {
+        guard level.rawValue <= journal.level.rawValue,
+            budgets.allow(app, of: owner(app) ?? .max, occasion)
+        else { return }
+        journal.log(level, message(), fields(), as: identity())
+    }
+
+    func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
+
+    /// About an app, with or without a process.
+    func say(_ level: LogLevel, _ message: String, of app: String) {
+        line(AppIdentifier(app), level, message, ["app": app])
+    }
+
+    func failed(_ deed: String, _ error: any Error) {
+        journal.log(.error, "\(deed): \(error)")
+    }
+
+    /// For what is missing on this machine: worth a line, not a line each time.
+    func sayOnce(_ message: String) {
+        if saidOnce.insert(message).inserted { journal.log(.notice, message) }
+    }
+}

@@ -1,0 +1,152 @@
+internal import GreenroomLinux
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// Where an instance is, and since when that is not counted.
+struct Presence {
+    var key: MetricKey
+    var state: ExecutionState
+    var inBackground: Bool
+    var since: Instant
+    /// It was last thawed, or began.
+    var awakeSince: Instant
+
+    var isInFront: Bool {
+        switch state {
+        case .active, .inactive: true
+        case .launching: !inBackground
+        case .background, .suspended, .prewarming, .prewarmed, .terminating, .notRunning:
+            false
+        }
+    }
+}
+
+/// What is measured of one instance.
+final class Measured: InstancePart {
+    var presence: Presence?
+    /// The launch, or the return, that is under way.
+    var meter: LaunchMeter?
+}
+
+/// Which instances there are, and the time that each has spent in front and behind, in the books of its app.
+@LoopActor
+final class Presences {
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let books: MetricBooks
+    /// Between two payloads of one app, in microseconds.
+    var interval: Int64
+
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, books: MetricBooks,
+        interval: Int64
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.books = books
+        self.interval = interval
+    }
+
+    subscript(instance: InstanceIdentifier) -> Presence? {
+        instances.known(Measured.self, of: instance)?.presence
+    }
+
+    /// Whose instances there are.
+    var keys: Set<MetricKey> { Self.keys(of: instances) }
+
+    static func keys(of instances: InstanceTable) -> Set<MetricKey> {
+        Set(instances.all(Measured.self).compactMap(\.1.presence?.key))
+    }
+
+    func key(of app: AppIdentifier) -> MetricKey? {
+        catalog.owner(of: app).map { MetricKey(app: app, user: $0.user) }
+    }
+
+    /// Running instances of it that can hear: a program without the SDK has none.
+    func listeners(of key: MetricKey) -> [InstanceIdentifier] {
+        guard core.lifecycle.description(of: key.app)?.acknowledges == true else { return [] }
+        return instances.all(Measured.self).filter { _, measured in
+            guard let presence = measured.presence, presence.key == key else { return false }
+            return presence.state.isRunning && presence.state != .suspended
+        }.map(\.0).sorted()
+    }
+
+    // MARK: Coming and going
+
+    /// It begins, or goes on after a restart of the supervisor.
+    func begin(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ state: ExecutionState,
+        inBackground: Bool, since: Instant
+    ) {
+        guard let key = key(of: app) else { return }
+        instances.part(Measured.self, of: instance)?.presence = Presence(
+            key: key, state: state, inBackground: inBackground, since: since,
+            awakeSince: since)
+    }
+
+    func end(_ instance: InstanceIdentifier) {
+        let measured = instances.known(Measured.self, of: instance)
+        measured?.presence = nil
+        measured?.meter = nil
+    }
+
+    /// It is in another state from now on, whose time is counted anew.
+    func move(
+        _ instance: InstanceIdentifier, to state: ExecutionState, inBackground: Bool
+    ) {
+        countTime(instance)
+        guard let measured = instances.known(Measured.self, of: instance),
+            var presence = measured.presence
+        else { return }
+        if presence.state == .suspended { presence.awakeSince = core.now }
+        presence.state = state
+        presence.since = core.now
+        presence.inBackground = inBackground
+        measured.presence = presence
+    }
+
+    func isInBackground(_ instance: InstanceIdentifier) -> Bool {
+        core.lifecycle.instance(instance)?.inBackground ?? false
+    }
+
+    // MARK: Counting
+
+    func count(_ key: MetricKey, _ count: @escaping (inout MetricReport) -> Void) {
+        let now = WallClock.nowMicroseconds
+        books.change(key) { [interval] book in
+            book.close(at: now, interval: interval)
+            book.count(at: now, count)
+        }
+    }
+
+    /// Counts the times that still run.
+    func settle(_ key: MetricKey) {
+        for (instance, measured) in instances.all(Measured.self) where measured.presence?.key == key
+        {
+            countTime(instance)
+        }
+    }
+
+    private func countTime(_ instance: InstanceIdentifier) {
+        guard let measured = instances.known(Measured.self, of: instance),
+            let presence = measured.presence
+        else { return }
+        let now = core.now
+        measured.presence?.since = now
+        let length = UInt64(max(0, presence.since.duration(to: now).microseconds))
+        switch presence.state {
+        case .launching, .inactive, .active, .background:
+            count(presence.key) {
+                if presence.isInFront {
+                    $0.foregroundTime &+= length
+                } else {
+                    $0.backgroundTime &+= length
+                }
+            }
+        case .suspended, .prewarming, .prewarmed, .terminating, .notRunning: break
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+internal import Varlink
+
+/// Tells every watcher what happens, in a round of the loop of its own: behind the answer to whoever
+/// launched. The latest events are kept (`EventRing`), so that a watcher can go on where it was, also
+/// with the next supervisor. One that does not read is dropped by its connection's output limit; nobody
+/// else notices.
+@LoopActor
+final class EventStream {
+    /// The user of an app, by its identifier.
+    private let owner: (String) -> UInt32?
+
+    private final class Watcher {
+        let connection: ControlConnection
+        let audience: EventRing.Audience
+        /// What it was told last.
+        var number: UInt64
+        /// Where it stands among the events of the past, until it has heard them all.
+        var position: UInt64?
+
+        init(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64) {
+            self.connection = connection
+            self.audience = audience
+            number = after
+        }
+    }
+
+    private struct Pending {
+        let event: Control.Event
+        let owner: UInt32?
+    }
+
+    private var watchers: [UInt64: Watcher] = [:]
+    /// Watchers that have not heard all of the past, the next one first.
+    private var behind = Fifo<UInt64>()
+    private var pending = Fifo<Pending>()
+    private var ring: EventRing
+    /// Keeps `ring` mapped.
+    private var memory: SharedMemory
+    private var source: EventSource?
+    private var isInTurn = false
+
+    /// Behind launches, before what can wait.
+    private static let priority: Int64 = 4
+    /// Events of one round; each costs a few microseconds, and as much for each watcher: so many
+    /// tellings end a round, too.
+    private static let eventsPerRound = 64
+    private static let tellingsPerRound = 512
+    /// Of the past, which have to be read again, for one watcher; and watchers of one round.
+    private static let pastPerRound = 16
+    private static let pastWatchersPerRound = 16
+    /// Each costs whatever happens to its user's apps; one program needs one.
+    private static let watchersPerUser = 128
+    /// If the loop has no time for them, they are told at once.
+    private static let pendingLimit = 4096
+
+    /// Keeps events behind the runtime state. If there is no room (a spawner of an older version made the
+    /// memory smaller), they end with this supervisor.
+    init(
+        in memory: SharedMemory, at offset: Int, owner: @escaping (String) -> UInt32?
+    ) throws(SystemError) {
+        self.owner = owner
+        let hasRoom = Self.hasRoom(memory, at: offset)
+        self.memory =
+            hasRoom
+            ? memory
+            : try SharedMemory.create(byteCount: EventRing.byteCount, name: "greenroom-events")
+        ring = unsafe EventRing(mapping: self.memory.baseAddress + (hasRoom ? offset : 0))
+        ring.isTurnOpen = false
+    }
+
+    private static func hasRoom(_ memory: SharedMemory, at offset: Int) -> Bool {
+        memory.byteCount >= offset + EventRing.byteCount
+    }
+
+    /// Goes on in other memory, where there is room.
+    func move(to memory: SharedMemory, at offset: Int) {
+        guard Self.hasRoom(memory, at: offset) else { return }
+        ring = unsafe ring.move(to: memory.baseAddress + offset)
+        self.memory = memory
+        ring.isTurnOpen = isInTurn || !pending.isEmpty
+    }
+
+    // MARK: Watching
+
+    /// - Parameter after: what happened behind this number comes first; nil: nothing of the past.
+    func add(
+        _ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?
+    ) throws(ControlError) {
+        let user = connection.user.number
+        let count = watchers.values.count { $0.connection.user.number == user }
+        guard count < Self.watchersPerUser else {
+            throw .limitExceeded(what: "watchers of one user", limit: Self.watchersPerUser)
+        }
+        // They are older than this watcher.
+        tell(atMost: .max)
+        let latest = ring.latest(for: audience)
+        let watcher = Watcher(connection, audience, after: after ?? latest)
+        watchers[connection.identifier] = watcher
+        connection.whenClosed { [weak self] in self?.watchers[$0.identifier] = nil }
+        connection.update(ControlReply.watching(latest: latest))
+        guard let after, after != latest else { return }
+        if after > latest {
+            watcher.number = latest
+            return tellLost(
+                watcher, upTo: latest, "number \(after) was not given yet: another daemon's?")
+        }
+        watcher.position = ring.beginning
+        behind.append(connection.identifier)
+        schedule()
+    }
+
+    /// Who may see what has changed: whoever would be told too much or too little asks again.
+    func drop(where isWrong: (ControlConnection, EventRing.Audience) -> Bool) {
+        for watcher in watchers.values where isWrong(watcher.connection, watcher.audience) {
+            watcher.connection.close()
+        }
+    }
+
+    // MARK: Events
+
+    /// The core decides; what follows from it has not been told yet.
+    func beganTurn() {
+        isInTurn = true
+        ring.isTurnOpen = true
+    }
+
+    func endedTurn() {
+        isInTurn = false
+        if pending.isEmpty { ring.isTurnOpen = false }
+    }
+
+    func publish(_ event: Control.Event) {
+        pending.append(Pending(event: event, owner: event.app.flatMap(owner)))
+        if pending.count >= Self.pendingLimit { tell(atMost: Self.eventsPerRound) }
+        schedule()
+    }
+
+    /// Tells what has not been told.
+    func flush() { tell(atMost: .max) }
+
+    private func schedule() {
+        if let source { return source.isEnabled = true }
+        source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
+    }
+
+    private func round() {
+        tell(atMost: Self.eventsPerRound)
+        for _ in 0..<Self.pastWatchersPerRound {
+            guard let next = behind.popFirst() else { break }
+            guard let watcher = watchers[next] else { continue }
+            tellPast(watcher)
+            if watcher.position != nil { behind.append(next) }
+        }
+        if !pending.isEmpty || !behind.isEmpty { schedule() }
+    }
+
+    private func tell(atMost limit: Int) {
+        guard !pending.isEmpty else { return }
+        var told = 0
+        var tellings = 0
+        while told < limit, limit == .max || tellings < Self.tellingsPerRound,
+            let entry = pending.popFirst()
+        {
+            told += 1
+            tellings += watchers.count
+            var writer = JSONWriter()
+            writer.beginObject()
+            entry.event.encodeMembers(to: &writer)
+            writer.endObject()
+            let numbers = ring.append(writer.bytes, owner: entry.owner)
+            var event = entry.event
+            for watcher in watchers.values where watcher.position == nil {
+                switch watcher.audience {
+                case .all: event.sequence = numbers.all
+                case .user(let user):
+                    guard user == entry.owner, let owned = numbers.owned else { continue }
+                    event.sequence = owned
+                }
+                tell(watcher, event)
+            }
+        }
+        if pending.isEmpty, !isInTurn { ring.isTurnOpen = false }
+    }
+
+    private func tell(_ watcher: Watcher, _ event: Control.Event) {
+        watcher.number = event.sequence
+        watcher.connection.update(ControlReply.watched(event))
+    }
+
+    // MARK: The past
+
+    private func tellPast(_ watcher: Watcher) {
+        var position = watcher.position ?? ring.end
+        for _ in 0..<Self.pastPerRound {
+            guard let entry = ring.event(at: position, for: watcher.audience) else {
+                watcher.position = nil
+                let latest = ring.latest(for: watcher.audience)
+                return latest > watcher.number ? tellLost(watcher, upTo: latest) : ()
+            }
+            position = entry.next
+            guard let number = entry.number, number > watcher.number,
+                var event = Self.event(entry.bytes)
+            else { continue }
+            if number > watcher.number + 1 { tellLost(watcher, upTo: number - 1) }
+            event.sequence = number
+            tell(watcher, event)
+        }
+        watcher.position = position
+    }
+
+    private func tellLost(_ watcher: Watcher, upTo number: UInt64, _ reason: String? = nil) {
+        var event = Control.Event(
+            sequence: number, timestampUSec: WallClock.nowMicroseconds, kind: .eventsLost)
+        let first = watcher.number + 1
+        event.text =
+            reason ?? (first == number ? "event \(first) is" : "events \(first) to \(number) are")
+            + " not known any more: ask anew how things stand"
+        tell(watcher, event)
+    }
+
+    private static func event(_ bytes: [UInt8]) -> Control.Event? {
+        guard let value = try? JSONValue(parsing: bytes.span),
+            case .watched(let event?)? = try? ControlReply(
+                ["event": value], to: .watch(after: nil))
+        else { return nil }
+        return event
+    }
+}
