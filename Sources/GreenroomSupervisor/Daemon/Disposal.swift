@@ -24,7 +24,7 @@ final class Disposal {
             look(again: disposer.look())
         }
         reports = try LoopActor.io(disposer.reports.rawValue, .readable) { [unowned self] _ in
-            disposer.heard()
+            look(again: disposer.heard())
         }
         disposer.setOnFirst { [weak self] in
             LoopActor.assumeIsolated { self?.turn?.isEnabled = true }

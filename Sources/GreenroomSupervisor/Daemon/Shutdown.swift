@@ -6,38 +6,40 @@ internal import Systemd
 /// ours to end, and the spawner with them.
 @LoopActor
 final class Shutdown {
-    private let parts: Parts
-    private let spawner: CurrentSpawner
+    private let core: Core
+    private let metrics: Metrics
+    private let machine: MachineEvents
+    private let emptying: Emptying
+    private let reconnection: Reconnection
+    private var hasBegun = false
     private var deadline: EventSource?
 
-    init(parts: Parts, spawner: CurrentSpawner) {
-        self.parts = parts
-        self.spawner = spawner
+    init(_ rooms: Rooms) {
+        core = rooms.ground.core
+        metrics = rooms.figures.metrics
+        machine = rooms.outside.machine
+        emptying = rooms.ground.emptying
+        reconnection = rooms.recovery.reconnection
     }
-
-    private var supervisor: Supervisor { parts.supervisor }
 
     func begin() {
         Notify.stopping(status: "stopping")
-        supervisor.metrics.write()
-        if spawner.isManaged { return LoopActor.shared.loop.exit(0) }
-        // Asked a second time: now, and who has not ended is killed.
-        guard !parts.isEnding else { return endSpawner(graceMilliseconds: 0) }
-        parts.isEnding = true
-        parts.machine.leave()
-        supervisor.onEmpty = { [unowned self] in endSpawner(graceMilliseconds: 1000) }
-        supervisor.handle(.shutdownRequested)
-        endLater(after: supervisor.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {
+        metrics.write()
+        if reconnection.isManaged { return LoopActor.shared.loop.exit(0) }
+        // Asked a second time: now, and whoever has not ended is killed.
+        guard !hasBegun else { return endSpawner(graceMilliseconds: 0) }
+        hasBegun = true
+        emptying.end()
+        machine.leave()
+        endLater(after: core.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {
             [unowned self] in endSpawner(graceMilliseconds: 0)
         }
+        core.shutDown { [unowned self] in endSpawner(graceMilliseconds: 1000) }
     }
 
     private func endSpawner(graceMilliseconds: UInt32) {
-        // Not known to live, or deaf: then what it has not done, nobody can.
-        guard spawner.isThere else { return LoopActor.shared.loop.exit(0) }
-        spawner.link.onLost = { LoopActor.shared.loop.exit(0) }
         endLater(after: .seconds(5)) { LoopActor.shared.loop.exit(0) }
-        spawner.link.send(.shutDown(graceMilliseconds: graceMilliseconds))
+        reconnection.end(graceMilliseconds: graceMilliseconds) { LoopActor.shared.loop.exit(0) }
     }
 
     private func endLater(after delay: Duration, _ body: @escaping @LoopActor () -> Void) {

@@ -1,0 +1,105 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Carries out what the core decides.
+@LoopActor
+protocol EffectPerformer: AnyObject {
+    /// The core decides from now on; what follows from it has not been told yet.
+    func beganTurn()
+    func perform(_ effect: Effect)
+    func endedTurn()
+}
+
+/// The core, as every room of the shell has it: takes events, and answers questions about its state.
+///
+///     control calls, channels, exits, files, time ──> Event ──> Lifecycle.handle ──> [Effect] ──> performer
+///
+/// An effect may cause an event at once (a channel found broken); the event waits in the queue until the
+/// effects before it are done. So do the events that come before there is a performer.
+@LoopActor
+final class Core {
+    private(set) var lifecycle: Lifecycle
+    private let log: Log
+    private var performer: (any EffectPerformer)?
+    private var queue: [Event] = []
+    private var isHandling = false
+    private var eventTime = Instant(nanoseconds: 0)
+    private var timer: EventSource?
+    private var armedDeadline: Instant?
+    /// Who asked for the end of every instance.
+    private var whenEmpty: (() -> Void)?
+
+    init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
+        self.lifecycle = lifecycle
+        self.log = log
+        timer = try LoopActor.timer { [unowned self] in
+            armedDeadline = nil
+            handle(.deadlineReached)
+        }
+    }
+
+    /// Everything that one event leads to happens at one time.
+    var now: Instant {
+        isHandling ? eventTime : Instant(nanoseconds: MonotonicClock.nanoseconds)
+    }
+
+    /// From now on effects are performed; events that have come meanwhile are handled.
+    func begin(performing performer: some EffectPerformer) {
+        self.performer = performer
+        handleQueue()
+    }
+
+    /// Takes one event to its end: decides, then acts.
+    func handle(_ event: Event) {
+        queue.append(event)
+        handleQueue()
+    }
+
+    private func handleQueue() {
+        guard !isHandling, !queue.isEmpty, let performer else { return }
+        isHandling = true
+        performer.beganTurn()
+        var next = 0
+        while next < queue.count {
+            let event = queue[next]
+            next += 1
+            eventTime = Instant(nanoseconds: MonotonicClock.nanoseconds)
+            for effect in lifecycle.handle(event, at: eventTime) { performer.perform(effect) }
+        }
+        queue.removeAll(keepingCapacity: true)
+        isHandling = false
+        performer.endedTurn()
+        armTimer()
+        if lifecycle.isShuttingDown, lifecycle.liveCount == 0, let whenEmpty {
+            self.whenEmpty = nil
+            whenEmpty()
+        }
+    }
+
+    /// One timer for all deadlines, touched only when the soonest changes to an earlier one: a
+    /// wake-up that comes too early is harmless and arms the next.
+    private func armTimer() {
+        guard let deadline = lifecycle.nextDeadline else { return }
+        if let armedDeadline, armedDeadline <= deadline { return }
+        armedDeadline = deadline
+        do throws(SystemdError) {
+            try timer?.setDeadline(nanoseconds: deadline.nanoseconds)
+        } catch {
+            log.failed("arming the timer", error)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends every instance, and calls back once there is none.
+    func shutDown(then done: @escaping () -> Void) {
+        whenEmpty = done
+        handle(.shutdownRequested)
+    }
+
+    func cancelShutdown() {
+        whenEmpty = nil
+        handle(.shutdownCancelled)
+    }
+}

@@ -1,0 +1,66 @@
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Why the daemon cannot start; says what to do.
+struct StartError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// The first stage of a start: everything that can fail for a reason that a person must mend. The runtime
+/// directory is ours, the spawner has said what it holds, and nothing has been decided yet.
+@LoopActor
+struct Prepared: ~Copyable {
+    let options: Options
+    let environment: [String]
+    let catalog: AppCatalog
+    let log: Log
+    let configuration: DaemonConfiguration
+    /// No other daemon runs in the runtime directory while this is open.
+    let lock: FileDescriptor
+    let socket: UnixSocket
+    let disposal: Disposal
+    let link: SpawnerLink
+    let inheritance: Inheritance
+
+    init(_ given: Options, _ environment: [String]) throws {
+        let options = given.resolved(against: RuntimeDirectory.currentDirectory)
+        let catalog = AppCatalog()
+        let log = try Log(Journal(identifier: "greenroomd", fieldPrefix: "GREENROOM_")) {
+            catalog.owner(of: $0)?.user
+        }
+        let configuration = try ConfigurationFile(options).read(log)
+        let lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        // Before the spawner: one started for a daemon that then cannot serve would stay behind.
+        let socket = try ControlSocket.open(in: options.runtimeDirectory)
+        OpenFiles.raiseLimit()
+        let disposal = try Disposal()
+        let (link, greeting) = try SpawnerLink.open(
+            runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
+            mayStart: !Self.isManaged(environment), grace: configuration.terminateGrace,
+            log: log)
+        let inheritance = try Inheritance(greeting, log: log)
+        self.options = options
+        self.environment = environment
+        self.catalog = catalog
+        self.log = log
+        self.configuration = configuration
+        self.lock = lock
+        self.socket = socket
+        self.disposal = disposal
+        self.link = link
+        self.inheritance = inheritance
+    }
+
+    private static func isManaged(_ environment: [String]) -> Bool {
+        environment.contains { $0.hasPrefix("INVOCATION_ID=") }
+            && environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") }
+    }
+
+    /// The next stage: the rooms are made, and what a former supervisor left is taken over.
+    consuming func adopt() throws -> Adopted {
+        let rooms = try Rooms(self)
+        return try Adopted(rooms, self)
+    }
+}
