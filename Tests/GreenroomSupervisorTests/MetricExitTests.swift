@@ -12,7 +12,7 @@ import Testing
         var record = InstanceRecord(
             instance: InstanceIdentifier(1), app: AppIdentifier("org.example.app"), generation: 1,
             environmentKey: EnvironmentKey(0), state: .notRunning, since: Instant(nanoseconds: 1))
-        if launched { record.launchedAt = Instant(nanoseconds: 2) }
+        if launched { record.progress = .running(since: Instant(nanoseconds: 2)) }
         record.endReason = reason
         record.exitStatus = .signaled(9, coreDumped: false)
         change(&record)

@@ -29,8 +29,7 @@ struct RuntimeStateTests {
         full.launchIdentifier = LaunchIdentifier(String(repeating: "x", count: 64))
         full.launchKind = .prewarmed
         full.coldReason = .stale
-        full.launchedAt = Instant(nanoseconds: 13)
-        full.isResuming = true
+        full.progress = .running(since: Instant(nanoseconds: 13))
         full.isAttached = true
         full.byteCount = 1 << 40
         full.endReason = .reclaimed
@@ -56,6 +55,7 @@ struct RuntimeStateTests {
         time.isExpiring = true
         time.run = .init(number: 19, end: Instant(nanoseconds: 20), isExpiring: true)
         full.background = .some(time)
+        full.confinedUser = .max
         return full
     }
 
@@ -85,6 +85,7 @@ struct RuntimeStateTests {
         app.crashLoopUntil = Instant(nanoseconds: 6)
         app.measuredByteCount = 4096
         app.misfiredGeneration = 14
+        app.misfireKind = .changesProcess
         app.poolKey = EnvironmentKey(77)
         app.isPoolWanted = true
         app.startAt = Instant(nanoseconds: 8)
@@ -98,11 +99,13 @@ struct RuntimeStateTests {
         app.sessions = [SceneIdentifier(4), SceneIdentifier(2)]
         app.discarded = [SceneIdentifier(3)]
         app.lastSession = .max
-        #expect(state.save(record(1)))
-        #expect(state.save(fullRecord()))
+        var toldToGo = record(2, state: .launching)
+        toldToGo.progress = .toldToGo
+        let records = [record(1), toldToGo, fullRecord()]
+        for record in records { #expect(state.save(record)) }
         #expect(state.save(app))
         let (_, contents) = open()
-        #expect(contents.instances == [record(1), fullRecord()])
+        #expect(contents.instances == records)
         #expect(contents.apps == [app])
         #expect(contents.nextInstance == InstanceIdentifier(4))
     }

@@ -5,14 +5,14 @@ import GreenroomSupervisor
 import Testing
 
 @Suite struct `The manual of programs` {
-    @Test func `has every verb of the client, and no other`() throws {
+    @Test func `the manual has every verb of the client, and no other`() throws {
         let page = try ManualPage("greenroomctl.1")
         let documented = page.subsections(of: "VERBS").map(Self.firstWord)
         #expect(Set(documented) == Set(Self.verbs.map(\.name)))
         #expect(Set(documented).count == documented.count)
     }
 
-    @Test func `has every option of every verb, and no other`() throws {
+    @Test func `the manual has every option of every verb, and no other`() throws {
         let page = try ManualPage("greenroomctl.1")
         let common = Self.options(in: page.tags(section: "COMMON OPTIONS"))
         var used: Set<String> = []
@@ -29,12 +29,12 @@ import Testing
         #expect(used == common, "options of the program, and COMMON OPTIONS")
     }
 
-    @Test func `has every exit status of the client, and no other`() throws {
+    @Test func `the manual has every exit status of the client, and no other`() throws {
         let documented = try ManualPage("greenroomctl.1").tags(section: "EXIT STATUS")
         #expect(documented == ExitStatus.allCases.map { String($0.rawValue) })
     }
 
-    @Test func `has every option of the daemon and the spawner, and no other`() throws {
+    @Test func `the manual has every option of the daemon and the spawner, and no other`() throws {
         for (name, help) in [
             ("greenroomd.8", Options.help), ("greenroom-spawner.8", SpawnerOptions.usage),
         ] {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ManualPage.all) func `is of this version`(name: String) throws {
+    @Test(arguments: ManualPage.all) func `every page names this version`(name: String) throws {
         let module = try readFile(ManualPage.folder + "/../../Python/greenroom_app.py")
         #expect(module.contains("__version__ = \"\(Options.version)\""))
         #expect(try ManualPage(name).source.contains("\"Greenroom \(Options.version)\""))
@@ -66,7 +66,7 @@ import Testing
         Set(tags.flatMap { $0.matches(of: /--[a-z][a-z-]*/).map { String($0.output) } })
     }
 
-    /// At the beginnings of lines; other ones are named in the explanations.
+    /// The options at the beginnings of lines; explanations name other verbs' options.
     private static func options(ofHelp help: String) -> Set<String> {
         let lines = help.split(separator: "\n").filter { $0.contains(/^ +(-[a-zA-Z], )?--/) }
         return options(

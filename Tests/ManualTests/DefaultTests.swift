@@ -1,9 +1,9 @@
 import GreenroomManifest
 import Testing
 
-/// What the manual and the shipped configuration call a default is what the daemon does without the key.
+/// The daemon without a key does what the manual and the shipped configuration call its default.
 @Suite struct `The defaults that are documented` {
-    @Test func `are those of the configuration`() throws {
+    @Test func `the manual's defaults are those of the configuration`() throws {
         let text = try documented("greenroom.conf.5").map { "\($0.key)=\($0.value)\n" }.joined()
         let read = DaemonConfiguration.parse("[Greenroom]\n" + text, file: "greenroom.conf")
         #expect(read.configuration == DaemonConfiguration(), "\(text)\(read.diagnostics)")
@@ -11,7 +11,7 @@ import Testing
         #expect(text.split(separator: "\n").count == names.count { !$0.contains("Groups=") })
     }
 
-    @Test func `are those that the shipped greenroom.conf shows`() throws {
+    @Test func `the manual's defaults are those that the shipped greenroom.conf shows`() throws {
         let file = try readFile(ManualPage.folder + "/../../../config/greenroom.conf")
         let shown = file.split(separator: "\n").filter { $0.wholeMatch(of: /#\w+=\S*/) != nil }
             .map { $0.dropFirst() }
@@ -24,7 +24,7 @@ import Testing
         #expect(keys.symmetricDifference(names).sorted() == [])
     }
 
-    /// What has to be there before a section's keys mean anything.
+    /// The lines that a section needs before its keys have an effect.
     private static let kit = "Type=application-kit\n"
     private static let beginnings = [
         "App": "", "Application": kit + "[Application]\n",
@@ -34,9 +34,9 @@ import Testing
         "Supervision": "[Supervision]\nRestart=always\n",
     ]
 
-    @Test func `are those of a manifest`() throws {
+    @Test func `the manual's defaults are those of a manifest`() throws {
         var count = 0
-        // (The timers' own defaults are where they are set.)
+        // (The defaults of timers are tested with the timers.)
         for (section, key, value) in try documented("greenroom.app.5") where section != "Timer" {
             let base = "[App]\nExec=/bin/true\n" + (Self.beginnings[section] ?? "[\(section)]\n")
             let (plain, faults) = AppManifest.parse(base, file: "a.b.app")
@@ -51,7 +51,8 @@ import Testing
         #expect(count > 25)
     }
 
-    /// Values that stand there as they are written: not "the identifier", and not another key's.
+    /// The defaults that the page gives as literal values, not as "the identifier" or another
+    /// key's.
     private func documented(
         _ name: String
     ) throws -> [(section: String, key: String, value: String)] {

@@ -3,15 +3,15 @@
 import Testing
 
 @Suite struct `The manual of files` {
-    @Test func `has every key of a manifest, and no other`() throws {
+    @Test func `the manual has every key of a manifest, and no other`() throws {
         try compare("greenroom.app.5", KnownKeys.ofManifest)
     }
 
-    @Test func `has every key of the configuration, and no other`() throws {
+    @Test func `the manual has every key of the configuration, and no other`() throws {
         try compare("greenroom.conf.5", KnownKeys.ofConfiguration)
     }
 
-    @Test func `has every variable that must be equal`() throws {
+    @Test func `the manual has every variable that must be equal`() throws {
         let page = try ManualPage("greenroom.app.5").source
         let start = try #require(page.firstRange(of: ".SS What must be equal")).upperBound
         let end = try #require(page[start...].firstRange(of: ".SS ")).lowerBound
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// The reader is given all that the page names, so that it asks for whatever it knows.
+    /// The reader gets all keys that the page names, so that it reads every section that it knows.
     private func compare(
         _ name: String, _ known: (String) -> [String: Set<String>]
     ) throws {

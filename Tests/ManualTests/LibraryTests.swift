@@ -45,14 +45,14 @@ import Testing
         return result
     }
 
-    @Test func `has every declaration of the header as it is, and no other`() {
+    @Test func `the page has every declaration of the header as it is, and no other`() {
         let (known, written) = (declarations, synopsis)
         #expect(known.count > 40)
         #expect(Set(known.keys).symmetricDifference(written.keys).sorted() == [])
         for (name, declaration) in known { #expect(written[name] == declaration) }
     }
 
-    @Test func `describes every function`() {
+    @Test func `the page describes every function`() {
         let described = Set(
             page.tags.filter { $0.section == "DESCRIPTION" }
                 .flatMap { $0.tag.matches(of: /greenroom_\w+/).map { String($0.0) } })
@@ -60,12 +60,12 @@ import Testing
         #expect(Set(functions).subtracting(described).sorted() == [])
     }
 
-    @Test func `names every type, member and constant of the header, and no other`() {
+    @Test func `the page names every type, member and constant of the header, and no other`() {
         let names = Set(header.matches(of: /greenroom_\w+|GREENROOM_\w+/).map { String($0.0) })
             .subtracting(["GREENROOM_APP_H", "GREENROOM_EXPORT"])
         let written = Set(page.text.matches(of: /greenroom_\w+|GREENROOM_\w+/).map { String($0.0) })
             .subtracting(["greenroom_app"])
-        // Kinds of values, whose values are named.
+        // The page names the values of an enumeration instead of its type.
         let enumerations = Set(header.matches(of: /enum (greenroom_\w+) \{/).map { String($0.1) })
         #expect(
             names.subtracting(written).subtracting(enumerations).sorted() == ["greenroom_app"])

@@ -5,31 +5,31 @@ import Testing
 import Varlink
 
 @Suite struct `The manual of the protocol` {
-    @Test func `describes every method, and no other`() throws {
+    @Test func `the page describes every method, and no other`() throws {
         let documented = try ManualPage("greenroom-protocol.7").subsections(of: "METHODS")
         #expect(documented.sorted() == Control.interface.methods.keys.sorted())
     }
 
-    @Test func `describes every error, and no other`() throws {
+    @Test func `the page describes every error, and no other`() throws {
         let documented = try ManualPage("greenroom-protocol.7").subsections(of: "ERRORS")
         #expect(documented.sorted() == Control.interface.errors.keys.sorted())
     }
 
-    @Test func `names every error and method that each service has`() throws {
+    @Test func `the page names every error and method that each service has`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
         for name in Interface.service.errors.keys { #expect(page.contains(name)) }
         for name in Interface.service.methods.keys { #expect(page.contains(name)) }
     }
 
-    @Test func `names every reason why a program cannot be prewarmed`() throws {
+    @Test func `the page names every reason why a program cannot be prewarmed`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
         for reason in IneligibilityReason.allCases { #expect(page.contains(reason.code)) }
     }
 
-    /// What no client is told: a request of the daemon's own was refused.
+    /// Codes that no client gets, because they refuse a request of the daemon itself.
     private static let innerCodes: Set = ["not_triggered"]
 
-    @Test func `names every code that a client is told`() throws {
+    @Test func `the page names every code that a client is told`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
         var codes: Set<String> = []
         for file in sourceFiles(below: "GreenroomSupervisor") {
@@ -42,7 +42,7 @@ import Varlink
         }
     }
 
-    @Test func `numbers every message of the app channel, and no other`() throws {
+    @Test func `the page numbers every message of the app channel, and no other`() throws {
         let channel = ManualPage.folder + "/../../GreenroomAppChannel"
         let source = try readFile(channel + "/Application/AppFrame.swift")
         let shared = try readFile(channel + "/Prewarming/WireFormat.swift")
@@ -56,10 +56,10 @@ import Varlink
         #expect(tags.sorted() == numbers.sorted())
     }
 
-    @Test func `names every parameter of every method`() throws {
+    @Test func `the page names every parameter of every method`() throws {
         let source = try ManualPage("greenroom-protocol.7").source
         for (name, method) in Control.interface.methods {
-            // The transitions are described once.
+            // The page describes all transitions under one of them.
             if Control.Transition(rawValue: name) != nil, name != "Foreground" { continue }
             let text = Self.body(of: name, in: source)
             for field in method.input + method.output {
@@ -72,8 +72,8 @@ import Varlink
         }
     }
 
-    /// With UPDATE_SNAPSHOTS=1 the page's copy is made anew.
-    @Test func `has the interface definition as it is`() throws {
+    /// With UPDATE_SNAPSHOTS=1 the test rewrites the page's copy.
+    @Test func `the page has the interface definition as it is`() throws {
         let path = ManualPage.folder + "/greenroom-protocol.7"
         let parts = try readFile(path).components(separatedBy: Self.begin, and: Self.end)
         let (head, copy, tail) = try #require(parts)
@@ -98,7 +98,7 @@ import Varlink
         return result + ".EE\n"
     }
 
-    /// What stands below `.SS name`.
+    /// The text below `.SS name`.
     private static func body(of name: String, in source: String) -> String {
         guard let start = source.firstRange(of: ".SS \(name)\n")?.upperBound else { return "" }
         let rest = source[start...]
@@ -107,7 +107,7 @@ import Varlink
 }
 
 extension String {
-    /// What stands before, between and after two marks.
+    /// The text before, between and after two marks.
     fileprivate func components(
         separatedBy first: String, and second: String
     ) -> (String, String, String)? {

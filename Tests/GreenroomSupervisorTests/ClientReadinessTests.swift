@@ -1,0 +1,99 @@
+import Systemd
+import Testing
+
+@testable import GreenroomSupervisor
+
+@Suite struct `A client's connection` {
+    private typealias Line = ClientReadiness.Line
+    /// Nothing is under way: the next call may come.
+    private let idle = Line(isCalling: false, wantsInput: true, hasInput: false, hasOutput: false)
+    private let calling = Line(
+        isCalling: true, wantsInput: false, hasInput: false, hasOutput: false)
+
+    @Test func `is read when something comes, and not while a call is served`() {
+        var readiness = ClientReadiness()
+        #expect(readiness.reaction(to: .readable, idle) == .read)
+        #expect(readiness.reaction(to: .writable, idle) == .serve)
+        #expect(readiness.reaction(to: .readable, calling) == .listen([]))
+        #expect(readiness.served(idle, isSpent: false, wasHeldUp: false) == .listen(.readable))
+    }
+
+    @Test func `is closed when its client has left, in whatever it does but await its turn`() {
+        let readiness = ClientReadiness()
+        #expect(readiness.reaction(to: .hangUp, idle) == .close)
+        #expect(readiness.reaction(to: .error, idle) == .close)
+        #expect(readiness.reaction(to: [.readable, .hangUp], calling) == .close)
+        // What it sent before it left is served first.
+        #expect(readiness.reaction(to: [.readable, .hangUp], idle) == .read)
+    }
+
+    @Test
+    func `stays armed for reading while its call is served, and asks for what came meanwhile`() {
+        var readiness = ClientReadiness()
+        readiness.read(byteCount: 64, of: 64, descriptorCount: 0)
+        #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen(.readable))
+        #expect(readiness.listen(for: .readable, isCalling: true) == nil)
+        // The read had filled its room: more may be there, and is not reported again unasked.
+        #expect(readiness.listen(for: .readable, isCalling: false) == readiness.watched)
+        #expect(readiness.listen(for: .readable, isCalling: false) == nil)
+    }
+
+    @Test
+    func `that has sent more calls than a turn serves awaits another, and reads nothing before`() {
+        var readiness = ClientReadiness()
+        let full = Line(isCalling: false, wantsInput: true, hasInput: true, hasOutput: true)
+        #expect(readiness.served(full, isSpent: true, wasHeldUp: false) == .awaitTurn(.writable))
+        #expect(readiness.awaitsTurn)
+        #expect(readiness.reaction(to: [.readable, .writable], full) == .flush(hasLeft: false))
+        #expect(readiness.reaction(to: .hangUp, full) == .flush(hasLeft: true))
+        readiness.turnCame()
+        #expect(readiness.reaction(to: .readable, full) == .read)
+    }
+
+    @Test func `goes on with calls that were held up once their replies are read`() {
+        var readiness = ClientReadiness()
+        let waiting = Line(isCalling: false, wantsInput: false, hasInput: true, hasOutput: true)
+        #expect(readiness.served(waiting, isSpent: false, wasHeldUp: true) == .listen(.writable))
+        let read = Line(isCalling: false, wantsInput: true, hasInput: true, hasOutput: false)
+        #expect(readiness.served(read, isSpent: false, wasHeldUp: true) == .awaitTurn([]))
+    }
+
+    @Test func `whose client writes no more is closed once that client has its replies`() {
+        var readiness = ClientReadiness()
+        readiness.read(byteCount: 0, of: 64, descriptorCount: 0)
+        #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen([]))
+        let replying = Line(isCalling: false, wantsInput: true, hasInput: false, hasOutput: true)
+        #expect(readiness.served(replying, isSpent: false, wasHeldUp: false) == .listen(.writable))
+        #expect(readiness.served(idle, isSpent: false, wasHeldUp: false) == .close)
+    }
+
+    @Test func `gets a small portion of a large message at a time`() {
+        #expect(ClientReadiness.room(incompleteByteCount: 0, of: 1 << 16) == 1 << 16)
+        #expect(ClientReadiness.room(incompleteByteCount: 40_000, of: 1 << 16) == 8 << 10)
+    }
+}
+
+@Suite struct `A turn` {
+    @Test func `serves four calls`() {
+        var budget = CallBudget(isTurn: false)
+        for _ in 0..<4 {
+            #expect(!budget.isSpent && budget.admits(isLong: false))
+            budget.count()
+        }
+        #expect(budget.isSpent && !budget.admits(isLong: false))
+    }
+
+    @Test func `serves a long message first and alone, and an event serves none`() {
+        var own = CallBudget(isTurn: true)
+        #expect(own.admits(isLong: true) == true)
+        own.count()
+        #expect(own.isSpent)
+
+        var late = CallBudget(isTurn: true)
+        late.count()
+        #expect(!late.admits(isLong: true) && late.isSpent)
+
+        var event = CallBudget(isTurn: false)
+        #expect(!event.admits(isLong: true) && event.isSpent)
+    }
+}

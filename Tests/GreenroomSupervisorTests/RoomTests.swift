@@ -1,0 +1,206 @@
+import GreenroomLifecycle
+import GreenroomLinux
+import Systemd
+import Testing
+import Varlink
+
+@testable import GreenroomSupervisor
+
+// Rooms of the supervisor, each with those below it and without the daemon. A process has one event loop,
+// whose thread is the first that asks for it: so each test has a process of its own.
+
+/// Keeps what it is to perform, and may answer an effect with an event.
+@LoopActor
+private final class Recorder: EffectPerformer {
+    private(set) var effects: [Effect] = []
+    private(set) var turns = 0
+    var respond: (Effect) -> Void = { _ in }
+
+    func beganTurn() { turns += 1 }
+
+    func perform(_ effect: Effect) {
+        effects.append(effect)
+        respond(effect)
+    }
+
+    func endedTurn() {}
+
+    var spawned: [InstanceIdentifier] {
+        effects.compactMap { if case .spawn(let instance, _, _) = $0 { instance } else { nil } }
+    }
+}
+
+@LoopActor
+private struct Ground {
+    let core: Core
+    let instances: InstanceTable
+    let recorder = Recorder()
+
+    init() throws {
+        let log = try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil }
+        core = try Core(Lifecycle(policy: Policy(), seed: 1), log: log)
+        instances = InstanceTable(
+            core: core, log: log, spawner: CurrentSpawner(), disposer: try Disposer())
+    }
+
+    func launch(_ app: String, as request: UInt64 = 1) {
+        let identifier = AppIdentifier(app)
+        core.handle(
+            .appInstalled(AppDescription(identifier: identifier, prewarmOccasion: .never)))
+        core.handle(
+            .launchRequested(
+                RequestIdentifier(request),
+                LaunchRequest(
+                    app: identifier, launchIdentifier: LaunchIdentifier("\(request)"),
+                    environmentKey: EnvironmentKey(0))))
+    }
+}
+
+@LoopActor
+private final class Nobody: ClientHandler {
+    func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor]) {}
+    func left(_ connection: ControlConnection) {}
+}
+
+/// Runs in a process of its own, on the thread of its loop.
+private func onLoop(_ body: @LoopActor () throws -> Void) throws {
+    try LoopActor.assumeIsolated { try body() }
+}
+
+@Suite struct `The core in the shell` {
+    @Test func `keeps events until there is somebody to perform what follows`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.launch("a")
+                #expect(ground.core.lifecycle.instances.isEmpty)
+                ground.core.begin(performing: ground.recorder)
+                #expect(ground.recorder.spawned.count == 1 && ground.recorder.turns == 1)
+            }
+        }
+    }
+
+    @Test func `handles an event that an effect causes after all effects before it`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.core.begin(performing: ground.recorder)
+                var seen = 0
+                ground.recorder.respond = { [core = ground.core, recorder = ground.recorder] in
+                    guard case .spawn(let instance, _, _) = $0 else { return }
+                    core.handle(.spawnFailed(instance, SpawnFailure(stage: "test", errno: 2)))
+                    seen = recorder.effects.count
+                }
+                ground.launch("a")
+                // It has been performed, and what follows from the failure came later.
+                #expect(seen > 0 && ground.recorder.effects.count > seen)
+                let released = ground.recorder.effects.contains {
+                    if case .release = $0 { true } else { false }
+                }
+                #expect(released)
+            }
+        }
+    }
+
+    @Test func `says when no instance is left, to whoever asked last`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.core.begin(performing: ground.recorder)
+                var told: [String] = []
+                ground.launch("a")
+                ground.core.shutDown { told.append("first") }
+                ground.core.cancelShutdown()
+                ground.core.shutDown { told.append("second") }
+                #expect(told == [])
+                let instance = ground.recorder.spawned[0]
+                ground.core.handle(.exited(instance, .exited(0)))
+                ground.core.handle(.emptied(instance))
+                #expect(told == ["second"])
+            }
+        }
+    }
+}
+
+@Suite struct `What a room keeps of an instance` {
+    final class Kept: InstancePart {
+        var word = ""
+    }
+
+    @Test func `is there from the order on, and gone with the release`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.core.begin(performing: ground.recorder)
+                ground.launch("a")
+                let instance = ground.recorder.spawned[0]
+                weak var kept: Kept?
+                do {
+                    #expect(ground.instances.known(Kept.self, of: instance) == nil)
+                    kept = ground.instances.part(Kept.self, of: instance)
+                    kept?.word = "here"
+                    #expect(ground.instances.part(Kept.self, of: instance)?.word == "here")
+                    #expect(ground.instances.all(Kept.self).map(\.0) == [instance])
+                }
+                ground.core.handle(.spawnFailed(instance, SpawnFailure(stage: "test", errno: 2)))
+                ground.instances.release(instance)
+                #expect(kept == nil)
+                // Nothing can be kept of it any more, nor of one that never was.
+                #expect(ground.instances.part(Kept.self, of: instance) == nil)
+                #expect(ground.instances.part(Kept.self, of: InstanceIdentifier(99)) == nil)
+            }
+        }
+    }
+}
+
+@Suite struct `The table of requests` {
+    @Test func `answers each once, and lets an app ask again after an answer`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                ground.core.begin(performing: ground.recorder)
+                ground.launch("a")
+                ground.launch("b", as: 2)
+                let (app, other) = (ground.recorder.spawned[0], ground.recorder.spawned[1])
+                let requests = Requests(instances: ground.instances)
+                var asked: [RequestIdentifier] = []
+                for cookie in 0..<UInt64(Requests.limitPerInstance) {
+                    #expect(!requests.isFull(of: app))
+                    asked.append(requests.begin(.app(app, cookie: cookie)))
+                }
+                #expect(requests.isFull(of: app) && !requests.isFull(of: other))
+                guard case .app(app, cookie: 3)? = requests.take(asked[3])?.origin else {
+                    throw SystemError(code: 22, call: "take")
+                }
+                #expect(requests.take(asked[3]) == nil)
+                #expect(!requests.isFull(of: app))
+                #expect(Set(asked).count == asked.count && !asked.contains(.automatic))
+            }
+        }
+    }
+
+    @Test func `keeps a launch whose client has left, and drops what nobody waits for`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let ground = try Ground()
+                let requests = Requests(instances: ground.instances)
+                let (socket, _) = try UnixSocket.pair(.stream)
+                let user = ControlUser(try Disposer().stranger(0))
+                let connection = try ControlConnection(
+                    identifier: 1, socket: socket, peer: try Peer(socket), user: user,
+                    turns: try ControlTurns(), handler: Nobody())
+                try user.beginLaunch(byteCount: 10)
+                let launch = requests.begin(
+                    .client(
+                        .launch(
+                            connection, LaunchIdentifier("x"), requestedAt: ground.core.now,
+                            byteCount: 10)))
+                let wait = requests.begin(.client(.exit(connection)))
+                #expect(requests.abandon(connection) == [wait])
+                #expect(requests.take(wait) == nil && user.isBusy)
+                // Until it is answered it costs its user what it brought.
+                #expect(requests.take(launch) != nil && !user.isBusy && requests.count == 0)
+            }
+        }
+    }
+}

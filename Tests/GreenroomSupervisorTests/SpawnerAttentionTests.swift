@@ -1,0 +1,38 @@
+@testable import GreenroomSupervisor
+import Testing
+
+@Suite struct `A spawner's attention` {
+    private func looks(
+        _ attention: inout SpawnerAttention, unread: Int, orders: Bool
+    ) -> Int {
+        var count = 1
+        while attention.look(unreadByteCount: unread, hasOpenOrders: orders) == .mayStill {
+            count += 1
+        }
+        return count
+    }
+
+    @Test func `one that reads and answers is looked at once`() {
+        var attention = SpawnerAttention()
+        #expect(attention.look(unreadByteCount: 0, hasOpenOrders: false) == .owesNothing)
+    }
+
+    @Test func `what stays unread, and an order that stays open, is silence in the end`() {
+        var first = SpawnerAttention()
+        #expect(looks(&first, unread: 5, orders: false) == SpawnerAttention.patience)
+        var second = SpawnerAttention()
+        #expect(looks(&second, unread: 0, orders: true) == SpawnerAttention.patience)
+    }
+
+    @Test func `whoever reads or speaks is not silent`() {
+        var attention = SpawnerAttention()
+        for unread in (1...100).reversed() {
+            #expect(attention.look(unreadByteCount: unread, hasOpenOrders: true) == .mayStill)
+        }
+        for _ in 0..<100 {
+            attention.heard()
+            #expect(attention.look(unreadByteCount: 9, hasOpenOrders: true) == .mayStill)
+        }
+        #expect(looks(&attention, unread: 9, orders: true) == SpawnerAttention.patience)
+    }
+}
