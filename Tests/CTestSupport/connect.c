@@ -98,11 +98,12 @@ int cts_enlarge_sockets(pid_t process, int byte_count) {
     return error;
 }
 
-int cts_mount_silent(const char *path) {
+int cts_mount_silent(const char *path, int user) {
     int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (device < 0) return -errno;
-    char options[96];
-    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
+    char options[128];
+    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%d,group_id=0%s", device, user,
+             user == 0 ? "" : ",allow_other");
     if (mount("silent", path, "fuse", 0, options) == 0) return device;
     int error = errno;
     close(device);

@@ -249,6 +249,12 @@ public final class TestDaemon {
         try directory.write(app.manifest, to: "apps/\(app.identifier).app")
     }
 
+    public func remove(_ app: String) throws {
+        guard unlink("\(directory.path)/apps/\(app).app") == 0 else {
+            throw TestError("removing \(app): errno \(errno)")
+        }
+    }
+
     /// Writes a file below `machine`.
     public func describeMachine(_ path: String, _ text: String) throws {
         var folder = machineDirectory

@@ -46,6 +46,27 @@ import Testing
         #expect(result.output == "app --help -- x y --pty\n")
     }
 
+    @Test func `in a directory that nobody else can enter it is the program itself that runs`()
+        throws
+    {
+        try requireOrSkip(getuid() == 0, "another user is needed")
+        let place = folder.path + "/locked"
+        #expect(chmod(folder.path, 0o755) == 0 && mkdir(place, 0o755) == 0)
+        #expect(chown(place, 65_534, 65_534) == 0)
+        let link = folder.path + "/links/probe-tool"
+        symlink(try Programs.client, link)
+        let script = "cd \"$0\" && chmod 0 . && exec \"$@\""
+        var request = ChildRequest("/bin/sh", arguments: ["sh", "-c", script, place, link, "x"])
+        request.environment = [
+            "PATH=\(folder.path)/links:\(folder.path)/real:/usr/bin:/bin",
+            "GREENROOM_SOCKET=\(daemon.socketPath)",
+        ]
+        request.user = 65_534
+        let result = try run(request, mergingErrors: true)
+        #expect(String(decoding: result.output, as: UTF8.self) == "real x\n")
+        #expect(result.exit == .status(0))
+    }
+
     @Test func `so does one by its identifier, its program's file or its name`() throws {
         #expect(try call("org.example.probe-tool", "1").output == "app 1\n")
         #expect(try call("nice-name", "2").output == "real 2\n")

@@ -69,7 +69,7 @@ import Testing
         for name in ["../out", "org.example.t@/../../x"] {
             let result = try run(verb, name)
             #expect(result.exit == .status(1))
-            #expect(result.error.contains("is no name of an app"), "\(result.error)")
+            #expect(result.error.contains("is not the name of an app"), "\(result.error)")
         }
         #expect(target(link) == "/dev/null")
         #expect(target(daemon.directory.path + "/x.app") == nil)

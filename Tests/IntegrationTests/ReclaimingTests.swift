@@ -73,7 +73,7 @@ import Testing
         guard case .backOff(Self.pool, 1..., false, wasReclaimed: true)? = refusal else {
             throw TestError("\(String(describing: refusal))")
         }
-        #expect(refusal?.description.contains("gave its memory back") == true)
+        #expect(refusal?.description.contains("was taken back recently") == true)
         #expect(try client.explain(Self.pool).reasons.map(\.code) == ["reclaimed"])
         let launched = try client.launch(Self.pool)
         #expect(launched.kind == .cold && launched.coldReason == .reclaimed)

@@ -65,6 +65,27 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
+    /// A process may be in a directory that it may not enter again, and so are those that it starts.
+    @Test func `a directory that its caller may not enter any more is the app's, too`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run apps as another user")
+        let folder = try TemporaryDirectory()
+        let place = folder.path + "/locked"
+        #expect(chmod(folder.path, 0o755) == 0 && mkdir(place, 0o755) == 0)
+        #expect(chown(place, 65_534, 65_534) == 0)
+        let daemon = try TestDaemon(
+            TestApp(Self.warm, exec: "/bin/pwd", prewarm: 1, "User=65534", "Instances=multiple"))
+        try daemon.awaitPaused(Self.warm)
+        var request = try Self.request(daemon, ["run", Self.warm])
+        request.arguments =
+            ["sh", "-c", "cd \"$0\" && chmod 0 . && exec \"$@\"", place] + request.arguments
+        request.path = "/bin/sh"
+        request.user = 65_534
+        let result = try TestSupport.run(request, mergingErrors: true)
+        #expect(String(decoding: result.output, as: UTF8.self) == place + "\n")
+        #expect(result.exit == .status(0))
+        #expect(try daemon.client().explain(Self.warm).lastLaunch?.kind == .cold)
+    }
+
     @Test(arguments: all)
     func `input is the caller's, and so is the directory`(_ app: String) throws {
         let daemon = try TestDaemon(

@@ -1,9 +1,13 @@
 /// Sends the daemon a descriptor whose close(2) takes as long as we like, says "sent" and stays until its
 /// standard input ends.
 ///
+/// stranger channel: as an app with a channel (greenroom-protocol(7)), on that; says "refused" if it cannot.
 /// stranger control|half|notify SOCKET: a TCP socket that lingers (SO_LINGER in socket(7)).
 /// stranger flush|stdout|many SOCKET FOLDER: a file that we serve (fuse(4)) and whose FLUSH we never answer: with
 /// a call, as an app's standard output, with 200 calls at once. Mounts it at FOLDER: for root only.
+/// stranger serve - FOLDER: only serves it, and answers each FLUSH, but no READ and no POLL; the first READ of the file
+/// "once" fails.
+/// stranger notify-many SOCKET FOLDER: such a file, 250 times in each of 100 datagrams, as far as there is room.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { LINGER_SECONDS = 20 };
+enum { LINGER_SECONDS = 20, SILENT = 2, ONCE = 3 };
 
 static void require(int condition, const char *what) {
     if (condition) return;
@@ -60,6 +64,21 @@ static void pass(int socket, const char *bytes, size_t count, int descriptor) {
     require(sendmsg(socket, &header, MSG_NOSIGNAL) >= 0, "sending");
 }
 
+static int pass_many(int socket, int descriptor) {
+    enum { COUNT = 250 };
+    struct iovec vector = {.iov_base = "STATUS=", .iov_len = 7};
+    static union { char bytes[CMSG_SPACE(sizeof(int) * COUNT)]; struct cmsghdr aligned; } control;
+    struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control,
+                            .msg_controllen = sizeof control};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * COUNT);
+    for (int i = 0; i < COUNT; i++)
+        memcpy(CMSG_DATA(rights) + (size_t)i * sizeof(int), &descriptor, sizeof descriptor);
+    return sendmsg(socket, &header, MSG_NOSIGNAL) >= 0;
+}
+
 static int connected(const char *path, int type) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
@@ -68,8 +87,8 @@ static int connected(const char *path, int type) {
     return end;
 }
 
-/* A folder with one file of any name, whose FLUSH is never answered. */
-static void serve(int device) {
+/* A folder with a file of any name, which is never read, and flushed only if it is to be. */
+static void serve(int device, int flushes) {
     static union { char bytes[1 << 17]; struct fuse_in_header header; } request;
     struct { struct fuse_out_header header; union {
         struct fuse_init_out init;
@@ -77,10 +96,11 @@ static void serve(int device) {
         struct fuse_attr_out attributes;
         struct fuse_open_out opened;
     }; } answer;
+    int has_failed = 0;
     while (read(device, &request, sizeof request) > 0) {
         memset(&answer, 0, sizeof answer);
         answer.header.unique = request.header.unique;
-        struct fuse_attr file = {.ino = 2, .mode = S_IFREG | 0666, .nlink = 1};
+        struct fuse_attr file = {.ino = 2, .mode = S_IFREG | 0666, .nlink = 1, .size = 1 << 20};
         struct fuse_attr folder = {.ino = 1, .mode = S_IFDIR | 0755, .nlink = 1};
         size_t count = 0;
         switch (request.header.opcode) {
@@ -91,7 +111,7 @@ static void serve(int device) {
             count = sizeof answer.init;
             break;
         case FUSE_LOOKUP:
-            answer.entry.nodeid = 2;
+            answer.entry.nodeid = strcmp((char *)(&request.header + 1), "once") == 0 ? ONCE : SILENT;
             answer.entry.attr = file;
             count = sizeof answer.entry;
             break;
@@ -100,7 +120,16 @@ static void serve(int device) {
             count = sizeof answer.attributes;
             break;
         case FUSE_OPEN: count = sizeof answer.opened; break;
-        case FUSE_FLUSH: case FUSE_FORGET: case FUSE_BATCH_FORGET: case FUSE_WRITE:
+        case FUSE_READ:
+            if (request.header.nodeid != ONCE || has_failed) continue;
+            has_failed = 1;
+            answer.header.error = -EIO;
+            break;
+        case FUSE_FLUSH:
+            if (!flushes) continue;
+            answer.header.error = -ENOSYS;
+            break;
+        case FUSE_POLL: case FUSE_FORGET: case FUSE_BATCH_FORGET: case FUSE_WRITE:
         case FUSE_INTERRUPT: continue;
         default: answer.header.error = -ENOSYS;
         }
@@ -110,14 +139,18 @@ static void serve(int device) {
     _exit(0);
 }
 
-static int unflushed(const char *folder) {
+static void mount_and_serve(const char *folder, int flushes) {
     int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     require(device >= 0, "/dev/fuse");
     char options[128];
     snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", device);
     require(mount("stranger", folder, "fuse", MS_NOSUID | MS_NODEV, options) == 0, "mounting");
-    if (fork() == 0) serve(device);
+    if (fork() == 0) serve(device, flushes);
     close(device);
+}
+
+static int unflushed(const char *folder) {
+    mount_and_serve(folder, 0);
     char path[4096];
     snprintf(path, sizeof path, "%s/file", folder);
     int file = open(path, O_WRONLY | O_CLOEXEC);
@@ -125,7 +158,20 @@ static int unflushed(const char *folder) {
     return file;
 }
 
+static int channel(void) {
+    const char *name = getenv("GREENROOM_CHANNEL");
+    require(name != NULL, "the channel");
+    static char buffer[1 << 17];
+    require(recv(atoi(name), buffer, sizeof buffer, 0) > 0, "receiving");
+    int sent = pass_many(atoi(name), 1);
+    require(sent || errno == EPERM, "sending");
+    printf("%s\n", sent ? "sent" : "refused");
+    fflush(stdout);
+    for (;;) pause();
+}
+
 int main(int count, char **words) {
+    if (count == 2 && strcmp(words[1], "channel") == 0) return channel();
     require(count > 2, "usage");
     const char *mode = words[1], *path = words[2];
     static const char list[] = "{\"method\":\"io.greenroom.Control.List\"}";
@@ -148,6 +194,16 @@ int main(int count, char **words) {
         end = connected(path, SOCK_DGRAM);
         pass(end, "STATUS=", 7, descriptor);
         close(descriptor);
+    } else if (strcmp(mode, "serve") == 0) {
+        require(count > 3, "usage");
+        mount_and_serve(words[3], 1);
+    } else if (strcmp(mode, "notify-many") == 0) {
+        require(count > 3, "usage");
+        int file = unflushed(words[3]);
+        end = connected(path, SOCK_DGRAM);
+        struct timeval patience = {.tv_sec = 1};
+        require(setsockopt(end, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0, "SO_SNDTIMEO");
+        for (int i = 0; i < 100 && pass_many(end, file); i++) continue;
     } else {
         require(count > 3, "usage");
         int file = unflushed(words[3]);

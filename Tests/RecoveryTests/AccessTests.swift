@@ -40,6 +40,22 @@ import Testing
         return nil
     }
 
+    @Test func `users without an app cannot fill the list of those who are locked`() throws {
+        let daemon = try daemon()
+        for user in 0..<1024 {
+            _ = try client(daemon, as: 200_000 + Int32(user)).call(.application(.lock(user: nil)))
+        }
+        let one = try client(daemon, as: 300_000)
+        let full = ControlError.limitExceeded(what: "locked users without an app", limit: 1024)
+        #expect(control { _ = try one.call(.application(.lock(user: nil))) } == full)
+        #expect(control { _ = try client(daemon).call(.application(.lock(user: nil))) } == nil)
+        #expect(control { _ = try daemon.client().call(.application(.lock(user: nil))) } == nil)
+        _ = try client(daemon, as: 200_000).call(.application(.unlock(user: nil)))
+        _ = try client(daemon, as: 200_001).call(.application(.unlock(user: nil)))
+        _ = try client(daemon, as: 200_002).call(.application(.unlock(user: nil)))
+        #expect(control { _ = try one.call(.application(.lock(user: nil))) } == nil)
+    }
+
     @Test func `users see their own apps only`() throws {
         let daemon = try daemon()
         #expect(try daemon.client().list().count == 3)

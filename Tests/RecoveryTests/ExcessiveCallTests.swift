@@ -113,7 +113,7 @@ import Testing
             #expect(slowest < Self.patience)
             // Of the size that is allowed.
             let second = try attack(names(700_000), daemon, beside: other)
-            #expect(second.answer == refusal("names in one object of a message", 8192))
+            #expect(second.answer == refusal("names in one message", 8192))
             #expect(second.slowest < Self.patience)
         }
         try expectMemoryBack(daemon, since: before, other)
@@ -136,6 +136,20 @@ import Testing
         let other = try daemon.client()
         let (answer, slowest) = try attack(zeros(7 << 20), daemon, beside: other)
         #expect(answer == "")
+        #expect(slowest < Self.patience)
+    }
+
+    /// Each costs several microseconds to read, and no call has one.
+    @Test func `sixty thousand long fractions in one call are refused by number`() throws {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let fraction = "0." + String(repeating: "7", count: 100) + "e-300"
+        let (answer, slowest) = try attack(
+            launch(
+                #""arguments":["#
+                    + String(repeating: fraction + ",", count: 60_000) + "1]"),
+            daemon, beside: other)
+        #expect(answer == refusal("values in one message", 80_000))
         #expect(slowest < Self.patience)
     }
 

@@ -175,6 +175,66 @@ import Testing
         #expect(try TestSupport.run(request).exit == .status(0))
     }
 
+    // MARK: What processes inherit
+
+    /// systemd gives each service a session keyring, and whoever has it has the keys in it.
+    @Test func `an app finds neither another user's keys nor the daemon's`() throws {
+        let probe = try compileProbe("keyring.c")
+        let folder = try TemporaryDirectory()
+        let script = """
+            #!/bin/sh
+            exec "\(probe)" enter /bin/sh -c '
+            "\(probe)" add of-daemon && exec "\(try Programs.spawner)" "$@"' sh "$@"
+            """
+        let spawner = try folder.write(script, to: "spawner")
+        chmod(spawner, 0o755)
+        var options = TestDaemon.Options()
+        options.spawner = spawner
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let other = "org.example.other"
+        let daemon = try TestDaemon(
+            [
+                program(own, probe, ["User=\(Self.user)"]),
+                program(other, probe, ["User=\(Self.user + 1)"]), program(root, probe),
+            ], options)
+        let admin = try daemon.client()
+        func status(_ app: String, _ words: String...) throws -> UInt8? {
+            try admin.wait(try admin.launch(app, words).instance).status
+        }
+        #expect(try status(root, "find", "of-daemon") == 0)
+        #expect(try status(own, "find", "of-daemon") == 1)
+        #expect(try status(own, "add", "of-user") == 0)
+        #expect(try status(other, "find", "of-user") == 1)
+        #expect(try status(root, "find", "of-user") == 1)
+    }
+
+    /// Whoever has a terminal as the controlling one opens it for reading by /dev/tty.
+    @Test(arguments: [0, 1])
+    func `a terminal that a user may only write to does not become the app's`(
+        prewarm: Int
+    ) throws {
+        let daemon = try daemon(try ownApp(prewarm))
+        if prewarm > 0 { try daemon.awaitPaused(own) }
+        var ends: (Int32, Int32) = (-1, -1)
+        try requireOrSkip(cts_open_terminal(&ends.0, &ends.1) == 0, "no pseudo-terminals")
+        defer { close(ends.0); close(ends.1) }
+        let writable = open("/proc/self/fd/\(ends.1)", O_WRONLY | O_NOCTTY | O_CLOEXEC)
+        defer { close(writable) }
+        func refusal(_ terminal: Int32) throws -> ControlError? {
+            let user = try client(daemon)
+            return control {
+                _ = try user.launch(own, ["exit", "0"], output: terminal) {
+                    $0.takesTerminal = true
+                }
+            }
+        }
+        guard case .spawnFailed? = try refusal(writable) else {
+            Issue.record("the app has the terminal")
+            return
+        }
+        #expect(try refusal(ends.1) == nil)
+    }
+
     // MARK: What is told
 
     @Test func `strangers are not told what the daemon's environment is`() throws {

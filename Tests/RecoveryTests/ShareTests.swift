@@ -45,6 +45,37 @@ import Testing
         for _ in 0..<5 { #expect(try launch(as: 0) == nil) }
     }
 
+    @Test func `one user's instances of templates leave some for another's and for root's`() throws
+    {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let users = [Self.greedy, Self.other, 0]
+        let daemon = try TestDaemon(
+            users.map {
+                var app = program(
+                    "\(app(of: $0))@", "/bin/true", ["Type=application-kit", "User=\($0)"])
+                // What waits for its file is not forgotten.
+                app.lines += ["[Path]", "PathExists=/nonexistent/%i"]
+                return app
+            })
+        func make(_ number: Int, as user: Int32, _ client: TestClient) -> ControlError? {
+            control { _ = try client.call(.resetFailed(app: "\(app(of: user))@\(number)")) }
+        }
+        let client = try connect(daemon, as: Self.greedy)
+        var count = 0
+        var refusal: ControlError?
+        while refusal == nil, count < 1024 {
+            refusal = make(count, as: Self.greedy, client)
+            if refusal == nil { count += 1 }
+        }
+        #expect(count == 448)
+        let share = "instances of one user's templates, beside others'"
+        #expect(refusal == .limitExceeded(what: share, limit: 448))
+        let other = try connect(daemon, as: Self.other)
+        for number in 0..<3 { #expect(make(number, as: Self.other, other) == nil) }
+        let own = try daemon.client()
+        for number in 0..<3 { #expect(make(number, as: 0, own) == nil) }
+    }
+
     @Test func `connections of many users of one person leave some for others and root`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()

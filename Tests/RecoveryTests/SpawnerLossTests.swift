@@ -190,6 +190,27 @@ import Testing
             .kill, try #require(daemon.client().instances(of: app).first).instance)
     }
 
+    /// It is traced no longer, and nobody was told.
+    @Test func `a spawner that dies as it lets a paused instance go leaves it usable`() throws {
+        let daemon = try TestDaemon()
+        let pipe = try Pipe()
+        var request = ChildRequest(
+            try compileProbe("end-at-detach.c"),
+            arguments: ["end-at-detach", "\(try daemon.spawnerPid)"])
+        request.descriptors[1] = pipe.writeEnd
+        let killer = try ChildProcess(request)
+        #expect(try readLine(pipe.readEnd) == "watching")
+        try daemon.install(program(app, try compileProbe("behave.c"), prewarm: 1))
+        _ = try daemon.client().reload()
+        #expect(try killer.waitForExit() == .status(0))
+        let left = try daemon.client().instances(of: app)[0]
+        let paused = try daemon.awaitPaused(app)[0]
+        #expect(paused.instance == left.instance && paused.processId == left.processId)
+        let launched = try daemon.client().launch(app, ["wait-forever"])
+        #expect(launched.processId == paused.processId)
+        try daemon.client().change(.kill, launched.instance)
+    }
+
     @Test func `a spawner that executes itself anew still gives exit statuses`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)

@@ -65,7 +65,8 @@ final class Child {
         return String(pending[..<end])
     }
 
-    /// Close-on-exec from birth: in a sibling that another test spawns, our end would never end.
+    /// The sockets are made close-on-exec, because a child that another test starts at the same
+    /// time would keep our end open.
     private static func pair() -> [CInt] {
         var ends: [CInt] = [0, 0]
         let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
@@ -78,7 +79,7 @@ final class Child {
         input = -1
     }
 
-    /// Everything it still prints, and its end.
+    /// Reads everything that it still prints, and waits for its end.
     func finish() -> (lines: [String], errors: [String], status: Int32) {
         while let more = Self.read(output) { pending += more }
         var complaint = ""
@@ -109,7 +110,7 @@ final class Child {
     }
 }
 
-/// A small file, as the kernel's are.
+/// Reads a small file, such as one of the kernel's.
 func contents(of path: String) -> String {
     guard let file = fopen(path, "r") else { return "" }
     defer { fclose(file) }

@@ -28,7 +28,7 @@ import Testing
         #expect(status != 0)
     }
 
-    @Test func `watched events can change and a hang-up is seen`() {
+    @Test func `the watched events can change, and a hang-up is seen`() {
         let (lines, _, status) = Child(["io"]).finish()
         #expect(lines == ["writable", "readable true hangUp true"])
         #expect(status == 0)

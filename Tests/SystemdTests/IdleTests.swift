@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-/// The guard of the loop's promise: one thread, and no wake-up when there is nothing to do.
+/// The loop promises one thread, and no wake-up when there is nothing to do. This test holds it to
+/// that.
 @Suite struct IdleTests {
     struct Usage: Equatable {
         var threads: Int

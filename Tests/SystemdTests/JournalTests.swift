@@ -8,15 +8,19 @@ import Testing
         ("app", "APP"), ("exitStatus", "EXIT_STATUS"), ("a-b.c", "A_B_C"),
         ("pid2Name", "PID2_NAME"),
     ])
-    func `field names become the journal's`(key: String, name: String) {
+    func `field names are turned into the journal's form`(key: String, name: String) {
         #expect(JournalRecord.fieldName(key) == name)
     }
 
-    @Test func `a stranger's words cannot begin a line or move a terminal`() {
-        let record = JournalRecord(
+    @Test func `text from outside cannot begin a line or control a terminal`() {
+        var record = JournalRecord(
             identifier: "d", level: .error, message: "a\u{1b}[2Jb\r\u{85}",
             fields: [("x", ""), ("y", "1)")])
         #expect(record.line == "d: error: a\\x1b[2Jb\\x0d\\x85 (x=\"\" y=\"1)\")\n")
+        record.message = "\u{202E}txt.exe\u{2028}\u{9b}31m\u{61c}\u{2066}é€😀"
+        let text = "\\u202etxt.exe\\u2028\\x9b31m\\u061c\\u2066é€😀"
+        #expect(record.line.hasPrefix("d: error: \(text) ("))
+        #expect(record.journalFields(prefix: "G_").contains(Array("MESSAGE=\(text)".utf8)))
     }
 
     @Test func `a long line is cut between characters and keeps its newline`() {

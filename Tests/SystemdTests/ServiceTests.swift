@@ -50,7 +50,7 @@ import Testing
         #expect(child.finish().lines == ["told true"])
     }
 
-    @Test func `without a manager nobody is told`() {
+    @Test func `without a manager nothing is sent`() {
         let (lines, errors, status) = Child(["notify"]).finish()
         #expect(lines == ["told false"])
         #expect(errors == [])
@@ -69,14 +69,14 @@ import Testing
         #expect(child.finish().status == 0)
     }
 
-    @Test func `no watchdog is fed that nobody asked for`() {
+    @Test func `without the manager's request no watchdog is fed`() {
         let child = Child(["watchdog"])
         #expect(child.line() == "asked false")
         child.endInput()
         #expect(child.finish().status == 0)
     }
 
-    @Test func `inherited sockets come with their names, close-on-exec, once`() {
+    @Test func `inherited sockets come once, with their names, close-on-exec`() {
         let script = """
             exec 3</dev/null 4</dev/null
             LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=control:other exec "$0" sockets
@@ -85,7 +85,7 @@ import Testing
         #expect(lines == ["3 control 1", "4 other 1", "again 0", "environment true"])
     }
 
-    @Test func `a log without a journal is readable lines on standard error`() {
+    @Test func `a log without a journal writes readable lines to standard error`() {
         let (_, errors, _) = Child(["log"]).finish()
         #expect(
             errors == [
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "a mount namespace needs root"))
-    func `a log that leads to the journal has fields`() {
+    func `a log to the journal has fields`() {
         let script = "mount -t tmpfs none /run && exec \"$0\" structured"
         let child = Child(["--mount", "/bin/sh", "-c", script, Child.probe], program: "unshare")
         let (lines, errors, _) = child.finish()

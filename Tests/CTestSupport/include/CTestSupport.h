@@ -78,6 +78,6 @@ int cts_enlarge_sockets(pid_t process, int byte_count);
 
 /// Mounts a file system there that answers to nothing until the returned descriptor is closed: that or
 /// -errno. For root only.
-int cts_mount_silent(const char *path);
+int cts_mount_silent(const char *path, int user);
 
 #endif
