@@ -105,8 +105,9 @@ class Daemon:
         return {one["app"]: one.get("processId") for one in self.call("Status").get("instances", [])
                 if one["state"] == "prewarmed"}
 
-    def run_words(self, app, arguments):
-        return [self.product + "/greenroomctl", "run", app, "--socket", self.control, "--pipe", "--", *arguments]
+    def run_words(self, app, arguments, is_on_terminal=False):
+        streams = [] if is_on_terminal else ["--pipe"]
+        return [self.product + "/greenroomctl", "run", app, "--socket", self.control, *streams, "--", *arguments]
 
     def close(self):
         """Ends it with everything that it started."""

@@ -275,6 +275,11 @@ def paused_state(process):
     return call, int(fields[11]) + int(fields[12]), children, int(fields[17]), descriptors
 
 
+def is_at_work(first, second):
+    """Whether a library's thread may be what used processor time: OpenBLAS's spin for 2^26 cycles, then rest."""
+    return bool(first and second) and second[3] > 1 and second[1] - first[1] > 1
+
+
 def state_faults(first, second):
     """What a paused process must not be, from two looks at it."""
     if first is None or second is None:

@@ -9,16 +9,21 @@ import os
 import shutil
 import sqlite3
 import stat
+import struct
 import tarfile
+import wave
 import zipfile
 import zlib
 
 
 class Job:
-    def __init__(self, *command, given="", name=None, ignore=()):
-        """`given`: its input. `ignore`: files, by the beginning of their names, that hold times or such."""
+    def __init__(self, *command, given="", typed=None, name=None, ignore=()):
+        """`given`: its input. `typed`: on a terminal, pairs of what it asks and the keys then typed.
+        `ignore`: files, by the beginning of their names, that hold times or such."""
         self.program, self.arguments = command[0], list(command[1:])
         self.given = given.encode() if isinstance(given, str) else given
+        if typed is not None:
+            self.given = [(prompt.encode(), keys.encode()) for prompt, keys in typed]
         self.name = name or " ".join(command).replace("\n", "\\n")[:100]
         self.ignore = tuple(ignore)
 
@@ -38,7 +43,30 @@ PAGE = ".TH GREEN 1 2026-01-01\n.SH NAME\ngreen \\- a room\n.SH DESCRIPTION\n.B 
 XML = '<?xml version="1.0"?>\n<rooms><room id="1"><name>green</name></room><room id="2"><name>blue</name></room></rooms>\n'
 DATA = {"rooms": [{"name": "green", "seats": 12, "open": True}, {"name": "blue", "seats": 3, "open": False}], "n": None}
 MAKE = "all: a.out b.out\n%.out: %.in\n\ttr a-z A-Z <$< >$@\n\t@echo made $@\nclean:\n\trm -f *.out\n"
+STYLE = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="text"/>
+<xsl:template match="/"><xsl:for-each select="//room"><xsl:value-of select="name"/>;</xsl:for-each></xsl:template></xsl:stylesheet>
+"""
+ASSEMBLY = "global f\nsection .text\nf: mov eax, 42\n   ret\nsection .data\nwords: dd 1, 2, 3\n"
+GRAMMAR = "%token WORD\n%%\nlist: %empty | list WORD;\n%%\nint yylex(void) { return 0; }\nvoid yyerror(const char *s) {}\n"
+LEXER = "%option noyywrap\n%%\n[a-z]+ { return 1; }\n.|\\n ;\n"
+PLAN = "Maximize\n value: 3 x + 2 y\nSubject To\n a: x + y <= 4\n b: x + 3 y <= 6\nBounds\n x <= 3\nEnd\n"
+TUNE = "X:1\nT:Green\nM:4/4\nL:1/4\nK:C\nCDEF|GABc|\n"
+FASTA = ">one\nACGTACGTTTGACA\n>two\nGGGATTACA\n"
 PICTURE = b"P6\n16 16\n255\n" + bytes((x * 16 + c * 50) % 256 for y in range(16) for x in range(16) for c in range(3))
+
+
+def pdf(content):
+    """One page in Helvetica."""
+    objects = ("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+               "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+               f"<</Length {len(content)}>>stream\n{content}\nendstream", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
+    text, places = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(text))
+        text += f"{number} 0 obj{body}endobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    return (f"{text}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer<</Size {len(objects) + 1}/Root 1 0 R>>\n"
+            f"startxref\n{len(text)}\n%%EOF\n")
 
 
 def make_inputs(folder):
@@ -79,6 +107,38 @@ def make_inputs(folder):
     put("program.rb", "puts File.readlines('text').map(&:length).sum, ARGV.inspect; exit 6\n")
     put("patch", "--- a/words\n+++ b/words\n@@ -1,3 +1,3 @@\n-pear\n+plum\n apple\n quince\n")
     put("key", "correct horse battery staple\n")
+    put("style.xsl", STYLE)
+    put("code.asm", ASSEMBLY)
+    put("plain.c", "int square(int x) { return x * x; }\n")
+    put("program.f90", "program green\n  integer :: i\n  print '(i6)', (i * i, i = 1, 5)\nend program\n")
+    put("green.adb", "with Ada.Text_IO; procedure Green is begin Ada.Text_IO.Put_Line (Integer'Image (2 ** 20)); end Green;\n")
+    put("program.d", "int square(int x) { return x * x; }\n")
+    put("program.ml", "let () = print_int (List.fold_left (+) 0 [1; 2; 3]); print_newline (); exit 3\n")
+    put("program.pas", "program green; var i: integer; begin for i := 1 to 3 do writeln(i * i) end.\n")
+    put("program.ll", "define i32 @f(i32 %x) {\n  %y = add i32 %x, 2\n  %z = add i32 %y, 3\n  ret i32 %z\n}\n")
+    put("program.go", "package main\nimport  \"fmt\"\nfunc main( ) {\nfmt.Println( 1+2 )\n}\n")
+    put("program.rs", "fn main() { println!(\"{}\", (1..=5).product::<i32>()); }\n")
+    put("program.js", "let s = ''; process.stdin.on('data', d => s += d).on('end', () => console.log(s.split('\\n').sort().join()));\n")
+    put("program.php", "<?php foreach (file('words') as $n => $l) { echo $n, ':', strrev(trim($l)), ' '; } exit(4);\n")
+    put("program.scm", "(define (f n) (if (< n 2) 1 (* n (f (- n 1))))) (display (f 20)) (newline)\n")
+    put("program.cmake", "file(READ table.csv t)\nstring(REGEX MATCHALL \"[a-z]+\" w \"${t}\")\nmessage(\"${w}\")\n")
+    put("SConstruct", "Command('built', 'words', 'sort $SOURCE >$TARGET')\n")
+    put("grammar.y", GRAMMAR)
+    put("lexer.l", LEXER)
+    put("plan.lp", PLAN)
+    put("tune.abc", TUNE)
+    put("genome.fa", FASTA)
+    put("a.bed", "one\t1\t8\ntwo\t2\t5\n")
+    put("b.bed", "one\t4\t12\n")
+    put("data.cdl", "netcdf data { dimensions: x = 3; variables: int v(x); data: v = 1, 2, 3; }\n")
+    put("page.ps", "%!PS\n/Helvetica findfont 24 scalefont setfont 72 720 moveto (Green room) show showpage\n")
+    put("page.pdf", pdf("BT /F1 24 Tf 72 720 Td (Green room) Tj ET"))
+    put("bits.pbm", "P1\n8 8\n" + "0 0 1 1 1 1 0 0\n" * 8)
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(b"".join(struct.pack("<h", (i * 777) % 20000 - 10000) for i in range(1600)))
+    put("sound.wav", sound.getvalue())
     text = TEXT.encode()
     put("text.gz", gzip.compress(text, mtime=0))
     put("text.bz2", bz2.compress(text))
@@ -194,6 +254,42 @@ ALL = [
     Job("groff", "-man", "-Tascii", "page.1"), Job("groff", "-Tps", "-man", "page.1"), Job("mandoc", "-Tutf8", "page.1"), Job("man", "-l", "page.1"), Job("nroff", "-man", "page.1"), Job("col", "-b", given="a\bab\n"), Job("pandoc", "-f", "markdown", "-t", "html", given="# a\n\n*b*\n"), Job("ps2pdf", "--version"), Job("aspell", "-a", "--lang=en", given="helo\n"),
     Job("vim.tiny", "-es", "-u", "NONE", "-i", "NONE", "-c", "%s/pear/plum/", "-c", "wq", "words"), Job("ed", "-s", "words", given=",s/pear/plum/\nw\nq\n"), Job("less", "text"), Job("more", "text"),
     # --- The system, as far as it stays the same
-    Job("id"), Job("whoami"), Job("groups"), Job("uname", "-srm"), Job("nproc"), Job("tty"), Job("pwd"), Job("env"), Job("printenv", "HOME"), Job("hostname"), Job("arch"), Job("getconf", "PAGE_SIZE"), Job("locale"), Job("logname"), Job("stty", "-a"), Job("getent", "passwd", "root"), Job("dpkg", "-L", "base-files"), Job("dpkg-query", "-W", "-f", "${Package} ${Version}\n", "bash"),
+    Job("id"), Job("whoami"), Job("groups"), Job("uname", "-srm"), Job("nproc"), Job("tty"), Job("pwd"), Job("env", "-u", "HOME", "-u", "SHELL"), Job("printenv", "HOME"), Job("hostname"), Job("arch"), Job("getconf", "PAGE_SIZE"), Job("locale"), Job("logname"), Job("stty", "-a"), Job("getent", "passwd", "root"), Job("dpkg", "-L", "base-files"), Job("dpkg-query", "-W", "-f", "${Package} ${Version}\n", "bash"),
     Job("apt-cache", "policy", "bash"), Job("apt-mark", "showhold"), Job("ip", "-brief", "link"), Job("ss", "-ltn"), Job("timeout", "0.1", "sleep", "10"), Job("nice", "-n", "5", "nice"), Job("setsid", "-w", "echo", "session"), Job("nohup", "echo", "x"), Job("env", "-i", "A=1", "env"), Job("stdbuf", "-oL", "cat", "words"), Job("time", "-f", "%x", "true", name="time"), Job("script", "-qc", "tty >/dev/null; echo in", "/dev/null"), Job("flock", "words", "echo", "locked"), Job("getopt", "-o", "ab:", "--", "-b", "x", "-a"), Job("watch", "--version"), Job("ps", "-o", "comm=", "--pid", "1"), Job("kill", "-l"), Job("dbus-daemon", "--session", "--introspect"), Job("curl", "-s", "file:///etc/debian_version"), Job("wget", "-q", "-O", "-", "http://127.0.0.1:9/"), Job("ssh-keygen", "-l", "-f", "missing"), Job("rsync", "-a", "tree/", "mirror/"),
+    # --- Tables, markup
+    Job("datamash", "-t,", "--header-in", "sum", "2", "mean", "3", given=TABLE), Job("mlr", "--icsv", "--ojson", "sort", "-nr", "count", "table.csv"), Job("csvcut", "-c", "name,price", "table.csv"),
+    Job("xmlstarlet", "sel", "-t", "-m", "//room", "-v", "@id", "-o", ":", "-v", "name", "-n", "rooms.xml"), Job("xsltproc", "style.xsl", "rooms.xml"), Job("cmark", given="# a\n* b\n* `c`\n"), Job("uconv", "-x", "any-upper", "utf8"),
+    Job("html2text", "-nobs", given="<h1>a</h1><p>b <b>c</b>"), Job("parallel", "--will-cite", "-k", "-j2", "echo {} | rev", ":::", "abc", "def"),
+    # --- Programs made and run
+    Job("gfortran", "-o", "program", "program.f90"), Job("gnatmake", "-q", "green.adb"), Job("gdc", "-c", "program.d"), Job("fpc", "-v0", "program.pas"), Job("ocamlc", "-o", "program", "program.ml"), Job("ocaml", "program.ml"),
+    Job("rustc", "-C", "codegen-units=1", "program.rs"), Job("gofmt", "program.go"), Job("nasm", "-f", "elf64", "code.asm"), Job("yasm", "-f", "elf64", "code.asm"), Job("clang-14", "-S", "-emit-llvm", "-O2", "plain.c"), Job("opt-14", "-S", "-O2", "program.ll"), Job("llc-14", "-o", "-", "program.ll"),
+    Job("aarch64-linux-gnu-gcc", "-O2", "-S", "plain.c"), Job("avr-gcc", "-c", "plain.c"), Job("arm-none-eabi-gcc", "-c", "plain.c"), Job("sdcc", "-mz80", "-S", "plain.c"), Job("x86_64-w64-mingw32-gcc", "-c", "plain.c"), Job("bison", "-o", "parser.c", "grammar.y"), Job("flex", "-o", "lexer.c", "lexer.l"),
+    Job("cmake", "-P", "program.cmake"), Job("scons", "-Q", ignore=[".sconsign"]), Job("cppcheck", "-q", "--enable=all", "--suppress=missingIncludeSystem", "code.c"), Job("astyle", given=CODE), Job("gcov", "--version"), Job("ltrace", "-c", "-o", "/dev/null", "true", name="ltrace"),
+    Job("luajit", "program.lua", "x"), Job("node", "program.js", given="b\na\n"), Job("php", "program.php"), Job("guile", "--no-auto-compile", "program.scm"), Job("gsi", "program.scm"), Job("sbcl", "--noinform", "--non-interactive", "--no-userinit", "--eval", "(print (expt 2 70))"), Job("clisp", "-q", "-norc", "-x", "(expt 2 70)"),
+    Job("racket", "-e", "(displayln (expt 2 70))"), Job("erl", "-noshell", "-eval", 'io:format("~p~n", [lists:sum([1, 2])]), halt(3).'), Job("swipl", "-g", "X is 2 ** 70, writeln(X)", "-t", "halt"), Job("gforth", "-e", "6 7 * . cr bye"), Job("expect", "-c", "spawn -noecho cat; send a\r; expect a; puts seen; exit 3", name="expect"),
+    Job("ghc", "-e", "sum [1 .. 100 :: Integer]"), Job("perl", "-MList::Util=sum,shuffle", "-MPOSIX", "-e", "print sum(1 .. 10), strftime('%F', gmtime 0), qq(\n); $SIG{USR1} = sub { print qq(got\n); exit 8 }; kill USR1 => $$; sleep 5", name="perl signal"),
+    # --- Calculation, science
+    Job("glpsol", "--lp", "plan.lp", "-w", "out"), Job("gp", "-q", "-f", given="factor(2^67-1)\n"), Job("maxima", "--very-quiet", given="factor(x^4-1);\n"), Job("octave-cli", "--no-gui", "--norc", "--eval", "disp(inv([1 2; 3 4])); exit(2)"), Job("Rscript", "--vanilla", "-e", "print(summary(read.csv('table.csv')$price)); quit(status = 3)"),
+    Job("samtools", "faidx", "genome.fa", "two:2-5"), Job("bedtools", "intersect", "-a", "a.bed", "-b", "b.bed"), Job("ncgen", "-o", "out.nc", "data.cdl"), Job("cs2cs", "-f", "%.3f", "+proj=longlat", "+to", "+proj=utm", "+zone=32", given="9 48\n"), Job("gdal_translate", "-q", "-of", "GTiff", "picture.ppm", "out.tif"), Job("ogr2ogr", "-f", "GeoJSON", "out.json", "table.csv"),
+    # --- Pictures, sounds, pages
+    Job("cwebp", "-quiet", "picture.ppm", "-o", "out.webp"), Job("gm", "convert", "picture.ppm", "-flip", "out.gif"), Job("pamscale", "0.5", "picture.ppm"), Job("potrace", "-b", "svg", "-o", "out.svg", "bits.pbm"), Job("identify", "-format", "%w %h %k", "picture.ppm"), Job("flac", "-s", "-o", "out.flac", "sound.wav"),
+    Job("oggenc", "-Q", "--serial", "7", "-o", "out.ogg", "sound.wav"), Job("lame", "--quiet", "sound.wav", "out.mp3"), Job("abc2midi", "tune.abc", "-o", "tune.mid"), Job("ffmpeg", "-v", "error", "-nostdin", "-i", "sound.wav", "-bitexact", "-ar", "4000", "out.wav"), Job("gs", "-q", "-dBATCH", "-dNOPAUSE", "-sDEVICE=pbmraw", "-r36", "-sOutputFile=out.pbm", "page.ps"),
+    Job("pdftotext", "page.pdf", "-"), Job("pdftoppm", "-r", "36", "-mono", "page.pdf"), Job("qpdf", "--static-id", "--qdf", "page.pdf", "out.pdf"), Job("mutool", "draw", "-q", "-r", "36", "-o", "out.pgm", "page.pdf"),
+    # --- Archives, versions, sums
+    Job("brotli", "-k", "text"), Job("lzip", "-k", "text"), Job("pbzip2", "-k", "text"), Job("mksquashfs", "tree", "out.sqfs", "-quiet", "-no-progress", "-all-time", "0", "-mkfs-time", "0", "-processors", "1"), Job("rhash", "--sha1", "--md5", "text"), Job("ssdeep", "-s", "text"),
+    Job("ci", "-q", "-u", "-wgreen", "-d2026-01-01 00:00:00Z", "-troom", "words"), Job("hg", "init", "made"),
+    # --- Pipelines
+    Job("sh", "-c", "tail -n +2 table.csv | sort -t, -k3n | cut -d, -f1 | paste -sd+ | tee out; exit 6"), Job("bash", "-c", "yes | head -n 1000 | wc -l; echo ${PIPESTATUS[@]}"),
+    Job("sh", "-c", "pnmtopng picture.ppm | pngtopnm | cmp - picture.ppm && tar cf - tree | xz | xz -d | tar tf - | sort"), Job("bash", "-c", "coproc bc; echo '6*7' >&${COPROC[1]}; read -r n <&${COPROC[0]}; echo $n"),
+    Job("sh", "-c", "mkfifo f; (sed s/a/b/ <f >out; echo done) & cat words >f; wait; cat out"), Job("bash", "-c", "sqlite3 -csv rooms.db 'select * from room' | awk -F, '{ s += $2 } END { print s }' | jq -c '{sum: .}'"),
+    Job("sh", "-c", "git init -q -b main . && git -c user.name=g -c user.email=g@g add words && GIT_AUTHOR_DATE=@0+0000 GIT_COMMITTER_DATE=@0+0000 git -c user.name=g -c user.email=g@g commit -qm one && git log --format=%T%H", name="git commit", ignore=["index"]),
+    Job("sh", "-c", "gcc -O1 code.c -o program && ./program a; echo $?; gcc -c plain.c && ar rcD lib.a plain.o && nm lib.a"),
+    # --- On a terminal
+    Job("sh", "-c", "[ -t 0 ] && [ -t 1 ] && stty size && read -r word && echo \"got $word\"", typed=[("24 80", "green\r")], name="sh on a terminal"), Job("sh", "-c", "echo ready; exec cat", typed=[("ready\r\n", "one\r"), ("one\r\none\r\n", "\x04")], name="cat on a terminal"),
+    Job("sh", "-c", "echo ready; exec cat", typed=[("ready\r\n", "a\r"), ("a\r\na\r\n", "\x03")], name="cat, interrupted by ^C"), Job("bash", "--norc", "--noprofile", "-i", typed=[("$ ", "echo $((6*7))\r"), ("$ ", "false\r"), ("$ ", "exit\r")], name="bash on a terminal"),
+    Job("bash", "--norc", "--noprofile", "-i", typed=[("$ ", "cat\r"), ("cat\r\n", "x\r"), ("x\r\nx\r\n", "\x1a"), ("$ ", "fg\r"), ("cat\r\n", "\x04"), ("$ ", "exit 5\r")], name="bash, its job stopped by ^Z"), Job("dash", "-i", typed=[("$ ", "stty -a | head -n 1\r"), ("$ ", "exit 3\r")], name="dash on a terminal"),
+    Job("python3", "-q", typed=[(">>> ", "import os; os.isatty(0), os.get_terminal_size()\r"), (">>> ", "exit(4)\r")], name="python3 on a terminal", ignore=[".python_history"]), Job("sqlite3", "rooms.db", typed=[("sqlite> ", "select count(*) from room;\r"), ("sqlite> ", ".quit\r")], name="sqlite3 on a terminal"),
+    Job("gdb", "-nx", "-q", typed=[("(gdb) ", "print 6*7\r"), ("(gdb) ", "quit\r")], name="gdb on a terminal"), Job("tclsh", typed=[("% ", "expr 6*7\r"), ("% ", "exit 2\r")], name="tclsh on a terminal"), Job("lua5.4", typed=[("> ", "6*7\r"), ("> ", "\x04")], name="lua5.4 on a terminal"),
+    Job("ed", "-p", ":", "words", typed=[(":", "1p\r"), (":", "q\r")], name="ed on a terminal"), Job("more", "text", typed=[("--More--", "q")], name="more on a terminal"), Job("bc", typed=[("`warranty'.", "6*7\r"), ("42\r\n", "quit\r")], name="bc on a terminal"), Job("rm", "-i", "words", typed=[("? ", "y\r")], name="rm -i on a terminal"),
+    Job("python3", "-c", "import getpass; print(len(getpass.getpass()))", typed=[("Password: ", "room\r")], name="a password on a terminal"), Job("vi", "-u", "NONE", "-i", "NONE", "words", typed=[("words", "ddp:x\r")], name="vi on a terminal"),
 ]

@@ -1,8 +1,12 @@
 """Runs one command and returns what it wrote and how it ended, within a time and a size."""
+import fcntl
 import os
+import pty
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 TIME = 6.0
@@ -39,7 +43,12 @@ class Outcome:
 
 
 def run(words, environment, folder, user, given=b"", seconds=TIME):
-    """Ends the command's whole process group when it takes too long or writes too much."""
+    """Ends the command's whole process group when it takes too long or writes too much.
+
+    `given`: its input, or, on a terminal, what is typed: pairs of what it must have written before, and keys.
+    """
+    if isinstance(given, list):
+        return _run_on_terminal(words, environment, folder, user, given, seconds)
     # Input is a file, as of a shell's "<": a pipe would be a writer more to look after.
     reading, writing = os.pipe()
     if len(given) > 60000:
@@ -90,3 +99,62 @@ def run(words, environment, folder, user, given=b"", seconds=TIME):
     process.stderr.close()
     code = process.wait()
     return Outcome(code if status is None else status, written[order[0]], written[order[1]])
+
+
+def _run_on_terminal(words, environment, folder, user, typed, seconds):
+    """All three streams are a terminal, the command's controlling one; its output is what is shown there."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    identity = {}
+    if user is not None:
+        os.fchown(slave, user, user)
+        identity = {"user": user, "group": user, "extra_groups": []}
+    try:
+        process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=folder,
+                                   start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                   **identity)
+    except OSError as error:
+        os.close(master)
+        return Outcome(f"not started: {error.strerror}", b"", b"")
+    finally:
+        os.close(slave)
+    shown, seen, typed = b"", 0, list(typed)
+    end, status = time.monotonic() + seconds, None
+    ended = os.pidfd_open(process.pid)
+    waiting = [master, ended]
+    while True:
+        # Keys follow what they answer, and each prompt answers once.
+        while typed and typed[0][0] in shown[seen:]:
+            prompt, keys = typed.pop(0)
+            seen += shown[seen:].index(prompt) + len(prompt)
+            os.write(master, keys)
+        is_over = ended not in waiting
+        ready, _, _ = select.select(waiting, [], [], 0.2 if is_over else max(0.0, end - time.monotonic()))
+        if not ready:
+            status = None if is_over else "did not end"
+            break
+        if ended in ready:
+            waiting.remove(ended)
+        if master in ready:
+            try:
+                part = os.read(master, 1 << 16)
+            except OSError:  # EIO: nobody has the terminal any more
+                waiting.remove(master)
+                if not waiting:
+                    break
+                continue
+            shown += part
+            if len(shown) > SIZE:
+                status = "wrote too much"
+                break
+    if status is None and typed:
+        status = f"did not ask {typed[0][0]!r}"
+    if status is not None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    code = process.wait()
+    os.close(ended)
+    os.close(master)
+    return Outcome(code if status is None else status, shown, b"")
