@@ -152,7 +152,8 @@ import Testing
             ProcessTable.entry(of: $0)?.parent == pid
                 && Processes.line("Name", of: $0) == "greenroom-close"
         }
-        #expect(closers.count >= 2)
+        // One has the stranger's; whether another one waits beside it depends on what else came.
+        #expect(!closers.isEmpty)
         for closer in closers { kill(closer, SIGKILL) }
         try stranger.leave()
         try answersPromptly(other)
