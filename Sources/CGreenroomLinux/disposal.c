@@ -42,7 +42,7 @@ struct gr_disposal_worker {
 static _Atomic unsigned char *kinds;
 static size_t kind_count;
 
-static struct { pid_t parent; char stack[WORKER_STACK] __attribute__((aligned(16))); } keeper;
+static struct { pid_t pid, parent; char stack[WORKER_STACK] __attribute__((aligned(16))); } keeper;
 
 BARE static void set_kind(int number, int kind) {
     if (number >= 0 && (size_t)number < kind_count)
@@ -156,7 +156,15 @@ int gr_disposal_begin(void) {
     kind_count = count;
     kinds = bytes;
     keeper.parent = getpid();
-    return worker_start(keep, NULL, keeper.stack + WORKER_STACK) < 0 ? -1 : 0;
+    keeper.pid = (pid_t)worker_start(keep, NULL, keeper.stack + WORKER_STACK);
+    return keeper.pid < 0 ? -1 : 0;
+}
+
+void gr_disposal_leave(void) {
+    if (!kinds || keeper.pid <= 0) return;
+    (void)kill(keeper.pid, SIGKILL);
+    while (waitpid(keeper.pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    keeper.pid = -1;
 }
 
 struct gr_disposal_worker *gr_disposal_start(int report) {

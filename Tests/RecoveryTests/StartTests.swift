@@ -36,6 +36,26 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).status == 2)
     }
 
+    @Test func `a daemon that has ended leaves no socket open and no process behind`() throws {
+        for _ in 0..<20 {
+            let daemon = try TestDaemon(program(app, "/bin/true"))
+            _ = try daemon.client().list()
+            let pid = try daemon.pid
+            let children = try ProcessTable.entries().map(\.pid).filter {
+                ProcessTable.entry(of: $0)?.parent == pid
+                    && Processes.line("Name", of: $0)?.hasPrefix("greenroom-") == true
+            }
+            #expect(try daemon.terminate() == .status(0))
+            #expect(throws: SystemError.self) {
+                try UnixSocket.connect(to: daemon.socketPath, .stream)
+            }
+            for child in children {
+                let name = Processes.line("Name", of: child)
+                #expect(name == nil || name == "greenroom-spawn")
+            }
+        }
+    }
+
     @Test func `sockets left by dead processes are replaced`() throws {
         let daemon = try TestDaemon(program(app, try compileProbe("behave.c")))
         let spawner = try daemon.spawnerPid

@@ -312,6 +312,8 @@ struct gr_disposal_worker;
 
 /* Starts the keeper, once: from now on our end closes our descriptors, whatever else shares them. */
 int gr_disposal_begin(void);
+/* Ends the keeper. Only when no worker hangs: else our table of descriptors would outlive us. */
+void gr_disposal_leave(void);
 void gr_disposal_mark(int number, enum gr_disposal_kind kind);
 /* A process that closes what it is given, in order. It writes to the eventfd `report` whenever its queue is empty
  * again, once it was told to. NULL: errno. */

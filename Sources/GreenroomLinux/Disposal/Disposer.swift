@@ -145,6 +145,30 @@ public final class Disposer: Sendable {
         }
     }
 
+    // MARK: The end
+
+    /// Closes what was let go of since the last turn, and ends its processes. It waits for at most
+    /// ``patience``; what hangs then stays with its worker and the keeper until this process has
+    /// ended. Nothing is closed after it.
+    public func leave() {
+        state.withLock { state in
+            _ = handOver(&state)
+            guard state.fresh.isEmpty, state.hangingCount == 0 else { return }
+            if let common = state.common {
+                gr_eventfd_take(report.rawValue)
+                common.report()
+                if !common.isDone {
+                    _ = try? report.waitUntilReadable(
+                        milliseconds: Int32(Self.patience / .milliseconds(1)))
+                }
+                guard common.isDone else { return }
+                common.end()
+                state.common = nil
+            }
+            gr_disposal_leave()
+        }
+    }
+
     // MARK: Turns
 
     /// The end of a turn in which something came.

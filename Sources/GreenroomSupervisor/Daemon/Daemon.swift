@@ -51,6 +51,7 @@ final class Serving {
             // Before our lock ends: whoever takes it finds nobody at the sockets.
             listener = nil
             rooms.recovery.reconnection.leave()
+            if ground.calls.end() { disposal.disposer.leave() }
         }
         return LoopActor.shared.loop.run()
     }

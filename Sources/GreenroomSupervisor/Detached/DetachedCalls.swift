@@ -92,6 +92,15 @@ final class DetachedCalls {
         own.waiting.insert(order, at: first ? 0 : own.waiting.count)
     }
 
+    /// Ends the worker that serves all apps. No job may be given to it any more.
+    /// - Returns: false if a worker is busy, and may hang.
+    func end() -> Bool {
+        guard order == nil, own.isEmpty else { return false }
+        common?.end()
+        common = nil
+        return true
+    }
+
     /// It may hang: then the worker will be its app's.
     private func mayBegin(_ order: Order) -> Bool {
         let count = own.values.count { $0.order.user == order.user }
