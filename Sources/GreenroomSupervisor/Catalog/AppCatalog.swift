@@ -11,12 +11,14 @@ final class AppCatalog {
     private var table: [AppIdentifier: InstalledApp] = [:]
     var count: Int { table.count }
     private var lastLaunches: [AppIdentifier: Control.LaunchSummary] = [:]
-    /// Of apps whose manifest is gone or faulty while instances may run: they stay their user's.
+    /// The owners of apps whose manifest is gone or faulty. Instances of such an app may still run,
+    /// and they still belong to its user.
     private var formerOwners: [AppIdentifier: Account] = [:]
-    /// Beyond it only root sees what is left of them.
+    /// At most this many former owners are kept. Instances of further apps have no owner, so that
+    /// only privileged clients see them.
     private static let formerOwnerLimit = 4096
 
-    /// Whom the instances of an app belong to, also when it is no longer installed.
+    /// The user that owns the instances of an app, even if the app is no longer installed.
     func owner(of app: AppIdentifier) -> Account? { table[app]?.account ?? formerOwners[app] }
 
     subscript(identifier: AppIdentifier) -> InstalledApp? { table[identifier] }
@@ -29,13 +31,14 @@ final class AppCatalog {
         return sorted
     }
     private var inOrder: [InstalledApp]?
-    /// In no order: sorting is for people.
+    /// The installed apps in no particular order, without the cost of sorting.
     var unsortedApps: [InstalledApp] { Array(table.values) }
     /// Sorted.
     var identifiers: [String] { apps.map(\.identifier.rawValue) }
 
-    /// What a new set of apps means to the core: changed ones, then removed ones. `unchanged` are
-    /// in the table already; others that are and were not among `former` came meanwhile and stay.
+    /// Puts `apps` into the table and returns what the core must hear of. Apps in `unchanged` are
+    /// in the table already and stay. An app of `former` that is in neither list is removed. An app
+    /// that was added meanwhile, and so is not in `former`, stays.
     func replace(
         with apps: [InstalledApp], unchanged: [InstalledApp] = [], former: [InstalledApp]
     ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {
@@ -66,17 +69,20 @@ final class AppCatalog {
         table.values.count { $0.isMadeOnDemand && $0.account.user == user }
     }
 
-    /// Users with an app that may not use the control socket, also if it is no longer installed: only of
-    /// their clients anybody has to look where they come from.
+    /// The users that have, or once had, an app that may not use the control socket. Only for
+    /// clients of these users does the daemon check which process connected.
     private(set) var confinedUsers: Set<UInt32> = []
 
-    /// An instance of this user's, of a former supervisor, may not use it.
+    /// Adds the user of an instance that a former supervisor started and that may not use the
+    /// control socket.
     func noteConfined(_ user: UInt32) { confinedUsers.insert(user) }
 
-    /// What the cgroups of these apps' instances are called, but for the number.
+    /// The cgroup names of instances of apps that may not use the control socket, without the
+    /// number of the instance.
     private var confinedCgroups: Set<String> = []
 
-    /// Whether this cgroup is an instance's of an app that may not use the control socket, or is not known.
+    /// True if the cgroup belongs to an instance of an app that may not use the control socket, or
+    /// if no installed app has cgroups of this name.
     func mayBeConfined(cgroup name: String) -> Bool {
         guard let dash = name.lastIndex(of: "-") else { return true }
         let app = name[..<dash]

@@ -1,14 +1,14 @@
 internal import GreenroomLifecycle
 internal import GreenroomManifest
 
-/// What the core knows of an app, as its manifest says.
+/// Makes the core's description of an app from its manifest.
 extension AppDescription {
     /// The foreground group of a user's session, which is the default of that user's apps.
     static func sessionGroup(ofUser user: UInt32) -> String { "user-\(user)" }
 
     /// - Parameters:
-    ///   - user: whom its instances run as.
-    ///   - key: of the environment that they get when their caller brings none.
+    ///   - user: the user that the app's instances run as.
+    ///   - key: the key of the environment that instances get if their caller brings none.
     init(
         _ manifest: AppManifest, _ identifier: String, user: UInt32, key: EnvironmentKey,
         isEligible: Bool, isWanted: Bool

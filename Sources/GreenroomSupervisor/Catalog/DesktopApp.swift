@@ -2,14 +2,13 @@ internal import AppFolders
 internal import DesktopEntry
 internal import GreenroomControl
 
-/// What launching needs of a desktop entry, resolved when it was read. Shared by all copies of its
-/// app.
+/// What a launch needs from a desktop entry, resolved when the entry was read.
 final class DesktopApp: Sendable {
     struct Action: Sendable {
         let identifier: String
         let name: String
         let command: DesktopEntry.Command?
-        /// What is executed, after the search of PATH; nil if it is not there.
+        /// The path of the executable, after the search of PATH; nil if it does not exist.
         let executablePath: String?
     }
 
@@ -17,13 +16,13 @@ final class DesktopApp: Sendable {
     /// Nil if the manifest has its own `Exec=`.
     let command: DesktopEntry.Command?
     let actions: [Action]
-    /// What opens a terminal for a program, and the words before the program's; nil where the
-    /// program needs none, or there is none.
+    /// The command that opens a terminal for the program, as the words before the program's own.
+    /// Nil if the program needs no terminal, or if none is installed.
     let terminal: [String]?
     let facts: Control.DesktopFacts
     /// `Path=`
     let path: String?
-    /// Of the entry's file.
+    /// The digest of the entry's file.
     let digest: UInt64
 
     init(
@@ -58,7 +57,7 @@ final class DesktopApp: Sendable {
 struct DesktopSource: Sendable, Equatable {
     /// Folders `applications`, in order of precedence.
     var paths: [String] = []
-    /// Whether each entry makes an app; otherwise only those that a manifest asks for: the system's
-    /// daemon would run the others as root.
+    /// True if every entry makes an app. Otherwise an entry makes an app only if a manifest asks
+    /// for it, because the system's daemon would run all others as root.
     var makesApps = false
 }

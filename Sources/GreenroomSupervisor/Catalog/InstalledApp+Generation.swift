@@ -3,10 +3,11 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 
 extension InstalledApp {
-    /// Of all that decides whether an instance paused for one can be launched as the other.
+    /// A digest of everything that decides whether an instance that was paused for one version of
+    /// the app can be launched as another version.
     func generation(_ digest: KeyedDigest) -> UInt64 {
-        // What every app has is put into words by hand: printing a structure takes fifty times as
-        // long, and a start does this for every app.
+        // The properties that every app has are formatted by hand: printing a structure takes fifty
+        // times as long, and the daemon's start does this for every app.
         let lists = [
             arguments, environment, extraKeyNames.sorted(), fingerprint.map(\.words),
             groups.map(String.init), account.words,

@@ -8,7 +8,8 @@ internal import GreenroomSpawner
 /// An app as the shell uses it: its manifest with everything resolved that could block later
 /// (users, groups, paths, the program's eligibility).
 ///
-/// A class, for it is large and handed about a great deal: a copy would count two dozen references.
+/// A class because it is large and passed around often: copying a structure would retain two dozen
+/// references.
 final class InstalledApp {
     enum Kind: Hashable, Sendable {
         /// An unmodified program: paused by the preload shim.
@@ -27,45 +28,48 @@ final class InstalledApp {
     let name: String
     let manifestPath: String
     let kind: Kind
-    /// What is executed, after the search of `PATH`.
+    /// The path of the executable, after the search of `PATH`.
     let executablePath: String
-    /// The program whose main is waited for: the executable itself, or the interpreter at the end
-    /// of a script's chain.
+    /// The program whose main the shim waits for: the executable itself, or the interpreter at the
+    /// end of a script's chain.
     let pausedExecutablePath: String
     /// `Exec=` split into words; the first is argv[0].
     let arguments: [String]
-    /// What instances get when the caller brings no environment of its own.
+    /// The environment that instances get if their caller brings none.
     let environment: [String]
-    /// The same, as it goes to a paused instance.
+    /// `environment`, encoded as it is sent to a paused instance.
     let encodedEnvironment: StringList
-    /// PATH in it.
+    /// The PATH in `environment`.
     let searchPath: String
     let extraKeyNames: Set<String>
-    /// The manifest's; nil is that of the caller, else the root directory.
+    /// The manifest's working directory. If it is nil, the caller's is used, or else the root
+    /// directory.
     let workingDirectory: String?
-    /// The manifest's; nil is that of the caller, else `defaultUmask`.
+    /// The manifest's umask. If it is nil, the caller's is used, or else `defaultUmask`.
     let umask: UInt32?
     static let defaultUmask: UInt32 = 0o022
-    /// Whom its instances run as.
+    /// The account that the app's instances run as.
     let account: Account
     let groups: [UInt32]
-    /// False when instances simply keep the daemon's own credentials.
+    /// False if instances keep the daemon's own credentials.
     let changesUser: Bool
-    /// The manifest gives it what its user lacks, a group or a capability: not even that user chooses its
-    /// environment, its descriptors or its directory. (Code of that user's can still get into one that has
-    /// supplementary groups and nothing else, by ptrace(2): `AppManifest` warns of it.)
+    /// True if the manifest gives the app a group or a capability that its user lacks. Then not
+    /// even that user may choose the app's environment, descriptors or directory. (Code of that
+    /// user can still enter an app that has supplementary groups and nothing else, by ptrace(2):
+    /// `AppManifest` warns of it.)
     let hasOwnRights: Bool
-    /// Whose pool environments its own are.
+    /// The owner of the app's pool environments.
     var poolOwner: PoolEnvironments.Owner {
         .init(user: account.user, app: identifier, hasOwnRights: hasOwnRights)
     }
     let noNewPrivileges: Bool
-    /// What its instances are kept from; nil: nothing.
+    /// The confinement of the app's instances; nil if they are not confined.
     var confinement: Confinement? { rareConfinement.value }
     private let rareConfinement: Boxed<Confinement>
-    /// Its processes may not use the control socket.
+    /// True if the app's processes may not use the control socket.
     var isKeptFromControl: Bool { description.isKeptFromControl }
-    /// Its filter's, without which a paused instance cannot take a terminal.
+    /// A system call that the app's filter forbids and that a paused instance needs to take a
+    /// terminal. Nil if there is none.
     var callForbiddenOnTerminal: String?
     /// Limits of each instance's cgroup.
     let cgroupSettings: [SpawnSpecification.CgroupSetting]
@@ -75,15 +79,17 @@ final class InstalledApp {
     let setsCommandLine: Bool
     let ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
-    /// Identity of every file that the program is made from, for staleness.
+    /// The identity of every file that the program is made from. If one changes, paused instances
+    /// are stale.
     let fingerprint: [InspectedFile]
-    /// What the core knows of it.
+    /// What the core knows of the app.
     var description: AppDescription
-    /// What the daemon listens on for it.
+    /// The sockets that the daemon listens on for the app.
     let sockets: [SocketSpecification]
 
-    /// What a process gets of `arguments` before it is paused. A program's main has not run by then; an
-    /// app made with an SDK runs its own, which may be a script of an interpreter's.
+    /// The words of `arguments` that a process gets before it is paused. For a program that is
+    /// argv[0], because its main has not run by then. An app made with the SDK runs its own main,
+    /// which may be a script that an interpreter runs, so it gets them all.
     var wordsBeforePause: ArraySlice<String> {
         switch kind {
         case .program: arguments.prefix(1)
@@ -91,7 +97,7 @@ final class InstalledApp {
         }
     }
 
-    /// Where instances find their end of the app channel.
+    /// The descriptor number of the instances' end of the app channel.
     var channelNumber: CInt {
         SpawnSpecification.channelNumber(
             openFiles: limits.first { $0.resource == .openFiles }?.soft)
@@ -99,7 +105,7 @@ final class InstalledApp {
 
     var readyCondition: ReadyCondition { description.readyCondition }
 
-    /// What an SDK app may be asked for, and shows.
+    /// What an app made with the SDK can be asked for, and what it shows.
     var application: AppManifest.Application {
         get { rareApplication.value ?? AppManifest.Application() }
         set { rareApplication = Boxed(newValue == AppManifest.Application() ? nil : newValue) }
@@ -116,7 +122,7 @@ final class InstalledApp {
     }
     private var rarePath = Boxed<AppManifest.PathTriggers>.none
     var credentials: [AppManifest.Credential] = []
-    /// `Environment=`, for every caller.
+    /// The variables of `Environment=`, which apply to every caller.
     var ownEnvironment: [String] = []
     var setup: AppManifest.Setup {
         get { rareSetup.value ?? AppManifest.Setup() }
@@ -135,26 +141,28 @@ final class InstalledApp {
 
     var interface: String? { application.interface }
     var sceneConfiguration: String? { application.sceneConfiguration }
-    /// Of its manifest's file; what there is no file of has the name that one would have.
+    /// The name of the manifest's file. An app without a file has the name that its file would
+    /// have.
     var fileName: String {
         if isMadeOnDemand || isInstance || isDesktopOnly { return "\(identifier).app" }
         let slash = manifestPath.utf8.lastIndex(of: UInt8(ascii: "/"))
         return slash.map { String(manifestPath[manifestPath.utf8.index(after: $0)...]) } ?? ""
     }
-    /// A template makes it.
+    /// True if a template makes the app.
     var isInstance = false
-    /// Of the files that its manifest was read from.
+    /// The digest of the files that the manifest was read from.
     var sourceDigest: UInt64 = 0
-    /// When it starts by itself.
+    /// The occasions on which the app starts by itself.
     var startOccasions: Set<StartOccasion> = []
-    /// Of its desktop entry, if it has one.
+    /// The app's desktop entry, if it has one.
     var desktop: DesktopApp?
-    /// No manifest adds to its desktop entry.
+    /// True if the app has a desktop entry and no manifest.
     var isDesktopOnly = false
-    /// A template's instance that somebody asked for: forgotten when nothing of it is left.
+    /// True if the app is an instance of a template and was made because somebody asked for it. It
+    /// is removed from the catalog when nothing of it is left.
     var isMadeOnDemand = false
 
-    /// Of `environment`; computed once because the launch path compares it.
+    /// The pool environment of `environment`, computed once because the launch path compares it.
     let poolEnvironment: PoolEnvironment
 
     init(

@@ -1,13 +1,13 @@
 internal import GreenroomLinux
 
-/// What a manifest calls its program, and where `env` in the program's first line looks for the next:
-/// the same name can be another program for another user.
+/// The name that a manifest gives its program, and the PATH in which the program is searched, also
+/// by `env` in a script's first line. The same name can mean another program for another user.
 struct ProgramName: Hashable {
     var name: String
-    /// PATH of the process that is to run it.
+    /// The PATH of the process that will run the program.
     var searchPath: String
 
-    /// Of a process with this environment (execvp(3)).
+    /// The search path of a process with this environment (execvp(3)).
     static func searchPath(of environment: [String]) -> String {
         environment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
             ?? "/bin:/usr/bin"
@@ -17,6 +17,7 @@ struct ProgramName: Hashable {
 extension InstalledApp {
     var programName: ProgramName { ProgramName(name: arguments[0], searchPath: searchPath) }
 
-    /// `env` looks it up at each start: in another PATH, or later, it may find another.
+    /// True if `env` looks the program up at each start. In another PATH, or later, `env` may find
+    /// another program.
     var isFoundByPath: Bool { fingerprint.contains { $0.role == .wrapper } }
 }

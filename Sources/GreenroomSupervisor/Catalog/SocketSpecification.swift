@@ -6,7 +6,7 @@ internal import GreenroomManifest
 struct SocketSpecification: Hashable, Sendable {
     var kind: AppManifest.SocketSettings.Kind
     var address: String
-    /// For LISTEN_FDNAMES.
+    /// The socket's name in LISTEN_FDNAMES.
     var name: String
     var mode: UInt32
     var user: UInt32?
@@ -24,8 +24,8 @@ struct SocketSpecification: Hashable, Sendable {
         ).descriptor
     }
 
-    /// Makes a socket that was opened with other settings, here or by an earlier supervisor, what this
-    /// says.
+    /// Applies these settings to a socket that this or a former supervisor opened with other
+    /// settings.
     func adjust(_ descriptor: FileDescriptor) throws(SystemError) {
         guard let address = SocketAddress(address) else { return }
         try ListeningSocket.adjust(

@@ -6,8 +6,8 @@ internal import Systemd
 /// Sends messages to apps made with the SDK, on channels that live as long as the apps.
 @LoopActor
 final class AppMessenger {
-    /// The acknowledgement of a launch. Cookies of steps count up from 1 and never come so far; those
-    /// of what needs no answer lie between (`freeCookie`).
+    /// The cookie with which a launch is acknowledged. Cookies of steps count up from 1 and never
+    /// get this high. Cookies of messages that need no answer are between the two (`freeCookie`).
     static let launchCookie = UInt64.max
     private static let freeCookieBit: UInt64 = 1 << 63
 
@@ -19,13 +19,14 @@ final class AppMessenger {
         self.reporter = reporter
     }
 
-    /// Never given twice, not even by another supervisor.
+    /// A cookie that is never given twice, not even by another supervisor.
     func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
 
-    /// Whether an acknowledgement with this cookie is of no step.
+    /// True if an acknowledgement with this cookie is not that of a step.
     static func isFree(_ cookie: UInt64) -> Bool { cookie & freeCookieBit != 0 }
 
-    /// What cannot be sent is not acknowledged, and the deadline comes.
+    /// Sends the event. If it cannot be sent, the app does not acknowledge it, and its deadline
+    /// passes.
     func send(_ event: AppEvent, to identifier: InstanceIdentifier) {
         guard let instance = instances[identifier], let channel = instance.channel else { return }
         do {
@@ -42,7 +43,8 @@ final class AppMessenger {
         }
     }
 
-    /// Sends what the app acknowledges and nobody else waits for; the cookie of that.
+    /// Sends an event whose acknowledgement the core does not wait for. Returns the event's cookie;
+    /// nil if the instance has no channel.
     func send(
         to identifier: InstanceIdentifier, _ make: (UInt64) -> AppEvent
     ) -> UInt64? {

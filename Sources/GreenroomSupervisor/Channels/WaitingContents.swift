@@ -4,8 +4,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What was launched or asked for and waits for a scene that is not connected yet, by instance. What
-/// came with a background launch waits long, so it is kept in a file too, for another supervisor.
+/// The content of each instance's launches and requests, while it waits for a scene that is not
+/// connected yet. The content of a background launch waits for a long time, so it is also kept in a
+/// file, for another supervisor.
 @LoopActor
 final class WaitingContents: InstanceFiles {
     private let directory: String
@@ -15,7 +16,7 @@ final class WaitingContents: InstanceFiles {
         var content: AppContent?
     }
 
-    /// The directory is there, made by us or by a former supervisor.
+    /// True if the directory exists, made by this or a former supervisor.
     private var hasDirectory: Bool
 
     init(instances: InstanceTable, runtimeDirectory: String) {
@@ -32,7 +33,7 @@ final class WaitingContents: InstanceFiles {
         if isKept, !content.isEmpty { keep(content, for: instance) }
     }
 
-    /// Gives it out, once.
+    /// Returns the instance's content and forgets it.
     func take(_ instance: InstanceIdentifier) -> AppContent {
         let kept = keptContent(of: instance)
         unsafe unlink(path(of: instance))
@@ -45,7 +46,8 @@ final class WaitingContents: InstanceFiles {
         if hasDirectory { unsafe unlink(path(of: instance)) }
     }
 
-    /// As it would be delivered. What cannot be written waits in memory alone.
+    /// Writes the content in the form in which it would be delivered. Content that cannot be
+    /// written waits in memory only.
     private func keep(_ content: AppContent, for instance: InstanceIdentifier) {
         let message = DaemonMessage.event(.deliver(content, session: nil, cookie: 0))
         guard let bytes = try? message.encoded().datagram else { return }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// Who connected, as the kernel vouches (unix(7)).
+/// The process that connected, as reported by the kernel (unix(7)).
 struct Peer: Sendable {
     let pid: pid_t
     let user: uid_t
-    /// The primary one and the supplementary ones.
+    /// The primary group and the supplementary groups.
     let groups: [gid_t]
 
     init(_ socket: UnixSocket) throws(SystemError) {
@@ -16,7 +16,8 @@ struct Peer: Sendable {
     }
 }
 
-/// Who may do what, decided by the credentials that the kernel vouches for when a client connects.
+/// Decides what each client may do, by the credentials that the kernel reports when the client
+/// connects.
 ///
 /// | verb | own apps | another user's apps |
 /// |---|---|---|
@@ -31,7 +32,7 @@ struct Access: Sendable {
         case control
         case administer
 
-        /// How a message names what it takes.
+        /// The setting that grants the verb, as error messages name it.
         var setting: String {
             switch self {
             case .observe: "ObserveGroups="
@@ -57,12 +58,12 @@ struct Access: Sendable {
         }
     }
 
-    /// Whose events it may see.
+    /// The users whose events the client may see.
     func audience(of peer: Peer) -> EventRing.Audience {
         allows(peer, to: .observe, owner: nil) ? .all : .user(peer.user)
     }
 
-    /// What a refused client is told.
+    /// What a refused client would need, in the words of the error message.
     func needed(for verb: Verb, owner: String?) -> String {
         let whom = owner.map { "user \($0) or " } ?? ""
         return "\(whom)root, or membership in a group of \(verb.setting) in greenroom.conf"

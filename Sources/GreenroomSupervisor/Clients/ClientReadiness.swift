@@ -1,15 +1,15 @@
 internal import Systemd
 
-/// What a client's connection does next, decided from what its socket reports and from what its protocol
-/// waits for. It does no I/O.
+/// Decides what a client's connection does next, from the events of its socket and from what its
+/// protocol waits for. It does no I/O.
 ///
 ///     attentive ── calls are left when a turn is spent ──> awaiting a turn ── the turn comes ──> attentive
 ///         │
 ///         └── the client writes no more ──> at the end of input ── it has its replies ──> closed
 ///
-/// Events are reported once (edge-triggered): sd-event asks epoll before each event that it hands out, and a
-/// hundred clients whose calls wait would be looked at each time. So what a read left in the socket is asked
-/// for again.
+/// Events are edge-triggered, because sd-event asks epoll before each event that it dispatches, and
+/// epoll would look at a hundred clients with waiting calls each time. So data that a read left in
+/// the socket must be asked for again.
 struct ClientReadiness {
     /// What the protocol waits for.
     struct Line: Equatable {
@@ -19,10 +19,10 @@ struct ClientReadiness {
         var hasOutput: Bool
     }
 
-    /// What is to be done about events of the socket.
+    /// What to do about events of the socket.
     enum Reaction: Equatable {
-        /// It awaits its turn: only its replies go on. A client that has left is muted until then: its calls
-        /// are served all the same.
+        /// The connection awaits its turn: until then only its replies are sent. The socket of a
+        /// client that has left is ignored meanwhile; its calls are served all the same.
         case flush(hasLeft: Bool)
         case read
         case serve
@@ -30,24 +30,25 @@ struct ClientReadiness {
         case close
     }
 
-    /// What comes after calls were served.
+    /// What to do after calls were served.
     enum Outcome: Equatable {
         case awaitTurn(IOEvents)
         case listen(IOEvents)
         case close
     }
 
-    /// No call is as large as a rule; of one that is, this much is read in one turn: about as long as a small
-    /// call takes.
+    /// Few calls are larger than `largeByteCount`. A larger call is read in portions of
+    /// `portionByteCount`, one in each turn: a portion takes about as long as a small call.
     static let largeByteCount = 32 << 10
     static let portionByteCount = 8 << 10
 
-    /// More calls than one turn serves have come; nothing is read until they are served.
+    /// True if more calls have arrived than one turn serves. Nothing is read until they are served.
     private(set) var awaitsTurn = false
     private(set) var interest: IOEvents = .readable
-    /// The socket may hold what the last read left there, which is not reported again unasked.
+    /// True if the socket may hold data that the last read left there. The kernel does not report
+    /// such data again unless asked.
     private var mayHoldMore = false
-    /// The client writes no more; it still reads.
+    /// True if the client writes no more. It may still read.
     private var inputHasEnded = false
 
     // MARK: Reading
@@ -57,26 +58,28 @@ struct ClientReadiness {
         if awaitsTurn { return .flush(hasLeft: hasLeft) }
         if events.contains(.readable) {
             if line.wantsInput { return .read }
-            // A call is being served or replies wait: look again when that is over. A client that has left
-            // altogether shows as a hang-up all the same.
+            // A call is being served, or replies wait for the client to read them: data is read
+            // when that is over. If the client has closed its socket altogether, that is still
+            // reported as a hang-up.
             return events.contains(.hangUp) ? .close : .listen(interest.subtracting(.readable))
         }
         return hasLeft ? .close : .serve
     }
 
-    /// A client that sent its calls and then left, or will send no more: that comes after its calls, and is
-    /// asked for again.
+    /// True if the client has left or will send no more, and the socket must be asked for events
+    /// again: the end of the input comes after the calls.
     func mustLookAgain(after events: IOEvents) -> Bool {
         interest.contains(.readable) && !events.isDisjoint(with: [.hangUp, .readHangUp])
     }
 
-    /// How much may be read: what is large comes in small portions, so that others' calls do not wait for it.
+    /// How many bytes may be read. A large call is read in small portions, so that calls of other
+    /// clients do not wait for it.
     static func room(incompleteByteCount: Int, of whole: Int) -> Int {
         incompleteByteCount > largeByteCount ? portionByteCount : whole
     }
 
-    /// A read ends after descriptors, whatever follows them (unix(7)); else one that did not fill its room has
-    /// emptied the socket (epoll(7)).
+    /// Notes what a read returned. A read ends after descriptors even if more data follows
+    /// (unix(7)). Any other read that did not fill its room has emptied the socket (epoll(7)).
     mutating func read(byteCount: Int, of room: Int, descriptorCount: Int) {
         guard byteCount > 0 else { return inputHasEnded = true }
         mayHoldMore = byteCount == room || descriptorCount > 0
@@ -86,8 +89,8 @@ struct ClientReadiness {
 
     /// - Parameters:
     ///   - isSpent: as many calls were served as one turn serves.
-    ///   - wasHeldUp: the client had let too much wait. With what it has read meanwhile, calls that are here
-    ///     go on.
+    ///   - wasHeldUp: too many replies waited for the client to read them. If it has read enough of
+    ///     them meanwhile, calls that have arrived are served.
     mutating func served(_ line: Line, isSpent: Bool, wasHeldUp: Bool) -> Outcome {
         let mayServeMore = isSpent || wasHeldUp && line.wantsInput
         var wanted: IOEvents = line.hasOutput ? .writable : []
@@ -96,7 +99,8 @@ struct ClientReadiness {
             return .awaitTurn(wanted)
         }
         if inputHasEnded { return wanted.isEmpty && !line.isCalling ? .close : .listen(wanted) }
-        // Reading stays armed while a call is served: most are answered before anything comes.
+        // Reading stays enabled while a call is served: most calls are answered before more data
+        // arrives.
         if line.wantsInput || interest.contains(.readable) && line.isCalling {
             wanted.insert(.readable)
         }
@@ -107,16 +111,16 @@ struct ClientReadiness {
 
     // MARK: Listening
 
-    /// - Returns: what to ask the kernel for; nil if it is asked for that already.
+    /// - Returns: the events to ask the kernel for; nil if it was asked for them already.
     mutating func listen(for events: IOEvents, isCalling: Bool) -> IOEvents? {
-        // While a call is served, what has come after it can wait.
+        // While a call is served, data that arrived after it can wait.
         let asksAgain = mayHoldMore && events.contains(.readable) && !isCalling
         guard events != interest || asksAgain else { return nil }
         interest = events
         return lookAgain()
     }
 
-    /// What to ask the kernel for, so that it reports what is there already, too.
+    /// The events to ask the kernel for, so that it also reports data that has arrived already.
     mutating func lookAgain() -> IOEvents {
         mayHoldMore = false
         return watched
@@ -128,23 +132,23 @@ struct ClientReadiness {
     }
 }
 
-/// How many calls of one client one event or one turn serves.
+/// Limits how many calls of one client are served in one event or one turn.
 struct CallBudget {
-    /// A synchronous client has one.
+    /// At most this many calls are served in a turn. A synchronous client has one call at a time.
     private static let callsPerTurn = 4
-    /// A message that is longer awaits a turn of its own, of which others are served between any two, and
-    /// what it took is given back to the kernel.
+    /// A message that is longer than this awaits a turn of its own, and calls of other clients are
+    /// served between two such turns. The memory that it took is returned to the kernel.
     static let longByteCount = 64 << 10
 
     private let isTurn: Bool
     private var left = callsPerTurn
 
-    /// - Parameter isTurn: the client has awaited it.
+    /// - Parameter isTurn: true if the client has awaited this turn.
     init(isTurn: Bool) { self.isTurn = isTurn }
 
     var isSpent: Bool { left == 0 }
 
-    /// Whether the next call may be served now; `count` follows when it was.
+    /// Whether the next call may be served now. If it was served, call `count` next.
     mutating func admits(isLong: Bool) -> Bool {
         guard isLong else { return !isSpent }
         let mayServe = isTurn && left == Self.callsPerTurn

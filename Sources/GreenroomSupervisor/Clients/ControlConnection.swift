@@ -6,26 +6,30 @@ internal import Varlink
 /// Serves the clients of the control socket.
 @LoopActor
 protocol ClientHandler: AnyObject {
-    /// The connection's current call: it is answered before the next is handed out.
+    /// Handles the connection's current call. The next call is handed out after this one was
+    /// answered.
     func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor])
     /// The client is gone, for whatever reason; called once.
     func left(_ connection: ControlConnection)
 }
 
-/// One client of the control socket: moves bytes between its socket and the protocol, and hands
-/// out calls one at a time. What it does next, `ClientReadiness` decides; what calls mean, nobody here knows.
+/// One client of the control socket: moves bytes between its socket and the protocol, and hands out
+/// calls one at a time. `ClientReadiness` decides what it does next. It does not know what calls
+/// mean.
 @LoopActor
 final class ControlConnection {
     private static let limits = {
         var limits = Limits.standard
-        // A launch takes 44: four of its own and 40 others of its caller.
+        // A launch may bring 44 descriptors: four of its own and 40 others that its caller has
+        // open.
         limits.messageDescriptorCount = 48
-        // execve(2) takes 6 MiB of arguments and environment at the most, and the spawner's protocol
-        // no more; quotation marks and escapes come on top.
+        // execve(2) and the spawner's protocol take at most 6 MiB of arguments and environment.
+        // Quotation marks and escapes come on top.
         limits.messageByteCount = 8 << 20
         // As many arguments as an app can be started with (65,536), and an environment.
         limits.messageValueCount = 80_000
-        // Of all objects only `environment` has more than a few, and the others have 100 together.
+        // Only the object `environment` has more than a few names; the other objects have 100
+        // together.
         limits.messageNameCount = 8192
         return limits
     }()
@@ -35,7 +39,7 @@ final class ControlConnection {
     let user: ControlUser
     private let handler: any ClientHandler
     private let turns: ControlTurns
-    /// Who else wants to know when it is over; each is called once.
+    /// Callbacks for the end of the connection. Each is called once.
     private var onClose: [(ControlConnection) -> Void] = []
     private var socket: UnixSocket?
     private var codec = ServerConnection(limits: ControlConnection.limits)
@@ -43,12 +47,12 @@ final class ControlConnection {
     private var arrivedDescriptors: [FileDescriptor] = []
     private var readiness = ClientReadiness()
     private var isServing = false
-    /// What is held here at the user's expense.
+    /// Bytes and descriptors that wait here and are charged to the user.
     private(set) var waitingByteCount = 0
     private(set) var waitingDescriptorCount = 0
 
-    /// Read by the one loop thread only, so one buffer serves all. 64 KiB holds any call with an
-    /// environment; longer ones come in several reads.
+    /// The buffer of all connections: only the one thread of the loop reads into it. 64 KiB hold a
+    /// call with an ordinary environment; a longer call is read in several parts.
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 64 << 10, alignment: 16)
 
@@ -69,7 +73,7 @@ final class ControlConnection {
 
     var isOpen: Bool { source != nil }
 
-    /// Calls back when it is over.
+    /// Calls `body` when the connection has closed.
     func whenClosed(_ body: @escaping (ControlConnection) -> Void) { onClose.append(body) }
 
     /// Bytes of the message that the current call came in.
@@ -83,7 +87,7 @@ final class ControlConnection {
         serve()
     }
 
-    /// One reply of several, for a call that wants `more`.
+    /// Sends one of several replies to a call that wants `more`.
     func update(_ parameters: some ParametersEncodable) {
         guard isOpen, codec.isCalling else { return }
         codec.update(parameters)
@@ -96,12 +100,13 @@ final class ControlConnection {
         serve()
     }
 
-    /// Lets the service answer what every service answers. False if the call is for our interface.
+    /// Lets the service answer the calls that every Varlink service answers. Returns false if the
+    /// call is for our interface.
     func answer(_ call: Call, from service: Service) -> Bool {
         service.answer(call, on: &codec)
     }
 
-    /// Says why, if the client reads, and closes: there is no call that this would be the reply to.
+    /// Sends the error, if the client reads, and closes. The error is not the reply to a call.
     func end(_ error: ControlError) {
         guard isOpen else { return }
         codec.failLast(error)
@@ -112,7 +117,7 @@ final class ControlConnection {
     func close() {
         guard isOpen else { return }
         source = nil
-        // A launch under way may keep us: what is large goes now.
+        // A launch under way may keep this object alive: its large parts are freed now.
         socket = nil
         arrivedDescriptors = []
         let isLong = codec.waitingByteCount > CallBudget.longByteCount
@@ -138,7 +143,8 @@ final class ControlConnection {
         case .flush(let hasLeft):
             if events.contains(.writable) {
                 flush()
-                // Its turn comes after all that is ready, and a socket that can be written to always is.
+                // The connection's turn comes after all events that are ready, and a socket that
+                // can be written to is always ready.
                 if isOpen, !codec.hasOutput { listen(for: []) }
             }
             if hasLeft { source?.isEnabled = false }
@@ -154,7 +160,7 @@ final class ControlConnection {
     }
 
     private func read() {
-        // What comes with it would have to be closed as well.
+        // Descriptors that come with the data would have to be closed as well.
         guard !user.stranger.isOverdrawn else { return end(.undisposable) }
         do throws(SystemError) {
             let room = ClientReadiness.room(
@@ -177,7 +183,7 @@ final class ControlConnection {
         }
     }
 
-    /// Its turn has come.
+    /// Called when the connection's turn has come.
     func takeTurn() {
         readiness.turnCame()
         guard isOpen else { return }
@@ -185,7 +191,7 @@ final class ControlConnection {
         serve(isTurn: true)
     }
 
-    /// Serves calls whose turn has come, then writes what waits.
+    /// Serves calls whose turn has come, then writes the replies that wait.
     private func serve(isTurn: Bool = false) {
         // A call answered at once comes back here through `reply`.
         guard !isServing, !readiness.awaitsTurn else { return }
@@ -222,7 +228,8 @@ final class ControlConnection {
         return true
     }
 
-    /// A limit that was exceeded is told; whoever sends no Varlink would not understand an answer.
+    /// Ends the connection. A client that exceeded a limit gets an error; one that does not speak
+    /// Varlink would not understand an error.
     private func end(_ violation: ProtocolViolation) {
         switch violation {
         case .messageTooLong(let limit):
@@ -239,7 +246,7 @@ final class ControlConnection {
         }
     }
 
-    /// Charges the user with what waits here now.
+    /// Charges the user for the bytes and descriptors that wait here now.
     private func account() {
         let (bytes, descriptors) = (codec.waitingByteCount, arrivedDescriptors.count)
         if bytes == waitingByteCount, descriptors == waitingDescriptorCount { return }
@@ -283,7 +290,8 @@ final class ControlConnection {
 }
 
 extension ControlError {
-    /// A user's descriptors that cannot be closed, since whoever serves them does not answer.
+    /// Too many of the user's descriptors cannot be closed, because whoever serves their files does
+    /// not answer.
     static let undisposable = limitExceeded(
         what: "descriptors of one user that are open or cannot be closed "
             + "(the server of a file does not answer)", limit: Disposer.Limit.waitingPerUser)

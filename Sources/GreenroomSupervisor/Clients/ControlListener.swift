@@ -7,13 +7,15 @@ internal import Varlink
 /// Accepts clients of the control socket, within limits for all and for each user.
 @LoopActor
 final class ControlListener {
-    /// So many clients at once, of all users and of one: the rest are told so and turned away.
+    /// At most this many clients at a time, of all users together and of one user. Further clients
+    /// get an error and are turned away.
     struct Limits {
         var connections = 4096
         var connectionsPerUser = 1024
 
-        /// Clients take at most half of the descriptors that this process may have, and no user
-        /// all of the clients' share, whatever is configured: the rest is for launches.
+        /// Clients take at most half of the descriptors that this process may have, whatever is
+        /// configured; the rest is for launches. If that is less than configured, one user's
+        /// clients take at most half of the clients' share.
         func fitting(openFiles: UInt64) -> Limits {
             let share = Int(clamping: openFiles / 2)
             let all = min(connections, max(2, share))
@@ -22,12 +24,13 @@ final class ControlListener {
                 connectionsPerUser: min(connectionsPerUser, share < connections ? all / 2 : all))
         }
 
-        /// With the descriptors that this process may have.
+        /// The limits that fit the descriptors that this process may have.
         var fittingHere: Limits { fitting(openFiles: ResourceLimit.current(.openFiles).soft) }
     }
 
-    /// Out of descriptors, the next look is after this, or when a client leaves: a socket with
-    /// somebody in its backlog stays readable, and the loop would turn for nothing.
+    /// When the process has run out of descriptors, it accepts again after this time, or when a
+    /// client leaves. Without the pause the loop would spin, because a socket with a client in its
+    /// backlog stays readable.
     private static let pause = Duration.milliseconds(100)
 
     private let socket: UnixSocket
@@ -43,13 +46,14 @@ final class ControlListener {
     private var users: [UInt32: ControlUser] = [:]
     private var nextIdentifier: UInt64 = 1
 
-    /// - Parameter refusal: why a client is turned away, whatever the limits.
+    /// - Parameter refusal: why a client is turned away, whatever the limits; nil if it is not.
     init(
         socket: UnixSocket, settings: ControlSettings, disposer: Disposer,
         refusal: @escaping (UnixSocket, Peer) -> ControlError?,
         handler: any ClientHandler
     ) throws(SystemdError) {
-        // Connections wait in it, with what their clients have sent already.
+        // The disposer closes the socket: connections wait in it, with what their clients have sent
+        // already.
         self.socket = UnixSocket(
             socket.descriptor.given(to: disposer.stranger(geteuid()), .queue))
         self.disposer = disposer
@@ -63,7 +67,8 @@ final class ControlListener {
         resumption = try LoopActor.timer { [unowned self] in listen() }
     }
 
-    /// One, before other events have their turn: it costs about as much as a call, and its end as much again.
+    /// Accepts one connection, then lets other events have their turn: accepting costs about as
+    /// much as a call, and closing costs as much again.
     private func accept() {
         var client: UnixSocket
         do throws(SystemError) {
@@ -120,8 +125,8 @@ final class ControlListener {
         }
     }
 
-    /// Answers a call that has not been read. A fresh socket has room for it; if not, the client
-    /// finds the connection closed.
+    /// Sends an error without having read a call. A new socket has room for it; if it has not, the
+    /// client only finds the connection closed.
     private static func turnAway(_ client: UnixSocket, _ error: ControlError) {
         var codec = ServerConnection()
         codec.failLast(error)
@@ -147,7 +152,8 @@ final class ControlListener {
         guard connections.removeValue(forKey: connection.identifier) != nil else { return }
         let user = connection.user
         user.remove(connection)
-        // What its clients left behind is remembered with the launches that they asked for.
+        // A user whose clients have left stays here while launches that they asked for are under
+        // way.
         if user.connections.isEmpty, !user.isBusy { users[user.number] = nil }
         listen()
     }

@@ -1,10 +1,10 @@
 internal import Systemd
 
-/// What greenroom.conf says of clients; read anew while the daemon runs.
+/// The settings of greenroom.conf for clients. They are read anew while the daemon runs.
 @LoopActor
 final class ControlSettings {
     var access: Access
-    /// Lowered, they end nothing.
+    /// Lowering the limits ends no connection.
     var limits: ControlListener.Limits
 
     init(access: Access, limits: ControlListener.Limits) {

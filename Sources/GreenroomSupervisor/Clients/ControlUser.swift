@@ -2,26 +2,26 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Systemd
 
-/// All clients of one user: what they may cost together, and their turns. A stranger with a
-/// thousand connections gets no more of the daemon than one with a single connection.
+/// All clients of one user: what they may take together, and their turns. A user with a thousand
+/// connections gets no more of the daemon than a user with a single connection.
 @LoopActor
 final class ControlUser {
-    /// Each is for one user's connections together.
+    /// Each limit is for all connections of one user together.
     enum Limit {
-        /// Half messages that came and replies that nobody reads, in bytes: one message and one
-        /// queue of the largest size, and as much again.
+        /// Bytes of incomplete messages and of replies that nobody reads: enough for one message
+        /// and one queue of the largest size, twice.
         static let waitingByteCount = 64 << 20
-        /// Descriptors that came and whose call has not had its turn.
+        /// Descriptors that have arrived and whose call has not had its turn.
         static let waitingDescriptorCount = 1024
-        /// Launches asked for and not answered, also those whose client has left: as many as
+        /// Launches that are not answered yet, including those whose client has left: as many as
         /// there may be instances.
         static let launchCount = 2048
-        /// What those launches bring (arguments, environments), in bytes of their messages.
+        /// Bytes of the messages that those launches came in (arguments, environments).
         static let launchByteCount = 64 << 20
     }
 
     let number: UInt32
-    /// Whose descriptors come on its connections.
+    /// The user that is charged for descriptors that come on these connections.
     let stranger: Stranger
     private(set) var connections: [UInt64: ControlConnection] = [:]
     private var waitingByteCount = 0
@@ -38,13 +38,14 @@ final class ControlUser {
 
     func remove(_ connection: ControlConnection) { connections[connection.identifier] = nil }
 
-    /// It has launches under way, of clients that have left perhaps.
+    /// True if launches of the user are under way, even if their clients have left.
     var isBusy: Bool { launchCount > 0 }
 
     // MARK: What waits
 
-    /// The bytes and descriptors that wait on a connection have become more or fewer. If all of
-    /// the user's together are too many, the connection with the most of them ends.
+    /// The number of bytes and descriptors that wait on a connection has changed by this much. If
+    /// those of all the user's connections together exceed a limit, the connection that holds the
+    /// most is ended.
     func waitingChanged(byteCount: Int, descriptorCount: Int) {
         waitingByteCount += byteCount
         waitingDescriptorCount += descriptorCount
@@ -68,7 +69,7 @@ final class ControlUser {
 
     // MARK: Launches
 
-    /// A launch is about to be asked of the core.
+    /// Called before the core is asked for a launch.
     func beginLaunch(byteCount: Int) throws(ControlError) {
         guard launchCount < Limit.launchCount else {
             throw .limitExceeded(
@@ -82,7 +83,7 @@ final class ControlUser {
         launchByteCount += byteCount
     }
 
-    /// The core has answered it.
+    /// Called when the core has answered the launch.
     func endLaunch(byteCount: Int) {
         launchCount -= 1
         launchByteCount -= byteCount
@@ -94,16 +95,17 @@ final class ControlUser {
     fileprivate var backlog: [ControlConnection] = []
 }
 
-/// Who goes on, among the clients that sent many calls at once: user by user, and connection by
-/// connection of each, behind all other events of the loop.
+/// Gives turns to the clients that sent many calls at once: user by user, and connection by
+/// connection of each user, after all other events of the loop.
 @LoopActor
 final class ControlTurns {
     private var users: [ControlUser] = []
     private var source: EventSource?
-    /// Behind whatever else is ready: one that is enabled again at each turn would be older than what
-    /// has just arrived, and go first for ever.
+    /// After all other events that are ready. At their priority, a source that is enabled again in
+    /// each turn would be older than an event that has just arrived, and would always go first.
     private static let priority: Int64 = 10
-    /// And yet one turn comes after so many events of other clients, who could fill the loop.
+    /// After this many events of other clients, a turn is given all the same: their events could
+    /// fill the loop.
     private static let patience = 4
     private var passedOver = 0
 
@@ -132,7 +134,7 @@ final class ControlTurns {
         let user = users.removeFirst()
         let connection = user.backlog.removeFirst()
         if !user.backlog.isEmpty { users.append(user) }
-        // It asks for its next turn itself, behind the others.
+        // If it needs another turn, the connection asks for it itself, after the others.
         connection.takeTurn()
         if !users.isEmpty { source?.isEnabled = true }
     }

@@ -1,6 +1,7 @@
-/// First in, first out, in constant time: an array whose first element is removed moves all the others.
+/// A queue, first in, first out, in constant time. An array would move all elements when the first
+/// is removed.
 struct Fifo<Element> {
-    /// Latest first.
+    /// The earlier elements, the latest of them first.
     private var front: [Element] = []
     private var back: [Element] = []
 
@@ -17,7 +18,7 @@ struct Fifo<Element> {
             front.reverse()
         }
         let element = front.popLast()
-        // What a burst took is given back.
+        // The memory that a burst took is freed.
         if isEmpty, front.capacity + back.capacity > Self.keptCapacity { (front, back) = ([], []) }
         return element
     }

@@ -6,13 +6,13 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// Reads greenroom.conf. A missing default file means the defaults; a faulty one stops the start,
-/// so that a slip of the pen never means "the defaults".
+/// Reads greenroom.conf. If the default file is missing, the defaults apply. A faulty file stops
+/// the daemon's start, so that a typing error never means "the defaults".
 struct ConfigurationFile {
     struct Faulty: Error, CustomStringConvertible { let description: String }
 
     let path: String
-    /// It was named, so that its absence is an error.
+    /// True if the file was named, so that its absence is an error.
     let isRequired: Bool
 
     @LoopActor
@@ -24,7 +24,7 @@ struct ConfigurationFile {
         return configuration
     }
 
-    /// While the daemon runs: what is wrong is said, and the settings in force stay.
+    /// Reads the file while the daemon runs. Faults are logged, and the settings in force stay.
     @LoopActor
     func readAgain(_ log: Log) -> (DaemonConfiguration?, [Control.ManifestFault]) {
         do throws(SystemError) {
@@ -46,7 +46,7 @@ struct ConfigurationFile {
     ) throws(SystemError) -> (DaemonConfiguration?, errors: [Diagnostic]) {
         let text: String
         do throws(SystemError) {
-            // It says who may launch others' apps.
+            // The file decides who may launch other users' apps.
             if let objection = PathOwners().objection(to: path) {
                 throw objection.systemError
             }
@@ -98,7 +98,7 @@ extension Policy {
 }
 
 extension Access {
-    /// Groups are resolved once, at the start; an unknown one is reported and allows nobody.
+    /// Resolves the groups once, when the file is read. An unknown group is logged and ignored.
     @LoopActor
     init(_ configuration: DaemonConfiguration, log: Log) throws {
         func resolve(_ names: [String]) throws -> Set<gid_t> {
@@ -120,7 +120,7 @@ extension Access {
 }
 
 extension ControlListener.Limits {
-    /// With the descriptors that this process may have.
+    /// The configured limits, as far as the descriptors that this process may have allow them.
     init(_ configuration: DaemonConfiguration) {
         self =
             ControlListener.Limits(

@@ -4,15 +4,15 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Folders of an app's own, where its manifest wants them (`Container=`):
+/// The folders that an app has for itself, if its manifest asks for them (`Container=`):
 ///
 ///     STATE/containers/APP    what must stay               STATE_DIRECTORY
 ///     CACHE/APP/cache         what can be made again       CACHE_DIRECTORY
 ///     CACHE/APP/tmp           what ends with the app       TMPDIR
 ///
-/// Each belongs to the app's user, and nobody else may enter it; the folders above are the daemon's, and
-/// can be passed through and not listed. Made when a process of the app is made, so that a launch of a
-/// paused one finds them.
+/// Each folder belongs to the app's user, and nobody else may enter it. The folders above belong to
+/// the daemon: everybody may pass through them, and nobody else may list them. The folders are made
+/// when a process of the app is made, so that a launch of a paused instance finds them.
 struct Containers {
     private let state: String
     private let cache: String
@@ -34,7 +34,7 @@ struct Containers {
 
     func temporaryFolder(of app: String) -> String { container(of: app).temporary }
 
-    /// What an app finds them by.
+    /// The environment variables by which an app finds its folders.
     func environment(of app: String) -> [String] {
         let container = container(of: app)
         return [
@@ -53,7 +53,8 @@ struct Containers {
         }
     }
 
-    /// With what is above it. Whatever our umask is: everybody may pass through.
+    /// Makes the folder, and missing folders above it. Everybody may pass through them, whatever
+    /// our umask is.
     private static func makePassage(_ path: String) {
         guard unsafe access(path, F_OK) != 0 else { return }
         if let slash = path.lastIndex(of: "/"), slash != path.startIndex {

@@ -4,30 +4,30 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Empties folders of apps: temporary files when an app has ended or the daemon begins, caches when
-/// somebody asks. A tree may be large, and its owner alone may always remove it: find(1) does it, as the
-/// app's user, in a process of its own. Only what is older than the order goes, so that the next launch
-/// need not wait.
+/// Empties the apps' folders for temporary files, when an app has ended or the daemon starts. A
+/// tree may be large, and only its owner can always remove it, so find(1) does that as the app's
+/// user, in a process of its own. It only removes what is older than the order, so that the next
+/// launch need not wait.
 ///
-/// These processes have numbers of their own, which the core does not know.
+/// These processes have instance numbers of their own, which the core does not know.
 @LoopActor
 final class Emptying {
     private let core: Core
     private let catalog: AppCatalog
     private let containers: Containers
     private let spawner: CurrentSpawner
-    /// The daemon is about to end: what would start a process is left to the next one.
+    /// True if the daemon is about to end. The next daemon empties the folders then.
     private var isOver = false
     private var next = Emptying.firstNumber
-    /// Folders that are being emptied, and their processes.
+    /// The folders that are being emptied, by the number of the process.
     private var running: [UInt64: String] = [:]
 
-    /// Above every instance's, and below what a record can have.
+    /// Above the number of every instance, and below the largest number that a record can have.
     private static let firstNumber: UInt64 = 1 << 61
     private static let program = "/usr/bin/find"
     static func isOwn(_ number: UInt64) -> Bool { number >= firstNumber }
 
-    /// Another spawner: nothing of ours runs.
+    /// Called when there is another spawner, which runs none of our processes.
     func forget() { running = [:] }
 
     init(core: Core, catalog: AppCatalog, containers: Containers, spawner: CurrentSpawner) {
@@ -38,11 +38,11 @@ final class Emptying {
         next += MonotonicClock.nanoseconds & 0xffff_ffff
     }
 
-    /// Nothing is emptied any more.
+    /// Empties no folder from now on.
     func end() { isOver = true }
 
-    /// Empties the app's folder for temporary files once nothing runs that was launched. A paused instance
-    /// has made none.
+    /// Empties the app's folder for temporary files, if no instance runs that was launched. A
+    /// paused instance has made no files.
     func emptyTemporaryFiles(of app: AppIdentifier) {
         guard !isOver, let installed = catalog[app], installed.hasContainer,
             core.lifecycle.instances(of: app).allSatisfy({
@@ -52,12 +52,12 @@ final class Emptying {
         empty(containers.temporaryFolder(of: app.rawValue), of: installed)
     }
 
-    /// Everything in the folder that was there before now.
+    /// Removes everything from the folder that was there before now.
     private func empty(_ folder: String, of app: InstalledApp) {
         guard spawner.isThere, !running.values.contains(folder),
             !FolderContents.isEmpty(folder)
         else { return }
-        // Younger files are the next launch's, so one microsecond before now.
+        // One microsecond before now, because newer files may be those of the next launch.
         let now = WallClock.stampMicroseconds - 1
         let (seconds, fraction) = (now / 1_000_000, now % 1_000_000 + 1_000_000)
         let arguments = [
@@ -80,7 +80,7 @@ final class Emptying {
         if !spawner.send(specification) { running[next] = nil }
     }
 
-    /// True if the spawner's news are about a process of ours.
+    /// Returns true if the spawner's message is about a process of ours.
     func take(_ message: SpawnerMessage) -> Bool {
         switch message {
         case .spawned(let record): return Self.isOwn(record.instance)

@@ -6,7 +6,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-// What apps made with the SDK can be asked for: actions, notifications, activities; their scenes; and the
+// Calls about apps made with the SDK: actions, notifications, activities, scenes, and the session
 // lock.
 
 @LoopActor
@@ -172,8 +172,9 @@ struct ApplicationCalls {
                 requests.begin(.client(.transition(connection))), app.identifier, wish))
     }
 
-    /// Locked users, beyond which only those with an app here are added: a person may be thousands of others
-    /// (subuid(5)), and all of them are written down at each change.
+    /// Beyond this many locked users, only users with an app here and trusted users are added. One
+    /// person may have thousands of user numbers (subuid(5)), and all locked users are written down
+    /// at each change.
     private static let lockLimit = 1024
 
     private func setLock(
@@ -185,7 +186,8 @@ struct ApplicationCalls {
         } else if !isLocked, machine.hasLockedSession(user),
             !authorization.mayDo(.administer, owner: nil, connection.peer)
         {
-            // Any process of the user's could ask, and the lock is there to keep them from the data.
+            // Any process of the user could ask, and the session lock is there to keep those
+            // processes from the data.
             throw .permissionDenied(
                 needed: "the session to be unlocked (loginctl unlock-session), or "
                     + authorization.needed(for: .administer))

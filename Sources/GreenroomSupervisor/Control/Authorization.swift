@@ -14,8 +14,8 @@ struct Authorization {
 
     private var access: Access { settings.access }
 
-    /// The app of that identifier, if the client may do this with it. To whoever may not see an
-    /// app, it does not exist.
+    /// The app with this identifier, if the client may do this with it. To a client that may not
+    /// see an app, the app does not exist.
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
@@ -31,7 +31,8 @@ struct Authorization {
         return app
     }
 
-    /// An instance of a template comes to be when something is to be done with it.
+    /// Makes the app if the name is that of a template's instance and the client wants to control
+    /// it.
     private func made(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp? {
@@ -43,7 +44,8 @@ struct Authorization {
         }
     }
 
-    /// Apps that a wrong name is compared with: each takes some microseconds, and anybody may ask.
+    /// A wrong name is compared with at most this many apps: each comparison takes some
+    /// microseconds, and anybody may ask.
     private static let comparedCount = 500
 
     func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {
@@ -53,7 +55,7 @@ struct Authorization {
             name, suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
     }
 
-    /// As `find`: nobody learns which numbers others' instances have.
+    /// Like `find`: a client does not learn the numbers of instances that it may not see.
     func require(
         _ verb: Access.Verb, of target: Control.Target, _ peer: Peer
     ) throws(ControlError) {
@@ -71,9 +73,8 @@ struct Authorization {
         mayDo(.observe, owner: catalog.owner(of: app), peer)
     }
 
-    /// The instance that served the launch of that name. Users name their launches without knowing
-    /// of each other: only apps that the client may see count, its own user's first, then the
-    /// latest.
+    /// The instance that served the launch of this name. Different users may use the same name, so
+    /// only apps that the client may see count: first those of its own user, then the latest.
     func instance(of launch: LaunchIdentifier, for peer: Peer) -> InstanceIdentifier? {
         let records = core.lifecycle.instances(of: launch).filter { maySee($0.app, peer) }
         return records.max {
@@ -99,11 +100,11 @@ struct Authorization {
             || access.allows(peer, to: verb, owner: owner?.user)
     }
 
-    /// What a client needs that may not do this with the daemon as a whole.
+    /// What a client would need to do this with the daemon as a whole.
     func needed(for verb: Access.Verb) -> String { access.needed(for: verb, owner: nil) }
 
     func isTrusted(_ peer: Peer) -> Bool { access.isTrusted(peer) }
 
-    /// Whose events it may see.
+    /// The users whose events the client may see.
     func audience(of peer: Peer) -> EventRing.Audience { access.audience(of: peer) }
 }

@@ -4,12 +4,12 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Keeps confined apps from the control socket: what they may not do themselves they would have done by an
-/// app of their user's that is not confined. A client is known by the cgroup of the process that connected,
-/// whatever file system it sees and whoever started it.
+/// Keeps confined apps from the control socket: through it, a confined app could have an app of its
+/// user that is not confined do what it may not do itself. A client is recognized by the cgroup of
+/// the process that connected, whatever file system it sees and whoever started it.
 ///
-/// A process that has ended by now cannot be looked at, and could have been a confined one's child that
-/// left the connection to its parent: it is refused, too.
+/// A process that has ended by now cannot be checked. It could have been the child of a confined
+/// process and have left the connection to its parent, so it is refused, too.
 @LoopActor
 struct ConfinedClients {
     let core: Core
@@ -17,18 +17,20 @@ struct ConfinedClients {
     let instances: InstanceTable
     let spawner: CurrentSpawner
 
-    /// Why this client may not be served; nil: it may.
+    /// Why this client may not be served; nil if it may.
     func refusal(of client: UnixSocket, _ peer: Peer) -> ControlError? {
         guard catalog.confinedUsers.contains(peer.user) else { return nil }
         do throws(SystemError) {
             let process = try Self.process(of: client)
             let surroundings = try instances.surroundings(ofProcess: peer.pid)
-            // Else the number may have become another's before it was looked at.
+            // If the process has ended, its number may have meant another process when it was
+            // looked up.
             if let process, try !process.send(signal: 0) { return Self.ended }
             switch surroundings {
             case .elsewhere: return nil
             case .unknown:
-                // It may be what the spawner has been told to start, and has not told us of yet.
+                // The process may be one that the spawner was told to start and has not reported
+                // yet.
                 guard spawner.orderedApps.contains(where: { isConfined($0, of: peer.user) }) else {
                     return nil
                 }
@@ -37,7 +39,7 @@ struct ConfinedClients {
                 guard isConfined(instance) else { return nil }
                 return .permissionDenied(
                     needed: "ControlSocket=yes in [Sandbox] of \(instance.app)'s manifest")
-            // It runs already, and the spawner's word of it is on its way.
+            // The process runs already, and the spawner's report of it is on its way.
             case .unknownCgroup(let name):
                 guard catalog.mayBeConfined(cgroup: name) else { return nil }
                 return .permissionDenied(needed: "ControlSocket=yes in [Sandbox] of its manifest")
@@ -52,7 +54,8 @@ struct ConfinedClients {
         return app.isKeptFromControl && app.account.user == user
     }
 
-    /// As it was started, whatever its manifest says by now; and as it says.
+    /// True if the instance was confined when it was started, or if its manifest confines it by
+    /// now.
     private func isConfined(_ instance: Instance) -> Bool {
         guard let record = core.lifecycle.instance(instance.identifier) else { return true }
         return record.confinedUser != nil || catalog[instance.app]?.isKeptFromControl ?? false

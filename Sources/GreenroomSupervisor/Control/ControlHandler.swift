@@ -152,7 +152,7 @@ final class ControlHandler: ClientHandler {
         connection.reply(ControlReply.signaled)
     }
 
-    /// The client is gone. What it set in motion goes on; nobody waits for it any more.
+    /// The client is gone. What it asked for goes on, but nobody waits for the answers any more.
     func left(_ connection: ControlConnection) {
         for request in requests.abandon(connection) {
             core.handle(.requestAbandoned(request))

@@ -31,7 +31,7 @@ struct Descriptions {
         description.surroundings = surroundings
         description.appDirectories = loader.directories
         description.desktopDirectories = loader.desktop.paths
-        // For whoever writes its manifests: it is another user's environment.
+        // Only for clients that may administer the daemon: it is another user's environment.
         if authorization.mayDo(.administer, owner: nil, peer) {
             description.environment = loader.readingEnvironment
         }
@@ -59,7 +59,8 @@ struct Descriptions {
         }
     }
 
-    /// Instances with a process, and the remembered ends where one was asked for.
+    /// The instances that have a process. If one app or instance was asked for, the ends on record
+    /// are included.
     func statuses(
         of target: Control.Target?, _ peer: Peer
     ) throws(ControlError) -> [Control.InstanceStatus] {
@@ -124,7 +125,8 @@ extension InstanceRecord {
 }
 
 extension ExecutionState {
-    /// Of several instances of an app, the one that people mean by its state.
+    /// If an app has several instances, the state with the highest value is shown as the app's
+    /// state.
     fileprivate var prominence: Int {
         switch self {
         case .notRunning: 0

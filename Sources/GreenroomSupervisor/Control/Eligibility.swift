@@ -7,7 +7,8 @@ internal import Systemd
 struct Eligibility {
     let core: Core
 
-    /// Why it is not prewarmed at all: what its files say, or what it was seen to do.
+    /// Why the app is never prewarmed: because of its files, or of what it was seen to do. Nil if
+    /// it can be prewarmed.
     func objection(to app: InstalledApp) -> InstalledApp.Ineligibility? {
         if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
             return .init(code: ineligibility.code, text: text)

@@ -26,7 +26,7 @@ struct Explanations {
         }
         explanation.reasons =
             manifestReasons(app, record) + failureReasons(app, record) + machineReasons(app, record)
-        // A crash loop is waited for when there is a back-off, too.
+        // If there is both a back-off and a crash loop, the later end counts.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
         if let last = waits.last(where: { $0 > core.now }) {
             explanation.retryAfterUSec = core.now.duration(to: last).microseconds
@@ -37,7 +37,7 @@ struct Explanations {
         return explanation
     }
 
-    /// What its program and its manifest say.
+    /// Reasons that lie in the app's program and manifest.
     private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
         if let ineligibility = eligibility.objection(to: app) {
@@ -67,7 +67,7 @@ struct Explanations {
         return reasons
     }
 
-    /// What the machine and the latest launches make of it.
+    /// Reasons that lie in the machine and in the latest launches.
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
         if app.isPrewarmingWanted, eligibility.objection(to: app) == nil {
@@ -98,8 +98,8 @@ struct Explanations {
         return recorded
     }
 
-    /// What the records know of the latest launch that no client of this supervisor asked for: a former
-    /// one served it, or a timer, a path or a socket did.
+    /// The latest launch on record. No client of this supervisor need have asked for it: a former
+    /// supervisor may have served it, or a timer, a path or a socket may have caused it.
     private func recordedLaunch(of app: AppIdentifier) -> Control.LaunchSummary? {
         let launched = core.lifecycle.instances(of: app).filter { $0.launchedAt != nil }
         guard let latest = launched.max(by: { $0.launchedAt! < $1.launchedAt! }),
@@ -112,7 +112,7 @@ struct Explanations {
         return summary
     }
 
-    /// Why it is not prewarmed again before its time.
+    /// Why the app is not prewarmed again yet.
     private static func pause(_ record: AppRecord) -> Control.Note {
         if record.isReclaimed {
             return .init(

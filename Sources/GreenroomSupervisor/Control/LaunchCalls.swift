@@ -3,7 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Launches and prewarms: what a client may bring along, and the question to the core.
+/// The calls that launch and prewarm apps: checks what the client may bring along, and asks the
+/// core.
 @LoopActor
 struct LaunchCalls {
     let core: Core
@@ -29,7 +30,7 @@ struct LaunchCalls {
             }
         }
         if call.workingDirectory != nil, !authorization.isTrusted(connection.peer) {
-            // We would enter it with our own rights, not the client's.
+            // We would enter the directory with our own rights, not the client's.
             throw .permissionDenied(
                 needed: "a descriptor of the directory (workingDirectoryDescriptor) instead of its "
                     + "path, or root")
@@ -53,9 +54,9 @@ struct LaunchCalls {
                     coldReason: context.coldReason)))
     }
 
-    /// A launch of an app with rights that its caller lacks carries nothing that could use them: no
-    /// loader variables, no descriptors, no working directory, no umask, no limits that make it fail
-    /// half-way.
+    /// A launch of an app with rights that its caller lacks may bring nothing that could misuse
+    /// them: no loader variables, no descriptors, no working directory, no umask, and no limits
+    /// that make the app fail half-way.
     private func forbidBaggage(
         _ call: Control.LaunchCall, needed: String
     ) throws(ControlError) {

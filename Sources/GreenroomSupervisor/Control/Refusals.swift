@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What the core refuses, in words for clients: each with what would help.
+/// Turns refusals of the core into errors for clients. Each error says what would help.
 @LoopActor
 struct Refusals {
     let core: Core

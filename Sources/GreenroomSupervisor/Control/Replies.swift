@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Makes replies of the core's answers.
+/// Turns the core's answers into replies.
 @LoopActor
 struct Replies {
     let core: Core
@@ -11,7 +11,7 @@ struct Replies {
     let instances: InstanceTable
     let refusals: Refusals
 
-    /// The core's answer to a call, of which there is exactly one.
+    /// Replies to a call with the core's answer, of which there is exactly one.
     func answer(_ waiter: ControlCallWaiting, with answer: Answer) {
         switch (waiter, answer) {
         case (.prewarm(let call), _): collect(answer, for: call)

@@ -2,7 +2,7 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 
 extension Explanations {
-    /// Whether the daemon keeps the app running; nil where nothing of that is to be said.
+    /// Whether the daemon keeps the app running; nil if there is nothing to say about it.
     func supervisionStatus(of app: AppIdentifier) -> Control.SupervisionStatus? {
         let lifecycle = core.lifecycle
         guard let record = lifecycle.app(app), let description = lifecycle.description(of: app)

@@ -2,7 +2,8 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-// Scheduled work: what is pending and why it is not run, and how to have it run without waiting.
+// Calls about scheduled tasks: which are pending, why they are not run yet, and how to run one at
+// once.
 
 @LoopActor
 struct TaskCalls {
@@ -88,7 +89,7 @@ struct TaskCalls {
         return switch hold {
         case .earliestBegin: .init(code: "earliest_begin", text: "its earliest time has not come")
         case .noExternalPower:
-            .init(code: "no_external_power", text: "the battery feeds the machine")
+            .init(code: "no_external_power", text: "the machine runs on battery")
         case .noNetwork: .init(code: "no_network", text: "there is no default route")
         case .inUse(let until):
             .init(
