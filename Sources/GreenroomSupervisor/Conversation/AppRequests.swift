@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What apps ask of the daemon, until each has its answer.
+/// The requests of apps to the daemon, until each is answered.
 @LoopActor
 final class AppRequests {
     private let core: Core
@@ -51,7 +51,7 @@ final class AppRequests {
         work.submit(submission, cookie, instance)
     }
 
-    /// The cookie to answer, where there is something to do.
+    /// The cookie to answer; nil if there is nothing to do.
     private func toDo(
         _ cookie: UInt64, _ instance: Instance, canRepeat: Bool
     ) -> UInt64? {
@@ -70,7 +70,7 @@ final class AppRequests {
         }
     }
 
-    /// False, with the refusal on its way, if there are too many.
+    /// Returns false, and sends a refusal, if the instance has too many open requests.
     private func admit(_ cookie: UInt64, of instance: InstanceIdentifier) -> Bool {
         guard requests.isFull(of: instance) else { return true }
         messenger.answer(instance, cookie, .tooManyRequests)
@@ -91,7 +91,7 @@ final class AppRequests {
         case .destroy(let session):
             guard let scene = SceneIdentifier(session: session) else { return refuse() }
             request = .discard(scene)
-        // It runs, so it can update what it shows.
+        // The app runs, so it can update what it shows.
         case .refresh: return messenger.answer(instance.identifier, cookie, .done)
         }
         guard admit(cookie, of: instance.identifier) else { return }
@@ -108,7 +108,7 @@ final class AppRequests {
     func answer(_ answer: Answer, to cookie: UInt64, of instance: InstanceIdentifier) {
         let repeated = instances.known(Repeated.self, of: instance)?.requests
         if case .refused(.noSuchScene) = answer, repeated?.contains(cookie) == true {
-            // The former supervisor saw to it.
+            // The former supervisor carried the request out.
             messenger.answer(instance, cookie, .done)
         } else if case .refused(let refusal) = answer {
             messenger.answer(instance, cookie, refusal.answerToApp)
@@ -124,7 +124,7 @@ final class AppRequests {
                 .refused(code: 1, reason: "only the app in front may open a URL"))
         }
         guard admit(cookie, of: instance.identifier) else { return }
-        // It is answered at once; whatever the core says comes to nobody.
+        // The app is answered at once, so the core's answer goes to nobody.
         let reason = opening.open(url, from: instance.app, .app(instance.identifier, cookie: nil))
         messenger.answer(
             instance.identifier, cookie,

@@ -4,9 +4,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The channels of apps made with the SDK, which live as long as the apps: carries what the core tells
-/// them, and what they say back. An app that sends nonsense, too much or nothing hurts only itself: its
-/// messages are taken one a turn of the loop, and its deadlines come.
+/// The channels of apps made with the SDK, which stay open as long as the apps run. Carries what
+/// the core tells the apps, and what they say back. An app that sends nonsense, too much or nothing
+/// harms only itself: one of its messages is read in each turn of the loop, and its deadlines pass.
 @LoopActor
 final class ApplicationChannels {
     private let core: Core
@@ -68,7 +68,8 @@ final class ApplicationChannels {
         }
     }
 
-    /// Its terminal's ^Z has stopped it, and it could not answer: it goes on until the freezer has it.
+    /// Continues an app that ^Z on its terminal has stopped: it could not answer. It then runs
+    /// until it is frozen.
     private func letHear(_ instance: InstanceIdentifier) {
         guard core.lifecycle.instance(instance)?.isAttached == true,
             let pid = instances.pid(of: instance),
@@ -92,7 +93,8 @@ final class ApplicationChannels {
         }
     }
 
-    /// To the scene used last; where none is connected, it waits for the one that will be.
+    /// Delivers the content to the scene that was used last. If none is connected, the content
+    /// waits for the next one.
     func deliver(
         _ instance: InstanceIdentifier, _ request: RequestIdentifier, to address: DeliveryAddress
     ) {
@@ -116,7 +118,7 @@ final class ApplicationChannels {
         core.handle(.tracerInspected(instance, isTraced: isTraced))
     }
 
-    /// TracerPid of proc_pid_status(5).
+    /// True if TracerPid is set (proc_pid_status(5)).
     private static func isTraced(_ pid: Int32) -> Bool {
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/status") else { return false }
         let line = text.split(separator: "\n").first { $0.hasPrefix("TracerPid:") }
@@ -125,8 +127,8 @@ final class ApplicationChannels {
 
     // MARK: Saved state
 
-    /// With what is kept for its session: in the same message, unless that is full of what the scene is
-    /// connected for.
+    /// Connects the scene and sends the state that is kept for its session. The state goes into the
+    /// same message, unless the content that the scene is connected for leaves no room.
     private func connect(
         _ connection: SceneConnection, _ scene: SceneIdentifier, to instance: InstanceIdentifier
     ) {
@@ -179,6 +181,6 @@ final class ApplicationChannels {
         }
     }
 
-    /// To one that a former supervisor told of its launch.
+    /// Asks an app to repeat its open requests. A former supervisor told the app of its launch.
     func askAgain(_ instance: InstanceIdentifier) { messenger.send(.askAgain, to: instance) }
 }

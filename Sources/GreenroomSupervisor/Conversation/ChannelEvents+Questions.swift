@@ -3,28 +3,29 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// After a restart: what instances said to a supervisor that was killed is asked for again.
+/// After a restart, asks instances again for what they said to a supervisor that was killed.
 extension ChannelEvents {
-    /// Listens again to an instance that was paused, or told to go, before the restart. What it
-    /// said meanwhile is in its channel; what the former supervisor had read is asked for again.
+    /// Listens again to an instance that was paused, or told to go, before the restart. What it has
+    /// said since is in its channel; what the former supervisor had read is asked for again.
     func resumeWatching(_ instance: Instance) {
         listen(to: instance)
         ping(instance)
     }
 
-    /// The same for one that was paused: it is asked in its turn. To look at hundreds of them takes
-    /// longer than clients should wait; who is launched before is looked at then.
+    /// The same for an instance that was paused, but it is asked later, in its turn: to inspect
+    /// hundreds of instances takes longer than clients should wait. An instance that is launched
+    /// before its turn is inspected at the launch.
     func watchPaused(_ instance: Instance) {
         listen(to: instance)
         unasked.append(instance.identifier)
         if askingTurn == nil { awaitAskingTurn() }
     }
 
-    /// Few enough for their answers not to be in a client's way.
+    /// At most this many instances are asked in a turn, so that their answers do not delay clients.
     private static let askedInATurn = 4
 
     private func awaitAskingTurn() {
-        // Another each time: one that is enabled again goes before all others for ever.
+        // A new source each time: one that is enabled again would always go before all others.
         askingTurn = try? LoopActor.deferred { [unowned self] in askSome() }
         if askingTurn == nil { askSome() }
     }
@@ -40,8 +41,8 @@ extension ChannelEvents {
         if unasked.isEmpty { askingTurn = nil } else { awaitAskingTurn() }
     }
 
-    /// Asks an instance whether it still stands at its pause: it answers PONG there, while one
-    /// that has started has closed its end.
+    /// Asks an instance whether it is still paused. A paused instance answers PONG; one that has
+    /// started has closed its end of the channel.
     func ping(_ instance: Instance) {
         guard let channel = instance.channel,
             let message = try? DaemonMessage.ping(cookie: instance.expectPong()).encoded(),

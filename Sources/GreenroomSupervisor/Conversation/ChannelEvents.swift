@@ -5,8 +5,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Turns what instances say on their channels into events of the core: that they are paused, that they
-/// have started, and whatever an app with an SDK has to say after that.
+/// Turns what instances say on their channels into events of the core: that they are paused, that
+/// they have started, and whatever an app made with the SDK has to say after that.
 @LoopActor
 final class ChannelEvents {
     let core: Core
@@ -21,15 +21,17 @@ final class ChannelEvents {
     private let reporter: Reporter
     private let readiness: ReadinessListener?
     private let inspector: PausedInspector
-    /// Paused instances of a former supervisor, to be asked whether they stand there still.
+    /// Paused instances of a former supervisor that have not been asked yet whether they are still
+    /// paused.
     var unasked: [InstanceIdentifier] = []
     var askingTurn: EventSource?
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
-    /// An app has two things to say before it starts, and an answer to each ping. One that says more
-    /// (a process of it may go on when the first has ended) must not hold up everybody else.
+    /// At most this many messages are read in a row. An app sends two messages before it starts,
+    /// and an answer to each ping. One that sends more (another process of it may go on after its
+    /// main process has ended) must not delay everybody else.
     private static let drainLimit = 64
 
     init(
@@ -62,7 +64,8 @@ final class ChannelEvents {
         }
     }
 
-    /// One that a former supervisor started goes on to say how it does.
+    /// Makes the socket on which an instance that a former supervisor started can report that it is
+    /// ready.
     func listenForReadiness(of instance: Instance) {
         guard let app = catalog[instance.app], app.readyCondition == .notify else { return }
         _ = readiness?.socketPath(of: app.account.user)
@@ -73,8 +76,9 @@ final class ChannelEvents {
         readiness?.awaitOutput(of: instance.identifier)
     }
 
-    /// A program that started and ended at once: its STARTED came before its exit and must count
-    /// before it, though the exit arrived on another descriptor.
+    /// Reads what the instance sent before it ended. If a program started and ended at once, its
+    /// STARTED came before its exit and must count before it, although the exit arrived on another
+    /// descriptor.
     func drain(_ identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }
         for _ in 0..<Self.drainLimit {
@@ -90,15 +94,16 @@ final class ChannelEvents {
         let message: AppMessage
         do {
             guard let (byteCount, hasDescriptors) = try peek(channel) else { return false }
-            // Descriptors are none of an app's business. Taken, they would be ours to close, which may take any
-            // time; the disposer closes the channel, and them with it. (Kernels of 6.16 let none come.)
+            // An app has no reason to send descriptors. If we received them we would have to close
+            // them, which may take any time; the disposer closes the channel, and them with it.
+            // (Kernels from 6.16 on let none arrive.)
             guard byteCount > 0, !hasDescriptors else { return lost(instance) }
             let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             message = try AppMessage(
                 decoding: bytes.extracting(first: byteCount), descriptorCount: 0)
             if !Self.isTakenOnceRecorded(message) { try channel.discard() }
         } catch {
-            // A newer SDK may say what we do not know.
+            // A newer SDK may send messages that we do not know.
             guard isApplication(instance), ForeignMessage.caused(error),
                 (try? channel.discard()) != nil
             else { return lost(instance) }
@@ -107,8 +112,9 @@ final class ChannelEvents {
         return heard(message, from: instance)
     }
 
-    /// STARTED is taken only when it is recorded: were we killed in between, nobody could tell a program
-    /// that runs from one that never started. So are acknowledgements, which may count twice.
+    /// Whether the message is taken from the channel only after it was recorded. If we were killed
+    /// between taking STARTED and recording it, nobody could tell a program that runs from one that
+    /// never started. The same holds for acknowledgements, which may count twice.
     private static func isTakenOnceRecorded(_ message: AppMessage) -> Bool {
         switch message {
         case .started, .report: true
@@ -116,13 +122,14 @@ final class ChannelEvents {
         }
     }
 
-    /// - Returns: false if that was the end of it.
+    /// - Returns: false if the channel was closed.
     private func heard(_ message: AppMessage, from instance: Instance) -> Bool {
         switch message {
         case .paused(let pause):
             instance.pausedAt = Instant(
                 nanoseconds: min(pause.instant, core.now.nanoseconds))
-            // Once: looking at an instance costs much, and an app may say it as often as it likes.
+            // Only once: inspecting an instance is expensive, and an app may send this as often as
+            // it likes.
             let state = core.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming {
                 contexts.noticePause(
@@ -138,21 +145,21 @@ final class ChannelEvents {
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
             applications.received(report, from: instance)
-            // Unless it ended meanwhile.
+            // This fails if the instance has ended meanwhile.
             try? instance.channel?.discard()
         case .error(let code, let cookie): return failed(instance, code, cookie)
         }
         return true
     }
 
-    /// It could not do what it was sent, or knows nothing of it.
-    /// - Returns: false if it cannot go on.
+    /// The app could not do what it was sent, or does not know the message.
+    /// - Returns: false if the app cannot go on.
     private func failed(_ instance: Instance, _ code: CInt, _ cookie: UInt64) -> Bool {
         if deliveries.acknowledged(cookie, handled: false, by: instance.identifier) { return true }
-        // What a running app did not understand is its own business.
+        // A running app goes on, even if it did not understand a message.
         if hasLaunched(instance), isApplication(instance) { return true }
         let isPrewarming = core.lifecycle.instance(instance.identifier)?.state == .prewarming
-        // What the preload library says instead of that it has paused.
+        // The preload library sends this code instead of saying that it has paused.
         let isChanged = isPrewarming && code == ENOTRECOVERABLE
         if isChanged { core.handle(.misfired(instance.identifier, .changesProcess)) }
         if core.lifecycle.misfire(of: instance.app) == nil {
@@ -161,7 +168,7 @@ final class ChannelEvents {
                 isChanged
                     ? "\(instance.app): a library that its caller's environment brings writes something "
                         + "when it is loaded, or changes the process, which a launch would lose"
-                    : "\(instance.app) could not be resumed: \(SystemError.text(of: code))",
+                    : "\(instance.app) could not go: \(SystemError.text(of: code))",
                 of: instance.app, instance.identifier)
         }
         return lost(instance)
@@ -175,8 +182,8 @@ final class ChannelEvents {
         core.lifecycle.instance(instance.identifier)?.launchedAt != nil
     }
 
-    /// An app that closed its end before it had read everything we sent shows as ECONNRESET once;
-    /// then comes what it had said.
+    /// If an app closed its end before it had read everything that we sent, the first call fails
+    /// with ECONNRESET, and the next returns what the app had sent.
     private func peek(
         _ channel: UnixSocket
     ) throws(SystemError) -> (byteCount: Int, hasDescriptors: Bool)? {
@@ -190,13 +197,13 @@ final class ChannelEvents {
 
     private func paused(_ instance: Instance) {
         instance.hasPaused = true
-        // First nobody traces it any more.
+        // The spawner must stop tracing the instance first.
         if instance.isGuarded {
             spawner.send(.unguard(instance: instance.identifier.rawValue))
             return
         }
         let identifier = instance.identifier
-        // One that was told to go, and has not been reached by that, will never be launched.
+        // An instance that was told to go, and did not get that order, will never be launched.
         guard isWaiting(identifier) else {
             return core.handle(.paused(identifier, byteCount: 0))
         }
@@ -205,14 +212,14 @@ final class ChannelEvents {
         }
     }
 
-    /// For a launch: not for one that it was told of.
+    /// True if the instance waits for a launch, and was not told to go.
     private func isWaiting(_ identifier: InstanceIdentifier) -> Bool {
         core.lifecycle.instance(identifier)?.state.isPrewarm == true
     }
 
     private func inspected(_ instance: Instance, _ finding: PausedInspector.Finding) {
         let identifier = instance.identifier
-        // What the supervisor before us measured holds: it has done nothing since.
+        // What the former supervisor measured still holds: the instance has done nothing since.
         let known = core.lifecycle.instance(identifier)
             .flatMap { $0.state == .prewarmed && $0.byteCount > 0 ? $0.byteCount : nil }
         core.handle(.paused(identifier, byteCount: known ?? instance.byteCount))
@@ -225,7 +232,8 @@ final class ChannelEvents {
         if finding != .usable { core.handle(.becameStale(identifier)) }
     }
 
-    /// The spawner traces it no longer, as was asked when it had paused.
+    /// The spawner has stopped tracing the instance, as it was asked to when the instance had
+    /// paused.
     func unguarded(_ identifier: InstanceIdentifier) {
         guard let instance = instances[identifier], instance.isGuarded else { return }
         instance.isGuarded = false
@@ -235,7 +243,7 @@ final class ChannelEvents {
     }
 
     private func started(_ instance: Instance) {
-        // The client waits for its answer; the rest can wait for us.
+        // First, because the client waits for its answer.
         core.handle(.started(instance.identifier))
         launcher.awaitReadiness(of: instance)
         inspector.forget(instance.identifier)

@@ -1,20 +1,21 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
-/// Which requests of an app a supervisor that was killed had read and not answered. A new one asks every
-/// app to ask again (`AppEvent.askAgain`); what the dead one had not read comes before that, and in the
-/// order of its cookies, so the first of those tells what is lost from what is under way.
+/// Tells which requests of an app a killed supervisor had read and not answered. A new supervisor
+/// asks every app to repeat its requests (`AppEvent.askAgain`). Requests that the killed supervisor
+/// had not read arrive before the repeated ones, in the order of their cookies. So a repeated
+/// request whose cookie is below the first of those is lost, and any other is under way.
 struct RepeatedRequests {
     enum Standing: Equatable {
         /// Not seen before, or harmless to do twice.
         case new
-        /// Read from the channel by this supervisor: it will be answered, or was.
+        /// Read from the channel by this supervisor, which has answered it or will.
         case underWay
-        /// Perhaps done by the former one, and not to be done twice.
+        /// The former supervisor may have done it, and it must not be done twice.
         case lost
     }
 
-    /// The first request that came by itself, and those that were repeated, which are few.
+    /// The first request that was not a repetition, and those that were, which are few.
     private var first: UInt64?
     private var again: Set<UInt64> = []
     /// As many as an app may have open.
@@ -39,7 +40,7 @@ struct RepeatedRequests {
 }
 
 extension AppReport.SceneRequest {
-    /// Done twice it is done once.
+    /// True if doing it twice has the same effect as doing it once.
     var canRepeat: Bool {
         switch self {
         case .activate(session: nil, _): false

@@ -5,18 +5,19 @@ internal import Systemd
 /// Carries out what the core decides.
 @LoopActor
 protocol EffectPerformer: AnyObject {
-    /// The core decides from now on; what follows from it has not been told yet.
+    /// The core begins to handle events; nothing that follows from them has been reported yet.
     func beganTurn()
     func perform(_ effect: Effect)
     func endedTurn()
 }
 
-/// The core, as every room of the shell has it: takes events, and answers questions about its state.
+/// The core as the rooms of the shell use it: takes events, and answers questions about its state.
 ///
 ///     control calls, channels, exits, files, time ──> Event ──> Lifecycle.handle ──> [Effect] ──> performer
 ///
-/// An effect may cause an event at once (a channel found broken); the event waits in the queue until the
-/// effects before it are done. So do the events that come before there is a performer.
+/// Performing an effect may cause an event at once (a channel is found broken). The event waits in
+/// the queue until the effects before it were performed. Events that come before there is a
+/// performer wait there, too.
 @LoopActor
 final class Core {
     private(set) var lifecycle: Lifecycle
@@ -27,7 +28,7 @@ final class Core {
     private var eventTime = Instant(nanoseconds: 0)
     private var timer: EventSource?
     private var armedDeadline: Instant?
-    /// Who asked for the end of every instance.
+    /// Called when every instance has ended after a shutdown was requested.
     private var whenEmpty: (() -> Void)?
 
     init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
@@ -39,12 +40,12 @@ final class Core {
         }
     }
 
-    /// Everything that one event leads to happens at one time.
+    /// The present time. Everything that one event leads to happens at the same instant.
     var now: Instant {
         isHandling ? eventTime : Instant(nanoseconds: MonotonicClock.nanoseconds)
     }
 
-    /// From now on effects are performed; events that have come meanwhile are handled.
+    /// Performs effects from now on, and first handles the events that have come so far.
     func begin(performing performer: some EffectPerformer) {
         self.performer = performer
         handleQueue()
@@ -77,8 +78,8 @@ final class Core {
         }
     }
 
-    /// One timer for all deadlines, touched only when the soonest changes to an earlier one: a
-    /// wake-up that comes too early is harmless and arms the next.
+    /// Arms the one timer for all deadlines. It is set again only if the soonest deadline becomes
+    /// earlier: a wake-up that comes too early is harmless and arms the timer anew.
     private func armTimer() {
         guard let deadline = lifecycle.nextDeadline else { return }
         if let armedDeadline, armedDeadline <= deadline { return }

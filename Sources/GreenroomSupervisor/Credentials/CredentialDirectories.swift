@@ -5,25 +5,26 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// The credentials of each instance: a directory with a file for each, which only the app's user can
-/// read, as systemd lays them out (systemd.exec(5), LoadCredential=).
+/// The credentials of each instance: a directory with one file for each credential, as systemd lays
+/// them out (systemd.exec(5), LoadCredential=). Only the app's user can read them.
 ///
 ///     RUNTIME/credentials/INSTANCE/NAME    0400 in a directory 0500
 ///
-/// They stay ours, and an app of another user gets at them by an access control list (acl(5)): it can
-/// read them, and neither change nor replace them. (One of our own user could, as under a user's systemd;
-/// what is sealed against everybody is the file that apps made with the SDK get.)
+/// The files belong to the daemon's user. An app of another user is let in by an access control
+/// list (acl(5)): it can read the files, but neither change nor replace them. (An app of the
+/// daemon's own user could, as under a user's systemd. The file that apps made with the SDK get is
+/// sealed against everybody.)
 ///
-/// Made when the instance is launched, never for a paused one and never while its user's session is
-/// locked; gone with the instance. What there is a directory of has been handed over: so another
-/// supervisor knows it too.
+/// A directory is made when the instance is launched, never for a paused instance and never while
+/// the user's session is locked. It is removed with the instance. If there is a directory, the
+/// credentials have been handed over: another supervisor sees that, too.
 @LoopActor
 final class CredentialDirectories: InstanceFiles {
     private let root: String
 
     static let environmentName = "CREDENTIALS_DIRECTORY"
 
-    /// The root is there, made by us or by a former supervisor.
+    /// True if the root exists, made by this or a former supervisor.
     private var hasRoot: Bool
 
     init(instances: InstanceTable, runtimeDirectory: String) {
@@ -38,7 +39,7 @@ final class CredentialDirectories: InstanceFiles {
         unsafe access(path(of: instance), F_OK) == 0
     }
 
-    /// The app's environment with the place of its credentials.
+    /// The environment, with the path of the instance's credentials.
     func environment(
         _ environment: [ByteString], of instance: InstanceIdentifier
     ) -> [ByteString] {
@@ -48,14 +49,14 @@ final class CredentialDirectories: InstanceFiles {
 
     // MARK: Making
 
-    /// - Throws: what could not be made; nothing is left of it then.
+    /// - Throws: what could not be made; the directory is removed then.
     func make(
         _ credentials: CredentialSet, for instance: InstanceIdentifier, of app: InstalledApp
     ) throws(SystemError) {
         remove(instance)
         unsafe mkdir(root, 0o711)
         hasRoot = true
-        // Whatever our umask is: everybody may pass through, and nobody sees the names.
+        // Everybody may pass through and nobody else sees the names, whatever our umask is.
         unsafe chmod(root, 0o711)
         try systemCallOn(path(of: instance)) { unsafe mkdir($0, 0o700) }
         do throws(SystemError) {
@@ -94,8 +95,8 @@ final class CredentialDirectories: InstanceFiles {
         }
     }
 
-    /// Where the file system knows no such lists, it becomes the app's. (The mode first: afterwards it is
-    /// not ours to change.)
+    /// Lets the app's user read the file. If the file system has no access control lists, the file
+    /// becomes that user's own. (The mode is set first: afterwards we may not change it.)
     private func give(
         _ file: FileDescriptor, mode: mode_t, to app: InstalledApp
     ) throws(SystemError) {
@@ -124,14 +125,14 @@ final class CredentialDirectories: InstanceFiles {
         guard hasRoot else { return }
         let path = path(of: instance)
         guard let directory = try? directory(path) else { return }
-        // Without CAP_DAC_OVERRIDE root too must own what it changes.
+        // Without CAP_DAC_OVERRIDE, even root must own what it changes.
         _ = fchown(directory.rawValue, getuid(), getgid())
         fchmod(directory.rawValue, 0o700)
         for name in Self.names(in: path) { unsafe unlinkat(directory.rawValue, name, 0) }
         unsafe rmdir(path)
     }
 
-    /// After a restart: of instances that are gone.
+    /// After a restart, removes the directories of instances that are gone.
     func removeAll(but isKnown: (InstanceIdentifier) -> Bool) {
         for name in Self.names(in: root) {
             guard let number = UInt64(name) else { continue }

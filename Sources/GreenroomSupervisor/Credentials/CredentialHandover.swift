@@ -4,9 +4,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Gives apps their credentials: before a launch, or once their user's session is unlocked. All find the
-/// directory in their environment, as systemd's services do; an app made with the SDK reads them from a
-/// sealed file, which comes with its launch.
+/// Gives apps their credentials: before a launch, or once their user's session is unlocked. Every
+/// app finds the directory in its environment, as systemd's services do. An app made with the SDK
+/// reads them from a sealed file, which comes with its launch.
 @LoopActor
 final class CredentialHandover {
     let directories: CredentialDirectories
@@ -33,13 +33,13 @@ final class CredentialHandover {
         instances.known(SealedCredentials.self, of: instance)?.file
     }
 
-    /// They are not to be had any more.
+    /// Takes the credentials away from the instance.
     func withdraw(from instance: InstanceIdentifier) {
         instances.known(SealedCredentials.self, of: instance)?.file = nil
         directories.remove(instance)
     }
 
-    /// Before a launch: not while its user's session is locked.
+    /// Provides the credentials before a launch, unless the user's session is locked.
     func provide(
         to instance: InstanceIdentifier, of app: InstalledApp
     ) throws(SystemError) {
@@ -52,8 +52,9 @@ final class CredentialHandover {
         instances.part(SealedCredentials.self, of: instance)?.file = file
     }
 
-    /// Whether they go with a launch. What a former supervisor sealed went with it; what was locked when the
-    /// launch was ordered may be there now.
+    /// Whether a sealed file goes with a launch. If there is none, tries to make it: a file that a
+    /// former supervisor made is gone with that supervisor, and a session that was locked when the
+    /// launch was ordered may be unlocked by now.
     func areReady(for instance: InstanceIdentifier, of app: InstalledApp) -> Bool {
         if file(of: instance) == nil {
             directories.remove(instance)
@@ -62,12 +63,12 @@ final class CredentialHandover {
         return file(of: instance) != nil
     }
 
-    /// For the message that carries it.
+    /// Gives out the sealed file, once, for the message that carries it.
     func takeFile(of instance: InstanceIdentifier) -> FileDescriptor? {
         instances.known(SealedCredentials.self, of: instance)?.take()
     }
 
-    /// It was launched while the session was locked.
+    /// Hands the credentials to an instance that was launched while the session was locked.
     func handOver(to instance: InstanceIdentifier) {
         guard let name = instances[instance]?.app, let app = catalog[name],
             !app.credentials.isEmpty, !directories.has(instance)
@@ -88,7 +89,8 @@ final class CredentialHandover {
         }
     }
 
-    /// Programs find their directory where they were told that it would be.
+    /// The user's session was unlocked: makes the directories of programs, at the paths that they
+    /// were given at launch.
     func becameUnlocked(_ user: UInt32) {
         for app in catalog.unsortedApps
         where app.kind == .program && !app.credentials.isEmpty && app.account.user == user {

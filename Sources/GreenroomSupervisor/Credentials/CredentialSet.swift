@@ -3,7 +3,8 @@ internal import GreenroomAppChannel
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// What an app's credentials are now. Read anew for each launch: secrets are not kept here, and change.
+/// The present credentials of an app. They are read anew for each launch: the daemon keeps no
+/// secrets, and they may change.
 struct CredentialSet {
     let all: [(name: String, value: [UInt8])]
 
@@ -20,13 +21,13 @@ struct CredentialSet {
         self.all = all
     }
 
-    /// In a file that nobody can change any more.
+    /// The credentials in a sealed file, which nobody can change.
     func sealed() throws(SystemError) -> FileDescriptor {
         let file = unsafe try CredentialFile.bytes(of: all).span.bytes.withUnsafeBytes {
             bytes throws(SystemError) in
             unsafe try SealedFile.create(bytes, name: "greenroom-credentials")
         }
-        // An app that opens it anew (/dev/fd) may read it; it is found nowhere else.
+        // The app may open the file anew (/dev/fd) and read it; nobody else finds the file.
         guard fchmod(file.rawValue, 0o444) == 0 else {
             throw SystemError(code: errno, call: "fchmod")
         }
@@ -38,9 +39,10 @@ struct CredentialSet {
     ) throws(SystemError) -> [UInt8] {
         guard let path = credential.path else { return credential.value ?? [] }
         do throws(SystemError) {
-            // We read it for an app that may not: nobody else decides what the path leads to.
+            // We read the file for an app that may not read it, so nobody else may decide what the
+            // path leads to.
             if let objection = PathOwners().objection(to: path) { throw objection.systemError }
-            // A pipe would keep the loop waiting.
+            // Opening a pipe would otherwise keep the loop waiting.
             let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             var status = stat()
             guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG
