@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// The second stage of a start: effects are performed, the records of a former supervisor agree with what
-/// the spawner holds, and every app is installed. Nobody is served yet.
+/// The second stage of a start: effects are performed, the records of a former supervisor agree
+/// with what the spawner holds, and every app is installed. Nobody is served yet.
 @LoopActor
 struct Adopted: ~Copyable {
     private let rooms: Rooms
@@ -32,7 +32,7 @@ struct Adopted: ~Copyable {
         )
         let shutdown = Shutdown(rooms)
         ground.core.begin(performing: Effects(rooms))
-        // Before anything is launched.
+        // The locks come first, before anything is launched.
         outside.locks.restore()
         rooms.recovery.reconnection.use(greeting)
         rooms.launching.sockets.inherit(greeting.kept)
@@ -42,7 +42,7 @@ struct Adopted: ~Copyable {
         rooms.recovery.recovery.reconcile(records, with: greeting.instances)
         for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
         rooms.launching.handover.directories.removeAll { ground.instances[$0] != nil }
-        // What the spawner says is about instances that are known by now.
+        // By now the instances that the spawner's messages are about are known.
         try rooms.recovery.reconnection.activate { shutdown.begin() }
         ground.core.handle(
             .loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
@@ -54,7 +54,7 @@ struct Adopted: ~Copyable {
         }
         if let reason = rooms.memory.reclaimer.pressure.start(prepared.configuration) {
             ground.log.sayOnce(
-                "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
+                "the kernel does not report memory pressure (\(reason)); free memory is watched")
         }
         self.init(
             rooms: rooms, shutdown: shutdown, lock: prepared.lock, socket: prepared.socket,

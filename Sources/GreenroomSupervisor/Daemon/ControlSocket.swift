@@ -4,8 +4,9 @@ internal import Systemd
 
 /// Where clients connect.
 enum ControlSocket {
-    /// Systemd's (sd_listen_fds(3)), or our own in the runtime directory, whose lock we hold: who
-    /// answers there is a daemon in its last moment, which is waited for as for its lock.
+    /// Opens systemd's socket (sd_listen_fds(3)), or our own in the runtime directory. We hold the
+    /// lock of that directory, so a daemon that still answers there is about to end: it is waited
+    /// for, as for its lock.
     static func open(in runtimeDirectory: String) throws -> UnixSocket {
         if let inherited = try InheritedSocket.takeAll().first {
             let socket = UnixSocket(FileDescriptor(owning: inherited.descriptor))

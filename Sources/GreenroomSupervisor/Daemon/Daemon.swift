@@ -1,13 +1,14 @@
 internal import GreenroomLinux
 public import Systemd
 
-/// The running daemon. Each stage of the start is a type, made of the one before: a daemon that has not
-/// adopted what a former one left cannot serve.
+/// The running daemon. Each stage of the start is a type, made of the one before: a daemon that has
+/// not adopted what a former one left cannot serve.
 @LoopActor
 public final class Daemon {
     private let serving: Serving
 
-    /// Everything up to the point where clients can connect. Throws what a person must mend.
+    /// Starts everything, up to the point where clients can connect. Throws errors that a person
+    /// must correct.
     public init(options: Options, environment: [String]) throws {
         serving = try Prepared(options, environment).adopt().serve()
     }
@@ -48,7 +49,8 @@ final class Serving {
         defer {
             rooms.figures.metrics.write()
             ground.events.flush()
-            // Before our lock ends: whoever takes it finds nobody at the sockets.
+            // Before the lock is released: the next daemon to take it must find nobody at the
+            // sockets.
             listener = nil
             rooms.recovery.reconnection.leave()
             if ground.calls.end() { disposal.disposer.leave() }

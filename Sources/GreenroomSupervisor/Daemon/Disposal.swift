@@ -1,8 +1,9 @@
 import GreenroomLinux
 import Systemd
 
-/// Drives the disposer: what a turn of the loop has let go of is handed over after it, so that no answer waits for
-/// that, and what hangs is noticed. Idle it costs nothing.
+/// Drives the disposer. Descriptors that a turn of the loop has let go of are handed over after the
+/// turn, so that no answer waits for their closing. It notices a closing that hangs. Idle it costs
+/// nothing.
 @LoopActor
 final class Disposal {
     let disposer: Disposer
@@ -13,8 +14,8 @@ final class Disposal {
 
     init() throws {
         disposer = try Disposer()
-        // Behind what is ready now, and not behind work that goes on and on (a reload in portions): somebody
-        // may wait for the end of a file that is closed here.
+        // After what is ready now, but not after work that goes on and on (a reload in portions):
+        // somebody may wait for the end of a file that is closed here.
         turn = try LoopActor.deferred { [unowned self] in
             look(again: disposer.handOver())
         }

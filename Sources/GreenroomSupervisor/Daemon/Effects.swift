@@ -99,7 +99,7 @@ final class Effects: EffectPerformer {
         }
     }
 
-    /// To whoever asked; then to those who count.
+    /// Answers whoever asked; then tells the metrics.
     private func answer(_ identifier: RequestIdentifier, with answer: Answer) {
         guard let request = requests.take(identifier) else { return }
         switch request.origin {
@@ -122,8 +122,8 @@ final class Effects: EffectPerformer {
         }
     }
 
-    /// Its end is recorded, and no process of it is left: its app may be wanted again, and has left
-    /// temporary files.
+    /// The instance's end is recorded, and no process of it is left. Its paths may start the app
+    /// again, and its temporary files can be removed.
     private func release(_ instance: InstanceIdentifier) {
         instances.release(instance)
         guard let app = core.lifecycle.instance(instance)?.app else { return }

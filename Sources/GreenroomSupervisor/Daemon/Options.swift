@@ -11,8 +11,8 @@ public struct Options: Sendable, Equatable {
     public var cacheDirectory = ""
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
-    /// Folders of desktop entries, and whether each entry makes an app or only those that a manifest
-    /// adds to.
+    /// Folders of desktop entries, and whether each entry makes an app or only those that a
+    /// manifest adds to.
     public var desktopDirectories: [String] = []
     public var makesDesktopApps = false
     public var configurationFile: String
@@ -20,7 +20,7 @@ public struct Options: Sendable, Equatable {
     public var isConfigurationRequired: Bool
     public var spawnerPath: String
     public var shimPath: String
-    /// In front of the paths of /proc and /sys that tell of the machine's memory, load, batteries
+    /// Put in front of the paths of /proc and /sys that tell the machine's memory, load, batteries
     /// and temperatures; empty for this machine.
     public var machineRoot = ""
 
@@ -114,7 +114,7 @@ public struct Options: Sendable, Equatable {
         return nil
     }
 
-    /// What the command line does not say.
+    /// Fills in what the command line does not say.
     private mutating func complete(_ environment: [String: String], _ isRoot: Bool) {
         if stateDirectory.isEmpty {
             stateDirectory =
@@ -148,7 +148,8 @@ public struct Options: Sendable, Equatable {
         }
     }
 
-    /// With absolute paths: spawner and apps start in other directories.
+    /// The same options with absolute paths, because the spawner and apps start in other
+    /// directories.
     func resolved(against directory: String) -> Options {
         func resolve(_ path: String) -> String {
             path.isEmpty || path.hasPrefix("/") ? path : directory + "/" + path
@@ -171,10 +172,11 @@ public struct Options: Sendable, Equatable {
         return String(path[..<slash])
     }
 
-    /// systemd makes the first (systemd.exec(5), StateDirectory=).
+    /// systemd makes the directory that $STATE_DIRECTORY names (systemd.exec(5), StateDirectory=).
     private func defaultState(_ environment: [String: String], _ isRoot: Bool) -> String? {
         if let made = environment["STATE_DIRECTORY"], !made.isEmpty { return made }
-        // One that runs elsewhere, for a test perhaps, leaves the machine's own alone.
+        // A daemon in another runtime directory, perhaps for a test, leaves the machine's state
+        // alone.
         if isRoot { return runtimeDirectory == "/run/greenroom" ? "/var/lib/greenroom" : nil }
         return
             (environment["XDG_STATE_HOME"]

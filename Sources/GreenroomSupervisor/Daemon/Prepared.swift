@@ -8,8 +8,9 @@ struct StartError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The first stage of a start: everything that can fail for a reason that a person must mend. The runtime
-/// directory is ours, the spawner has said what it holds, and nothing has been decided yet.
+/// The first stage of a start: everything that can fail for a reason that a person must correct.
+/// The runtime directory is ours, the spawner has said what it holds, and nothing has been decided
+/// yet.
 @LoopActor
 struct Prepared: ~Copyable {
     let options: Options
@@ -32,7 +33,8 @@ struct Prepared: ~Copyable {
         }
         let configuration = try ConfigurationFile(options).read(log)
         let lock = try RuntimeDirectory.take(options.runtimeDirectory)
-        // Before the spawner: one started for a daemon that then cannot serve would stay behind.
+        // Before the spawner: a spawner that was started for a daemon that then cannot serve would
+        // be left over.
         let socket = try ControlSocket.open(in: options.runtimeDirectory)
         OpenFiles.raiseLimit()
         let disposal = try Disposal()

@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// The rooms of a daemon that runs, each made with those below it. Nothing has been started yet, and no
-/// effect is performed: that begins with the next stage, `Adopted`.
+/// The rooms of a daemon that runs, each made with those below it. Nothing has been started yet,
+/// and no effect is performed: that begins with the next stage, `Adopted`.
 @LoopActor
 final class Rooms {
     let ground: Ground
@@ -30,7 +30,7 @@ final class Rooms {
     }
 }
 
-/// What every room has need of.
+/// What every room needs.
 @LoopActor
 struct Ground {
     let log: Log
@@ -97,7 +97,7 @@ struct MemoryRooms {
     }
 }
 
-/// What is counted and shown of apps.
+/// Metrics, the steps of launches, and launch screens.
 @LoopActor
 struct Figures {
     let deliveries: MetricDeliveries
@@ -129,7 +129,7 @@ struct Figures {
     }
 }
 
-/// What makes a process of a decision.
+/// What turns decisions into processes.
 @LoopActor
 struct LaunchingRooms {
     let sockets: ListeningSockets
@@ -298,7 +298,7 @@ struct RecoveryRooms {
     }
 }
 
-/// What clients are served with.
+/// What serves clients.
 @LoopActor
 struct ControlRooms {
     let settings: ControlSettings

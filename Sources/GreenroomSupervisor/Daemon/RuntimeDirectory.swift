@@ -3,18 +3,19 @@ internal import GreenroomLinux
 
 /// The directory of a daemon's sockets and files.
 enum RuntimeDirectory {
-    /// One daemon to a runtime directory: the lock (flock(2)) ends with the process, however it ends.
+    /// Makes the directory and locks it, because a runtime directory has one daemon. The lock
+    /// (flock(2)) ends with the process, however it ends.
     static func take(_ path: String) throws -> FileDescriptor {
         if unsafe mkdir(path, 0o755) != 0, errno != EEXIST {
             throw StartError("creating \(path): \(SystemError.text(of: errno))")
         }
-        // Whoever could change it would decide whom clients and the spawner talk to.
+        // Whoever could change the directory would decide whom clients and the spawner talk to.
         if let objection = PathOwners().objection(to: path) {
             throw StartError("\(objection); mend that, or give --runtime-directory DIR")
         }
         let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
-        // A supervisor killed while it started its spawner has left a copy to the child, which lets go
-        // when it executes.
+        // If a supervisor was killed while it started its spawner, the child has a copy of the lock
+        // and lets go of it when it executes.
         var isTaken = false
         for _ in 0..<200 where !isTaken {
             isTaken = flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0
@@ -27,7 +28,7 @@ enum RuntimeDirectory {
         return lock
     }
 
-    /// Of this process; what relative paths on its command line mean.
+    /// The working directory of this process, which relative paths on its command line refer to.
     static var currentDirectory: String {
         guard let path = unsafe getcwd(nil, 0) else { return "/" }
         defer { unsafe free(path) }

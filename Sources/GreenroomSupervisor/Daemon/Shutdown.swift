@@ -2,8 +2,8 @@ internal import GreenroomLifecycle
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Ends the daemon. Under systemd the apps belong to greenroom-apps.service and stay; otherwise they are
-/// ours to end, and the spawner with them.
+/// Ends the daemon. Under systemd the apps belong to greenroom-apps.service and stay. Otherwise the
+/// daemon ends them, and the spawner with them.
 @LoopActor
 final class Shutdown {
     private let core: Core
@@ -26,7 +26,7 @@ final class Shutdown {
         Notify.stopping(status: "stopping")
         metrics.write()
         if reconnection.isManaged { return LoopActor.shared.loop.exit(0) }
-        // Asked a second time: now, and whoever has not ended is killed.
+        // If asked a second time, ends now: apps that have not ended are killed.
         guard !hasBegun else { return endSpawner(graceMilliseconds: 0) }
         hasBegun = true
         emptying.end()

@@ -3,28 +3,32 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Has calls made that may wait for a stranger, by processes of their own: none of them is waited for on the loop.
+/// Has other processes make the calls that may wait for a stranger, so that the loop waits for none
+/// of them.
 ///
-/// One worker serves all apps. A job that it has not done within ``patience`` is its app's: so is the worker from then
-/// on, with all that is asked about this app's processes, and another one serves the others. When it has come to the
-/// end of that, it is ended. What is not known at the ``deadline`` will not be waited for any more. So nobody waits for
-/// anybody else's processes, and each user has few workers that hang.
+/// One worker serves all apps. If a job is not done within ``patience``, the worker is left to the
+/// job's app, with everything else that is asked about this app's processes, and a new worker
+/// serves the other apps. A worker that was left to an app is ended when it has done all of that. A
+/// job that is not done by the ``deadline`` is given up. So nobody waits for another app's
+/// processes, and each user has only a few workers that hang.
 @LoopActor
 final class DetachedCalls {
     private enum Limit {
-        /// Jobs of an app that wait behind one that takes its time; the others are given up at once.
+        /// At most this many jobs of an app wait for a slow one; further jobs are given up at once.
         static let waitingPerApp = 64
-        /// Apps of a user, and of all but the trusted ones, that have a worker of their own at the same time. With as
-        /// many, nothing more is begun for that user, or for anybody who is not trusted.
+        /// At most this many apps, of one user and of all users, have a worker of their own at a
+        /// time. At the first limit nothing more is begun for that user; at the second, nothing for
+        /// users that are not trusted.
         static let workersPerUser = 4
         static let workers = 128
     }
 
     /// A thousand mappings are read in a millisecond.
     private static let patience = Duration.milliseconds(20)
-    /// After an app's job was begun: what answers later answers never.
+    /// How long an app's own worker may take for a job. A call that takes longer is taken to hang
+    /// for ever.
     private static let deadline = Duration.seconds(1)
-    /// Behind launches and exits.
+    /// After launches and exits.
     private static let priority: Int64 = 1
 
     private struct Order {
@@ -53,7 +57,7 @@ final class DetachedCalls {
 
     private var waiting: [Order] = []
     private var common: DetachedWorker?
-    /// What the common worker is at.
+    /// The order that the common worker carries out.
     private var order: Order?
     private var own: [AppIdentifier: Own] = [:]
 
@@ -71,13 +75,13 @@ final class DetachedCalls {
         patienceTimer = try LoopActor.timer { [unowned self] in lostPatience() }
     }
 
-    /// Has the job done.
+    /// Has a worker do the job.
     ///
     /// - Parameters:
-    ///   - app, user: whose process may hold it up.
-    ///   - first: before whatever waits.
-    ///   - onDone: called once, possibly at once; nil: it was given up.
-    ///   - onLate: called when it is done after it was given up.
+    ///   - app, user: the app whose process may delay the job, and its user.
+    ///   - first: true if the job goes before those that wait.
+    ///   - onDone: called once, possibly before this returns; with nil if the job was given up.
+    ///   - onLate: called when the job is done after it was given up.
     func make(
         _ job: DetachedJob, for app: AppIdentifier, of user: UInt32, first: Bool = false,
         onLate: @escaping (DetachedJob) -> Void = { _ in },
@@ -101,7 +105,7 @@ final class DetachedCalls {
         return true
     }
 
-    /// It may hang: then the worker will be its app's.
+    /// False if too many workers have been left to apps already: this job may hang, too.
     private func mayBegin(_ order: Order) -> Bool {
         let count = own.values.count { $0.order.user == order.user }
         let isTrusted = order.user == 0 || order.user == geteuid()

@@ -5,12 +5,13 @@
 struct PoolEnvironment: Equatable, Sendable {
     /// `NAME=value`, sorted by name.
     let variables: [String]
-    /// Of the variables' text.
+    /// The number of bytes in the variables' text.
     let byteCount: Int
 
     /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
-    /// mallopt(3)); most others were seen read by constructors of Debian's libraries. Those of sanitizers,
-    /// OpenBLAS, OpenCV, glog and of a newer libstdc++ are here by what their sources and manuals say.
+    /// mallopt(3)). Constructors of Debian's libraries were seen to read most of the others. Those
+    /// of sanitizers, OpenBLAS, OpenCV, glog and of a newer libstdc++ are here because their
+    /// sources and manuals say so.
     static let names: Set<Substring> = [
         "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
         // GTK and GLib remember these in library constructors, before main.
@@ -22,10 +23,11 @@ struct PoolEnvironment: Equatable, Sendable {
         "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
         "GLIBCXX_TUNABLES", "GOTO_NUM_THREADS", "TZFILE",
     ]
-    /// All names that begin so, to the first underscore: the loader's, locales, malloc, XDG; then
-    /// OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS, Nettle and p11-kit, of
-    /// persistent memory, tcmalloc and gperftools, device-mapper, Babeltrace, Ceph and Inkscape; of
-    /// libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime reads all of its own at once, for its backtraces.
+    /// All names that begin with one of these, up to the first underscore: the loader's, locales,
+    /// malloc, XDG; then OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS,
+    /// Nettle and p11-kit, of persistent memory, tcmalloc and gperftools, device-mapper,
+    /// Babeltrace, Ceph and Inkscape; of libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime
+    /// reads all of its own at once, for its backtraces.
     static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
@@ -33,16 +35,17 @@ struct PoolEnvironment: Equatable, Sendable {
         "OPENBLAS_", "OPENCV_", "GLOG_", "SWIFT_",
     ]
 
-    /// One look-up a variable, and one more where it has an underscore: this is asked at each launch.
+    /// Takes one look-up for each variable, and one more if the name has an underscore: this is
+    /// asked at each launch.
     private static func isReadEarly(_ name: Substring) -> Bool {
-        // libGL and OpenAL begin theirs so.
+        // Names of libGL and OpenAL begin with two underscores.
         if name.hasPrefix("__") || names.contains(name) { return true }
         guard let end = name.utf8.firstIndex(of: UInt8(ascii: "_")) else { return false }
         return families.contains(name[...end])
     }
 
-    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest.
-    /// Of a name given twice the first counts, as for getenv(3).
+    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest. If a
+    /// name is given twice, the first counts, as for getenv(3).
     init(of environment: [String], extraNames: Set<String> = []) {
         var chosen: [(name: Substring, entry: String)] = []
         var names: Set<Substring> = []
@@ -59,13 +62,15 @@ struct PoolEnvironment: Equatable, Sendable {
         byteCount = variables.reduce(0) { $0 + $1.utf8.count }
     }
 
-    /// Byte for byte: to `String`, two ways of writing an accent are equal, and a program gets one.
+    /// Compares byte for byte: `String` takes two ways of writing an accent as equal, but a program
+    /// sees the difference.
     static func == (one: Self, other: Self) -> Bool {
         one.byteCount == other.byteCount
             && one.variables.elementsEqual(other.variables) { $0.utf8.elementsEqual($1.utf8) }
     }
 
-    /// `base` with this part in place of its own: what a prewarmed process is started with.
+    /// The environment that a prewarmed process is started with: `base`, with these variables in
+    /// place of those that `base` has of this kind.
     func overlaid(on base: [String], extraNames: Set<String> = []) -> [String] {
         let own = Set(PoolEnvironment(of: base, extraNames: extraNames).variables)
         return base.filter { !own.contains($0) } + variables

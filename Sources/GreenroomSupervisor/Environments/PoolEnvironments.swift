@@ -1,25 +1,27 @@
 internal import GreenroomLifecycle
 
-/// The pool environments that launches have asked for, so that the pool can be refilled with the one
-/// that is used. Forgotten ones cost one cold launch each.
+/// The pool environments that launches have asked for, so that the pool can be refilled with the
+/// one that is used. Each one that is forgotten costs one cold launch.
 ///
-/// What one user brought is never found for another, nor for another app, nor for the same app once it has
-/// rights that its user lacks: an environment can name code (ld.so(8), LD_PRELOAD). Two environments are
-/// compared in full; only what a former supervisor had paused, or what was forgotten, is known by its key
-/// alone, which nobody can choose (`KeyedDigest`).
+/// An environment that one user brought is never found for another user, nor for another app, nor
+/// for the same app once it has rights that its user lacks: an environment can name code (ld.so(8),
+/// LD_PRELOAD). Two environments are compared in full. Only environments that were forgotten, or
+/// that instances of a former supervisor are paused with, are known by their key alone, which
+/// nobody can choose (`KeyedDigest`).
 struct PoolEnvironments {
-    /// Whose processes an environment goes to.
+    /// The user and the app whose processes get an environment.
     struct Owner: Hashable, Sendable {
         var user: UInt32
         var app: AppIdentifier
-        /// The manifest gives it more than its user has.
+        /// True if the manifest gives the app rights that its user lacks.
         var hasOwnRights: Bool
     }
 
-    /// A user has a handful (terminal, session, cron). The one that was not asked for longest is
-    /// forgotten first.
+    /// At most this many environments of one user, who has a handful (terminal, session, cron). The
+    /// one that was not asked for longest is forgotten first.
     static let limitPerUser = 64
-    /// Far above any session's; execve(2) takes 128 KiB for one variable, and a client may bring 16 MiB.
+    /// At most this many bytes of one user's environments, far more than any session has. execve(2)
+    /// takes 128 KiB for one variable, and a client may bring 16 MiB.
     static let byteLimitPerUser = 1 << 20
 
     private struct Entry {
@@ -28,18 +30,20 @@ struct PoolEnvironments {
         let environment: PoolEnvironment
     }
 
-    /// By user; those asked for latest are last.
+    /// By user; the environments asked for latest are last.
     private var known: [UInt32: [Entry]] = [:]
     private let makeKey: (PoolEnvironment, Owner) -> EnvironmentKey
 
     init(digest: KeyedDigest) { self.init { digest.key(of: $0, $1) } }
 
-    /// - Parameter makeKey: where two environments would get the same, one of them gets another.
+    /// - Parameter makeKey: makes the key of an environment. If two environments get the same key,
+    ///   one of them gets another instead.
     init(makeKey: @escaping (PoolEnvironment, Owner) -> EnvironmentKey) { self.makeKey = makeKey }
 
-    /// Remembers the environment of a launch.
+    /// Remembers the environment of a launch, and returns its key.
     ///
-    /// - Parameter own: what instances get when their caller brings none, and its key.
+    /// - Parameter own: the environment that instances get if their caller brings none, and its
+    ///   key.
     mutating func key(
         for environment: PoolEnvironment, _ owner: Owner,
         own: (environment: PoolEnvironment, key: EnvironmentKey)
@@ -78,7 +82,7 @@ struct PoolEnvironments {
 }
 
 extension KeyedDigest {
-    /// The same for every supervisor that has the secret.
+    /// The key is the same for every supervisor that has the secret.
     func key(of environment: PoolEnvironment, _ owner: PoolEnvironments.Owner) -> EnvironmentKey {
         let words = ["\(owner.user)", owner.app.rawValue, "\(owner.hasOwnRights)"]
         return EnvironmentKey(digest(of: words + environment.variables))

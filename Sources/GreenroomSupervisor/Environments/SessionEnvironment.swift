@@ -53,7 +53,8 @@ enum SessionEnvironment {
         for entry in daemon {
             guard let equals = entry.firstIndex(of: "=") else { continue }
             let name = String(entry[..<equals])
-            // Another user's app takes over the machine's language and nothing else of ours.
+            // An app of another user takes over the machine's language and nothing else from the
+            // daemon.
             let isWanted =
                 isSameUser ? !own.contains(name) : name == "LANG" || name.hasPrefix("LC_")
             if isWanted { set(name, String(entry[entry.index(after: equals)...])) }

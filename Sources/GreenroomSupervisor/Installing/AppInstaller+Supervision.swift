@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// One app, to everybody who keeps it.
+/// Brings one app to every room that keeps something of it.
 extension AppInstaller {
-    /// Its sockets first: the core may want them watched at once.
+    /// The app's sockets come first: the core may want them watched at once.
     func install(_ app: InstalledApp) -> [Control.ManifestFault] {
         let faults = sockets.update(app)
         var description = app.description

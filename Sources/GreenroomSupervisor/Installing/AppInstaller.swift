@@ -5,8 +5,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Brings what manifests say into the catalog and to the core: all of it on a reload, one app when
-/// a template's instance is asked for.
+/// Brings what manifests say into the catalog and to the core: all apps on a reload, one app when a
+/// template's instance is asked for.
 @LoopActor
 final class AppInstaller {
     let core: Core
@@ -21,10 +21,12 @@ final class AppInstaller {
     private let work: BackgroundWork
     private let reporter: Reporter
 
-    /// Instances of templates that are known without being enabled: a client can make up names.
+    /// At most this many instances of templates are known without being enabled: a client can make
+    /// up names.
     private static let onDemandLimit = SharedLimit(1024)
 
-    /// Reading so many leaves megabytes of freed memory behind.
+    /// Reading more than this many apps leaves megabytes of freed memory, which are returned to the
+    /// kernel.
     private static let manyApps = 100
 
     init(
@@ -45,9 +47,10 @@ final class AppInstaller {
         self.reporter = reporter
     }
 
-    /// Reads what has changed of the manifests. What is wrong is reported and leaves the rest as it
-    /// is. All at once: at start-up, when nobody waits for anything else, and at a login, whose apps
-    /// start with what is read. Who waits for a reading in turns gets this one.
+    /// Reads the manifests that have changed. A faulty manifest is reported and changes nothing
+    /// else. All are read at once: for the start, when nobody waits for anything else, and for a
+    /// login, whose apps start with what is read. Whoever waits for a reading in turns gets the
+    /// report of this one.
     @discardableResult
     func reload() -> Control.ReloadReport {
         (reading, turn) = (nil, nil)
@@ -62,17 +65,20 @@ final class AppInstaller {
 
     // MARK: In turns with the other events of the loop
 
-    /// The reading that is under way, and who waits for it.
+    /// The reading that is under way, and whoever waits for it.
     private var reading: ManifestReading?
     private var waiters: [(Control.ReloadReport) -> Void] = []
-    /// They asked when it had begun: what they know of may have been looked at before.
+    /// These callers asked after the reading had begun. It may have read the manifests that they
+    /// mean before they changed, so another reading follows.
     private var laterWaiters: [(Control.ReloadReport) -> Void] = []
     private var turn: EventSource?
 
-    /// So long at most nobody else is served. A step takes microseconds, or as long as one manifest.
+    /// At most this long, and one step more, nobody else is served. A step takes microseconds, or
+    /// as long as reading one manifest.
     private static let turnNanoseconds: UInt64 = 1_000_000
 
-    /// The same while everybody else goes on being served; `report` may be called before it returns.
+    /// The same in turns, so that others are served meanwhile. `report` may be called before this
+    /// returns.
     func reloadInTurns(_ report: @escaping (Control.ReloadReport) -> Void = { _ in }) {
         if reading != nil { return laterWaiters.append(report) }
         waiters.append(report)
@@ -99,10 +105,10 @@ final class AppInstaller {
     }
 
     private func awaitTurn() {
-        // Another each time: one that is enabled again counts as older than what has just arrived, and
-        // goes first for ever.
+        // A new source each time: one that is enabled again counts as older than an event that has
+        // just arrived, and would always go first.
         turn = try? LoopActor.deferred { [unowned self] in proceed() }
-        // Out of memory, say: then nobody else has a turn.
+        // If no source can be made (out of memory, for example), nobody else has a turn.
         if turn == nil { proceed() }
     }
 
@@ -114,14 +120,14 @@ final class AppInstaller {
         for app in removed { remove(app) }
         watchPrograms()
         var faults = result.faults
-        // Enabling and disabling changes nothing in the manifest itself.
+        // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
         for app in changed + result.moved { faults += install(app) }
         for app in result.unchanged where sockets.lacks(app) {
             faults += sockets.update(app)
         }
         updateTriggers()
         staleness.awaitReturn(of: result.missingPrograms)
-        // One may have come back before its folder was watched.
+        // A program may have come back before its folder was watched.
         let isBack = result.missingPrograms.contains {
             (try? ExecutableInspection.find($0, in: "")) != nil
         }
@@ -136,9 +142,11 @@ final class AppInstaller {
             loaded: catalog.identifiers, failed: faults)
     }
 
-    /// Installs an instance of a template (`name@x`), which there is no file of.
-    /// - Parameter mayBe: whether there may be one of this owner: it listens and is prewarmed at once.
-    /// - Returns: nil if there is no template for the name, or none that works: the journal says why.
+    /// Installs an instance of a template (`name@x`), which has no file of its own.
+    /// - Parameter mayBe: whether this owner may have one. An instance listens on its sockets and
+    ///   is prewarmed at once.
+    /// - Returns: nil if there is no template for the name, or none that works: the journal says
+    ///   why.
     func instantiate(
         _ identifier: String, _ mayBe: (Account) throws(ControlError) -> Bool
     ) throws(ControlError) -> InstalledApp? {
@@ -175,7 +183,7 @@ final class AppInstaller {
         staleness.watchPrograms(loader.programFiles) { [unowned self] in reloadInTurns() }
     }
 
-    /// The catalog has changed: what starts apps by itself follows.
+    /// Brings the timers, paths and scheduled tasks up to date with the catalog.
     private func updateTriggers() {
         let apps = catalog.apps
         timers.update(apps.compactMap { app in app.timer.map { (app.identifier, $0) } })
@@ -185,7 +193,8 @@ final class AppInstaller {
         work.update(apps)
     }
 
-    /// Forgets instances of templates that nothing runs or waits of. Not from within an effect.
+    /// Forgets instances of templates that do not run and that nothing waits for. Not to be called
+    /// while an effect is performed.
     func forgetUnused() {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
@@ -202,9 +211,9 @@ final class AppInstaller {
         let now = core.now
         let record = lifecycle.app(app)
         guard !lifecycle.isAwaited(app) else { return false }
-        // It waits for its hour, or its file.
+        // The app waits for its timer or for a file.
         if catalog[app]?.timer != nil || catalog[app]?.path != nil { return false }
-        // Forgetting failures would invite the next one at once.
+        // If failures were forgotten, the next one could follow at once.
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
     }

@@ -41,7 +41,7 @@ final class Reload {
         }
     }
 
-    /// Settings that count from now on. A faulty file changes nothing.
+    /// Applies the settings of greenroom.conf. A faulty file changes nothing.
     private func reconfigure() -> [Control.ManifestFault] {
         let (read, faults) = file.readAgain(log)
         guard let configuration = read else { return faults }
@@ -52,7 +52,7 @@ final class Reload {
         settings.limits = ControlListener.Limits(configuration)
         if let reason = reclaimer.reconfigure(configuration) {
             log.sayOnce(
-                "the kernel does not tell of memory pressure (\(reason)); free memory is looked at")
+                "the kernel does not report memory pressure (\(reason)); free memory is watched")
         }
         work.reconfigure(configuration)
         metrics.reconfigure(configuration)
