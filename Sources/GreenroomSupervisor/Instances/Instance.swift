@@ -17,29 +17,32 @@ final class Instance {
     let process: ProcessDescriptor
     /// Nil in degraded mode: the spawner then acts on the whole session.
     let cgroup: Cgroup?
-    /// Its name below the instances' directory.
+    /// The cgroup's name in the directory of the instances' cgroups.
     let cgroupName: String?
-    /// The directory that it is in.
+    /// The directory that the cgroup is in.
     var cgroupParent: Cgroup?
-    /// The daemon's end of the app channel, until the app has started; of an SDK app for ever.
+    /// The daemon's end of the app channel, until the app has started; for an app made with the
+    /// SDK, until it ends.
     private(set) var channel: UnixSocket?
     private var channelSource: EventSource?
-    /// What stands before the launch's own arguments: of a script, its interpreter and path
-    /// (execve(2)). Known once it is paused.
+    /// The words before the launch's own arguments: for a script, its interpreter and path
+    /// (execve(2)). Known once the instance is paused.
     var argumentPrefix: [ByteString] = []
-    /// The spawner traces it until it has paused: before that it must not be launched.
+    /// True while the spawner traces the instance, until it has paused: before that it must not be
+    /// launched.
     var isGuarded: Bool
-    /// Looked at where it pauses, by this supervisor.
+    /// True if this supervisor has inspected the instance at its pause.
     var isInspected = false
-    /// It has told this supervisor that it stands at its pause.
+    /// True if the instance has told this supervisor that it is paused.
     var hasPaused = false
-    /// When it reached its pause.
+    /// When the instance reached its pause.
     var pausedAt: Instant?
-    /// Its spawner died.
+    /// Set if the instance's spawner died.
     var orphan: Orphan?
-    /// It was told to go, and has nobody to say STARTED to.
+    /// Set if the instance was told to go, and has no channel to say STARTED on.
     var startLook: RepeatedLook?
-    /// Opened while there is time, so that a launch pays one write(2) for it.
+    /// The file oom_score_adj, opened while there is time, so that a launch pays one write(2) for
+    /// it.
     private var oomScore: FileDescriptor?
     private var priority: Priority?
 
@@ -66,18 +69,19 @@ final class Instance {
         }
     }
 
-    /// What the process has for its root directory (proc_pid_root(5)).
+    /// The path of the process's root directory (proc_pid_root(5)).
     static func rootPath(of pid: Int32) -> String { "/proc/\(pid)/root" }
 
-    /// False once it has been waited for, and its number may mean another process.
+    /// False once the process was reaped, and its number may mean another process.
     var isAlive: Bool { (try? process.send(signal: 0)) != false }
 
-    // MARK: Asking whether it still stands at its pause
+    // MARK: Asking whether it is still paused
 
-    /// Of the question that is open.
+    /// The cookie of the question that is open.
     private var pongCookie: UInt64?
 
-    /// A cookie that no former supervisor gave: its answers may still be on their way.
+    /// Makes the cookie of a new question. No former supervisor gave the same cookie: answers to
+    /// its questions may still be on their way.
     func expectPong() -> UInt64 {
         let cookie = MonotonicClock.nanoseconds
         pongCookie = cookie
@@ -91,16 +95,17 @@ final class Instance {
         return true
     }
 
-    /// It is told to go: an answer that is still on its way says nothing any more.
+    /// Called when the instance is told to go: an answer that is still on its way means nothing any
+    /// more.
     func forgetPong() { pongCookie = nil }
 
-    /// The process goes on and has closed its end of its channel, which had this number. One that is ending
-    /// has no descriptor at all any more.
+    /// True if the process runs and has closed its end of the channel, which had this number. A
+    /// process that is ending has no descriptor at all any more.
     func hasClosedChannel(_ number: CInt) -> Bool {
         !hasOpen(number) && (0...2).contains(where: hasOpen)
     }
 
-    /// Of the link itself: what it leads to may be a file whose server does not answer (fuse(4)).
+    /// Looks at the link itself: it may lead to a file whose server does not answer (fuse(4)).
     private func hasOpen(_ number: CInt) -> Bool {
         var status = stat()
         return unsafe lstat("/proc/\(pid)/fd/\(number)", &status) == 0
@@ -111,16 +116,16 @@ final class Instance {
         channel = nil
     }
 
-    /// Of an instance that no spawner knows: once it is empty.
+    /// Removes the cgroup of an instance that no spawner knows, once it is empty.
     func removeCgroup() {
         guard let cgroupName, let cgroupParent else { return }
-        // What cannot be removed (an app's own sub-cgroup) is only litter.
+        // A cgroup that cannot be removed (the app made one below it) does no harm.
         _ = try? cgroupParent.removeChild(cgroupName)
         removeIfAbandoned(cgroupParent)
     }
 
-    /// A spawner without systemd makes a directory named after itself, which dies with it (the
-    /// kernel refuses while there is another instance in it). systemd removes its own.
+    /// Removes the directory of a spawner that ran without systemd, which is named after that
+    /// spawner. The kernel refuses while another instance is in it. systemd removes its own.
     private func removeIfAbandoned(_ parent: Cgroup) {
         guard let path = unsafe realpath("/proc/self/fd/\(parent.directory.rawValue)", nil) else {
             return
@@ -133,7 +138,7 @@ final class Instance {
         _ = unsafe rmdir(path)
     }
 
-    /// What it holds, all its processes together.
+    /// The memory of all the instance's processes together.
     var byteCount: UInt64 {
         cgroup?.ownMemoryByteCount ?? memory.reduce(0) { $0 + $1.own }
     }
@@ -146,12 +151,13 @@ final class Instance {
         return processes.prefix(Self.measuredProcessLimit).compactMap { ProcessMemory(of: $0) }
     }
 
-    /// Those of an app that forks without end are many.
+    /// At most this many processes are measured: an app that forks without end has many.
     private static let measuredProcessLimit = 64
 
     // MARK: Signals and the freezer
 
-    /// SIGTERM to the main process (pidfd_send_signal(2)); false if it has ended.
+    /// Sends the signal to the main process (pidfd_send_signal(2)). Returns false if that has
+    /// ended.
     @discardableResult
     func signal(_ number: Int32) throws(SystemError) -> Bool { try process.send(signal: number) }
 
@@ -167,7 +173,7 @@ final class Instance {
         }
     }
 
-    /// It began with this score, which need not be written again.
+    /// The process was started with this score, which need not be written again.
     func wasSpawned(scored score: Int?) {
         priority = [Priority.foreground, .background, .prewarmed].first {
             Self.oomScoreAdjustment(for: $0) == score
@@ -178,8 +184,8 @@ final class Instance {
         if oomScore == nil { oomScore = try? openOOMScore() }
     }
 
-    /// Makes the kernel prefer it accordingly. What the kernel refuses (lowering a score without
-    /// CAP_SYS_RESOURCE) is passed over: it is a preference.
+    /// Sets the score by which the kernel prefers to end the process. If the kernel refuses (to
+    /// lower a score takes CAP_SYS_RESOURCE), that is ignored: the score is a preference.
     func apply(_ wanted: Priority) {
         guard priority != wanted else { return }
         priority = wanted

@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Every instance, from its order to its release: its process, once there is one, and what the rooms of the
-/// shell keep of it. Cgroups make each act on a process one write; without them the spawner does it process
-/// by process.
+/// Every instance, from its order to its release: its process, once there is one, and what the
+/// rooms of the shell keep of it. With cgroups, each act on an instance is one write; without them,
+/// the spawner does it process by process.
 @LoopActor
 final class InstanceTable {
     private let core: Core
@@ -16,7 +16,7 @@ final class InstanceTable {
     var cgroups: Cgroup? {
         didSet { formerCgroups = oldValue }
     }
-    /// That of the spawner before this one, until what it left behind is known.
+    /// The directory of the former spawner, until it is known what that spawner left.
     private var formerCgroups: Cgroup?
 
     private var table: [InstanceIdentifier: Instance] = [:]
@@ -32,12 +32,13 @@ final class InstanceTable {
         self.disposer = disposer
     }
 
-    /// Its process; nil before it was made.
+    /// The instance's process; nil before the process was made.
     subscript(identifier: InstanceIdentifier) -> Instance? { table[identifier] }
 
     // MARK: What rooms keep
 
-    /// What a room keeps of the instance, made at the first question; nil once it was released.
+    /// What a room keeps of the instance, made when it is first asked for; nil once the instance
+    /// was released.
     func part<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
@@ -50,14 +51,14 @@ final class InstanceTable {
         return part
     }
 
-    /// The same, if the room has kept something of it.
+    /// The same, but nil if the room has kept nothing of the instance.
     func known<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
         parts[identifier]?[ObjectIdentifier(type)].map { unsafe unsafeDowncast($0, to: type) }
     }
 
-    /// Of every instance of which a room keeps something.
+    /// The parts of this type, of every instance that has one.
     func all<Part: InstancePart>(_ type: Part.Type) -> [(InstanceIdentifier, Part)] {
         parts.keys.compactMap { identifier in
             known(type, of: identifier).map { (identifier, $0) }
@@ -73,34 +74,36 @@ final class InstanceTable {
 
     func pid(of identifier: InstanceIdentifier) -> Int32? { table[identifier]?.pid }
 
-    /// The instance that this process is of: its main process, or one in its cgroup.
+    /// The instance that the process belongs to: as its main process, or by its cgroup.
     func instance(ofProcess pid: Int32) -> Instance? {
         if let main = table.values.first(where: { $0.pid == pid }) { return main }
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/cgroup"),
             let path = CgroupLocation.path(in: text), let slash = path.lastIndex(of: "/"),
-            // By its whole path: anybody may give a cgroup of his own that last name.
+            // The whole path counts: any user may give a cgroup of their own the same last name.
             let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
-        // A user can name a cgroup of their own as they like: it must be the same directory.
+        // It must also be the same directory, because a user can name their own cgroups as they
+        // like.
         return table.values.first { instance in
             instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
                 && instance.cgroup?.isAt(path) ?? false
         }
     }
 
-    /// Whose a process is, as it would not be told itself.
+    /// Where a process belongs, found without asking the process itself.
     enum Surroundings {
         case instance(Instance)
-        /// It is in a cgroup below those of the apps that nobody has told us of yet.
+        /// The process is in a cgroup among those of the instances, which the spawner has not
+        /// reported yet.
         case unknownCgroup(name: String)
         case elsewhere
         /// Without cgroups only main processes are known.
         case unknown
     }
 
-    /// Also of a process in a cgroup that was made below the instance's. /proc/PID/cgroup is the
-    /// kernel's, and waits for nobody.
-    /// - Throws: what reading it did, ENOENT for example: there is no such process.
+    /// Where the process belongs, also if it is in a cgroup that was made below the instance's.
+    /// /proc/PID/cgroup comes from the kernel, so reading it waits for nobody.
+    /// - Throws: the error of that reading, for example ENOENT if there is no such process.
     func surroundings(ofProcess pid: Int32) throws(SystemError) -> Surroundings {
         if let main = table.values.first(where: { $0.pid == pid }) { return .instance(main) }
         guard let parent = cgroupsPath else { return .unknown }
@@ -123,10 +126,11 @@ final class InstanceTable {
         return .elsewhere
     }
 
-    /// Of a path's components: whoever has a cgroup of his own can make thousands below it.
+    /// At most this many components of a path are looked at: whoever has a cgroup can make
+    /// thousands below it.
     private static let depthLimit = 32
 
-    /// Where the instances' cgroups are, beginning with the mount point.
+    /// The path of the directory of the instances' cgroups, beginning with the mount point.
     private var cgroupsPath: String? { try? cgroups?.directory.path() }
 
     // MARK: Coming and going
@@ -135,16 +139,17 @@ final class InstanceTable {
     func adopt(_ entry: TableEntry) -> Instance {
         let identifier = InstanceIdentifier(entry.instance)
         let cgroup = entry.cgroupName.flatMap { try? cgroups?.child($0) }
-        // A spawner of another version may have made it otherwise.
+        // A spawner of another version may have set up the channel differently.
         try? entry.channel?.setPassesCredentials(false)
         try? entry.channel?.refuseDescriptors()
         let instance = Instance(
             identifier: identifier,
-            // A name read from a cgroup is not the whole truth.
+            // A name that was read from a cgroup may not be the full identifier.
             app: core.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
             pid: entry.pid,
             process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
-            // Messages that the app has sent may wait in it for ever.
+            // The disposer closes the channel: messages that the app has sent may wait in it for
+            // ever.
             channel: entry.channel.map {
                 UnixSocket($0.descriptor.given(to: disposer.stranger(.max), .queue))
             }, isGuarded: entry.isGuarded)
@@ -157,17 +162,17 @@ final class InstanceTable {
         for room in files { room.remove(identifier) }
         parts[identifier] = nil
         if let instance = table.removeValue(forKey: identifier) {
-            // Nobody else is left to remove it.
+            // Nobody else removes an orphan's cgroup.
             if instance.orphan != nil { instance.removeCgroup() }
             instance.closeChannel()
         }
         spawner.send(.release(instance: identifier.rawValue))
     }
 
-    /// The spawner that made them is gone, all but these are orphans: from now on only their pidfds
-    /// tell of their ends.
+    /// The spawner has died. All instances but these become orphans: from now on only their pidfds
+    /// report their ends.
     ///
-    /// - Parameter onEnd: called when one has ended, and no process of it is left.
+    /// - Parameter onEnd: called when an orphan has ended and no process of it is left.
     func orphan(
         allBut kept: Set<InstanceIdentifier>,
         onEnd: @escaping (InstanceIdentifier, TerminationStatus) -> Void
@@ -184,8 +189,9 @@ final class InstanceTable {
         }
     }
 
-    /// An instance that nobody reported may have run all the same: its spawner may have died between
-    /// making it and saying so. Its cgroup was made before, under a name that we know.
+    /// Ends an instance that nobody reported. It may run all the same: the spawner may have died
+    /// after it made the instance and before it said so. The cgroup was made first, under a name
+    /// that we know.
     ///
     /// - Returns: true if there was one.
     func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
@@ -197,19 +203,19 @@ final class InstanceTable {
             else { continue }
             mayHaveRun = true
             try? cgroup.kill()
-            // Not yet empty, it stays as litter.
+            // A cgroup that is not empty yet stays, which does no harm.
             _ = try? parent.removeChild(name)
         }
         return mayHaveRun
     }
 
-    /// What the spawner before this one left has been seen to.
+    /// Called when everything that the former spawner left has been dealt with.
     func forgetFormerCgroups() { formerCgroups = nil }
 
-    /// Of an instance that was told to go and has nobody to say STARTED to any more: it shows by
-    /// closing its end. The core's deadline ends the wait.
+    /// Waits for the start of an instance that was told to go and has no channel to say STARTED on
+    /// any more: when it starts, it closes its end. The core's deadline ends the wait.
     ///
-    /// - Parameter number: its end's.
+    /// - Parameter number: the descriptor number of the instance's end.
     func awaitStart(of instance: Instance, closing number: CInt) {
         let identifier = instance.identifier
         instance.startLook = RepeatedLook({

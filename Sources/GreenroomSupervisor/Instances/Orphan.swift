@@ -2,22 +2,23 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// An instance whose spawner died. Only its pidfd tells of its end, and of its status where the kernel
-/// does (6.15) and its new parent waits for it. Where it has no cgroup, its processes are reached by
-/// their process group: the spawner made each the leader of a session.
+/// An instance whose spawner died. Only its pidfd reports its end. The pidfd also reports the exit
+/// status, if the kernel can (6.15) and the new parent has reaped the process. Without a cgroup,
+/// its processes are reached by their process group: the spawner made each instance the leader of a
+/// session.
 @LoopActor
 final class Orphan {
     private unowned let instance: Instance
     private let onEnd: (TerminationStatus) -> Void
-    /// Times left to look for its status.
+    /// How many more times to look for the exit status.
     private var patience = 12
     private var source: EventSource?
     private var timer: EventSource?
     private var delay: Duration = .milliseconds(1)
-    /// Looking less often than this helps nobody; most are empty at the first look.
+    /// The longest delay between two looks. Most instances are empty at the first look.
     private static let slowest: Duration = .milliseconds(500)
 
-    /// - Parameter onEnd: called once, when no process of it is left.
+    /// - Parameter onEnd: called once, when no process of the instance is left.
     init(
         _ instance: Instance, onEnd: @escaping (TerminationStatus) -> Void
     ) throws(SystemdError) {
@@ -28,7 +29,7 @@ final class Orphan {
         }
     }
 
-    /// To every process of the group while its leader lives (kill(2)).
+    /// Sends the signal to every process of the group, while the group's leader lives (kill(2)).
     func signalGroup(_ number: CInt) {
         guard instance.cgroup == nil, (try? instance.process.send(signal: 0)) == true else {
             return
@@ -36,10 +37,10 @@ final class Orphan {
         _ = Glibc.kill(-instance.pid, number)
     }
 
-    /// The main process ended: the rest goes with it, as the spawner would have seen to.
+    /// The main process has ended. The other processes are killed, as the spawner would have done.
     private func ended() {
         source = nil
-        // Its number cannot have come round again within this turn of the loop.
+        // The number cannot have been given to another process within this turn of the loop.
         if instance.cgroup == nil { _ = Glibc.kill(-instance.pid, SIGKILL) }
         timer = try? LoopActor.timer(accuracy: .milliseconds(1)) { [unowned self] in look() }
         look()
@@ -53,7 +54,7 @@ final class Orphan {
         try? timer?.setDeadline(after: delay)
     }
 
-    /// Nil while it may still become known: a parent that has other work reaps later.
+    /// Nil while the status may still become known: a parent that has other work reaps later.
     private var status: TerminationStatus? {
         switch instance.process.exit {
         case .known(let status): return status

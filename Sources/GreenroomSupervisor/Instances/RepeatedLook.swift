@@ -1,6 +1,6 @@
 internal import Systemd
 
-/// Waits for a fact of which nobody tells us in time: that the kernel has frozen a cgroup (poll(2) on
+/// Waits for a fact that nobody reports in time: that the kernel has frozen a cgroup (poll(2) on
 /// cgroup.events is limited to one wake-up in 10 ms), or stopped a process (only its parent hears).
 /// Looks at once, then at doubling intervals. The core sets the deadline.
 @LoopActor
@@ -9,7 +9,7 @@ final class RepeatedLook {
     private let onTrue: () -> Void
     private var timer: EventSource?
     private var delay: Duration = .microseconds(100)
-    /// Looking less often than this helps nobody.
+    /// The longest delay between two looks.
     private static let slowest: Duration = .milliseconds(50)
 
     init(_ isTrue: @escaping () -> Bool, then onTrue: @escaping () -> Void) {

@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What apps are launched with: the first thing that they hear.
+/// Tells apps made with the SDK what they are launched with: the first message that they get.
 @LoopActor
 final class AppLaunches {
     private let core: Core
@@ -17,9 +17,9 @@ final class AppLaunches {
     private let containers: Containers
 
     private final class Pending: InstancePart {
-        /// Of a cold launch whose process is not there yet.
+        /// The launch message of a cold launch whose process has not been spawned yet.
         var launch: AppLaunch?
-        /// In its launch sequence: whether it was told that protected data can be read.
+        /// Set while the app is launching: whether it was told that protected data can be read.
         var toldAvailable: Bool?
     }
 
@@ -42,7 +42,7 @@ final class AppLaunches {
         instances.part(Pending.self, of: instance)?.toldAvailable = isAvailable
     }
 
-    /// What an app is launched with; its scene's share of it waits for the scene.
+    /// The launch message. If the app has scenes, the content waits for the scene.
     func launch(
         _ instance: InstanceIdentifier, of app: InstalledApp, _ context: LaunchContext,
         _ terms: LaunchTerms
@@ -81,7 +81,7 @@ final class AppLaunches {
         return launch
     }
 
-    /// Of a paused app: just before its GO.
+    /// Sends the launch message to a paused app, just before its GO.
     func send(
         to instance: Instance, of app: InstalledApp, _ context: LaunchContext,
         _ terms: LaunchTerms
@@ -97,13 +97,14 @@ final class AppLaunches {
         withExtendedLifetime(credentials) {}
     }
 
-    /// A cold launch waits for its process.
+    /// Keeps the launch message of a cold launch until its process has been spawned.
     func prepare(_ launch: AppLaunch, for instance: InstanceIdentifier) {
         instances.part(Pending.self, of: instance)?.launch = launch
     }
 
-    /// The process of a cold launch is there. After a restart of the supervisor what the request
-    /// brought is gone with its client, and the app is launched plainly.
+    /// Sends the launch message of a cold launch whose process has been spawned. After a restart of
+    /// the supervisor, what the request brought is gone with its client, and the app is launched
+    /// without that.
     func send(to instance: Instance) {
         guard let app = catalog[instance.app], app.kind == .applicationKit,
             let record = core.lifecycle.instance(instance.identifier),
@@ -120,7 +121,7 @@ final class AppLaunches {
         messenger.send(.launch(launch), to: instance.identifier)
     }
 
-    /// It may have changed since the launch was ordered.
+    /// The session may have been locked or unlocked since the launch was ordered.
     private func noteLock(
         in launch: inout AppLaunch, for instance: InstanceIdentifier, of app: InstalledApp
     ) {
@@ -145,9 +146,10 @@ final class AppLaunches {
         if !app.version.isEmpty { launch.version = app.version }
     }
 
-    // MARK: Locks meanwhile
+    // MARK: Session locks meanwhile
 
-    /// In its launch sequence it hears of it with everybody else.
+    /// Notes what an app that is launching was told: it is told of a change together with all other
+    /// apps.
     private func noteTold(_ instance: InstanceIdentifier, isAvailable: Bool) {
         guard let prepared = instances.known(Pending.self, of: instance),
             prepared.toldAvailable != nil
@@ -155,7 +157,8 @@ final class AppLaunches {
         prepared.toldAvailable = isAvailable
     }
 
-    /// The session was locked or unlocked while it launched and was told nothing.
+    /// Tells an app that has launched, if the session was locked or unlocked meanwhile and the app
+    /// was not told.
     func tellLockChange(to instance: Instance) {
         guard let prepared = instances.known(Pending.self, of: instance.identifier),
             let told = prepared.toldAvailable
@@ -168,7 +171,7 @@ final class AppLaunches {
         tellLock(isAvailable, to: instance.identifier)
     }
 
-    /// Protected data can be read, or cannot any more.
+    /// Tells an app that protected data can be read, or that it cannot any more.
     func tellLock(_ isAvailable: Bool, to instance: InstanceIdentifier) {
         let cookie = messenger.freeCookie()
         noteTold(instance, isAvailable: isAvailable)

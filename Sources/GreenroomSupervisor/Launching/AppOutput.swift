@@ -10,7 +10,7 @@ final class AppOutput: InstanceFiles {
     private let directory: String
     private let hasJournal: Bool
     private let standardError: FileDescriptor?
-    /// Files may be there that this process has not made.
+    /// True if the directory may hold files that a former supervisor made.
     private let hasOlderFiles: Bool
     private let instances: InstanceTable
 
@@ -25,7 +25,7 @@ final class AppOutput: InstanceFiles {
         self.hasJournal = hasJournal
         let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
         standardError = copy >= 0 ? FileDescriptor(owning: copy) : nil
-        // Only an empty one can be removed.
+        // Only an empty directory can be removed.
         hasOlderFiles = unsafe rmdir(directory) != 0 && errno != ENOENT
         unsafe mkdir(directory, 0o700)
         instances.add(self)
@@ -44,7 +44,8 @@ final class AppOutput: InstanceFiles {
         return standardError
     }
 
-    /// Where the output of such an instance is collected; watched for its first byte.
+    /// The file that collects the output of an instance whose first output makes it ready. It is
+    /// watched for its first byte.
     func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
 
     func remove(_ instance: InstanceIdentifier) {

@@ -2,10 +2,10 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-// What a launch's client says of itself. The client may say anything, so only what cannot give the app
-// more than it has without is believed:
+// What the client of a launch says about itself. The client may say anything, so a claim is
+// believed only if it cannot give the app more than the app has without it:
 //
-//   limits             the lower of both; of those that the manifest sets not even the soft one rises
+//   limits             the lower of both; if the manifest sets it, not even the soft limit rises
 //   nice               not below the app's own
 //   affinity           the CPUs that both have
 //   no_new_privs       on, never off
@@ -13,8 +13,8 @@ internal import GreenroomLinux
 //   signals            ignored and blocked, as any process may do to itself
 //   personality        for an app without a sandbox, which runs as its client might run it
 //
-// The process takes it over itself, with its own rights and before any code of the app runs (inherit.h),
-// so the kernel holds it to the same rules.
+// The process takes these over itself, with its own rights and before any code of the app runs
+// (inherit.h), so the kernel holds the process to the same rules.
 
 extension InheritedState {
     init(_ claims: Control.CallerState, of app: InstalledApp) {
@@ -38,28 +38,31 @@ extension InheritedState {
     }
 }
 
-/// What the paused instances of an app have already: they are all started alike.
+/// What the paused instances of an app have already. They are all started alike.
 struct PausedState {
     private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 
-    /// 32 and 33, which C libraries keep for themselves: they are no reason for a cold launch.
+    /// Signals 32 and 33, which C libraries keep for themselves: they are no reason for a cold
+    /// launch.
     private static let innerSignals: UInt64 = 3 << 31
 
     var state: InheritedState
     var threadCount: Int
 
-    /// An SDK pauses by itself, and a filter may forbid what is to be called.
+    /// False for an app made with the SDK, which pauses by itself, and for an app with a filter,
+    /// which may forbid the calls that are needed.
     static func canTakeOver(_ app: InstalledApp) -> Bool {
         app.kind == .program && app.confinement?.filters.isEmpty != false
     }
 
-    /// What the launch asks for changes something.
+    /// True if what the launch asks for changes something.
     func differs(from wanted: InheritedState, of app: InstalledApp) -> Bool {
         wanted.closedDescriptors != 0 || wanted.ignoredSignals != 0 || limitsDiffer(from: wanted)
             || threadsDiffer(from: wanted, of: app)
     }
 
-    /// So does a part that each thread has for itself: a launch changes the first one's.
+    /// True if what the launch asks for changes something that each thread has for itself: a launch
+    /// changes the first thread only.
     private func threadsDiffer(from wanted: InheritedState, of app: InstalledApp) -> Bool {
         wanted.nice > state.nice || wanted.blockedSignals != 0
             || (wanted.ioPriority != state.ioPriority && wanted.ioPriority >> 13 >= 2)
@@ -85,11 +88,12 @@ struct PausedState {
         return InheritedState.Limit(soft: soft, hard: hard)
     }
 
-    /// A paused process can take it over.
+    /// True if a paused process can take over what the launch asks for.
     func allows(_ wanted: InheritedState, of app: InstalledApp) -> Bool {
         if wanted.personality != state.personality { return false }
         if wanted.limits.count > Self.stack {
-            // Where its memory lies, and how large the stacks of its threads are, was decided by it.
+            // The stack limit has already decided where the memory of the process lies, and how
+            // large the stacks of its threads are.
             let stack = limit(Self.stack, wanted.limits[Self.stack], wanted)
             if stack.soft != state.limits[Self.stack].soft { return false }
         }

@@ -2,11 +2,11 @@ internal import DesktopEntry
 internal import GreenroomControl
 internal import GreenroomLifecycle
 
-/// What a launch executes of an app with a desktop entry: the entry's command with files in it, one
-/// of its actions, or a terminal around either.
+/// What a launch of an app with a desktop entry executes: the entry's command with file names in
+/// it, one of the entry's actions, or a terminal that runs either.
 struct DesktopLaunch {
     var arguments: [ByteString]
-    /// Another file than the app's; only for an app that is never paused.
+    /// An executable other than the app's; only for an app that is never paused.
     var executablePath: String?
 
     init(_ call: Control.LaunchCall, of app: InstalledApp) throws(ControlError) {
@@ -41,7 +41,7 @@ struct DesktopLaunch {
     private mutating func openTerminal(
         _ call: Control.LaunchCall, _ app: InstalledApp, _ desktop: DesktopApp
     ) throws(ControlError) {
-        // Whoever brings descriptors has a terminal, or wants none.
+        // A client that brings descriptors has a terminal, or wants none.
         guard desktop.facts.isTerminal, call.standardInput == nil, call.standardOutput == nil else {
             return
         }
@@ -87,7 +87,7 @@ struct DesktopLaunch {
                 throw .refused(
                     code: "not_local",
                     reason: "\(app.identifier) opens local files only, and "
-                        + "\(url.cut) is none")
+                        + "\(url.cut) is not one")
             }
         }
     }

@@ -9,9 +9,9 @@ internal import Systemd
 /// What launches bring along, from the call until its answer.
 @LoopActor
 final class LaunchContexts {
-    /// Hears of readiness; nil if it cannot.
+    /// Hears when apps are ready; nil if the listener could not be made.
     let readiness: ReadinessListener?
-    /// Those that launches have asked for.
+    /// The pool environments that launches have asked for.
     private(set) var environments: PoolEnvironments
 
     private let core: Core
@@ -42,18 +42,20 @@ final class LaunchContexts {
         }
     }
 
-    /// One of a former supervisor stands there still. How many threads it has was said to that one.
+    /// An instance of a former supervisor is still paused. Only that supervisor was told how many
+    /// threads the instance has.
     func recallPause(of instance: Instance) {
         if pausedStates[instance.app] == nil { noticePause(of: instance, threadCount: .max) }
     }
 
-    /// What the manifest says has changed.
+    /// Called when the app was removed.
     func forgetPause(of app: AppIdentifier) { pausedStates[app] = nil }
 
     // MARK: Serving
 
-    /// What the process that serves the request begins with: of the daemon's own launches, what the
-    /// manifest says. Asked once: a connection that has arrived is the reason of one launch.
+    /// What the process that serves the request begins with. For launches of the daemon's own, that
+    /// is what the manifest says. Asked once for each launch: a connection that has arrived is the
+    /// reason for one launch.
     func contextToServe(
         _ request: RequestIdentifier, of app: InstalledApp
     ) -> LaunchContext? {
@@ -70,10 +72,10 @@ final class LaunchContexts {
         return context
     }
 
-    /// Another than the app's, which is encoded already: with what belongs to this launch, or to this
-    /// one process.
+    /// An environment other than the app's own, which is encoded already: it has variables for this
+    /// launch or for this one process. Nil if there are none.
     ///
-    /// - Parameter pid: nil where the process is yet to be made.
+    /// - Parameter pid: nil if the process is yet to be made.
     func environment(
         of context: LaunchContext, _ app: InstalledApp, _ instance: InstanceIdentifier,
         pid: Int32?
@@ -126,12 +128,13 @@ final class LaunchContexts {
         return (context, key)
     }
 
-    /// What only a new process can take over decides that the launch is cold.
+    /// Takes over the caller's descriptors and state. If only a new process can take them over, the
+    /// launch is cold.
     private func inherit(
         from call: Control.LaunchCall, _ descriptors: [FileDescriptor], _ app: InstalledApp,
         _ context: inout LaunchContext
     ) {
-        // The numbers from 3 on are those of its sockets.
+        // In an app with sockets, the numbers from 3 on are those of the sockets.
         if !app.description.hasSockets {
             context.otherDescriptors = call.otherDescriptors.map {
                 (number: $0.number, descriptor: descriptors[$0.index])
@@ -153,10 +156,11 @@ final class LaunchContexts {
         if paused?.allows(state, of: app) == false { context.coldReason = .callerState }
     }
 
-    /// As many as an order to go has room for, beside the standard ones, the directory and the strings.
+    /// As many other descriptors as an order to go has room for, beside the standard ones, the
+    /// directory and the strings.
     private static let otherDescriptorsOfPaused = WireFormat.descriptorLimit - 5
 
-    /// Where the app may write is its manifest's word, whatever its caller has.
+    /// The manifest decides where the app may write, whatever its caller's environment has.
     private func withContainer(_ environment: [ByteString], of app: InstalledApp) -> [ByteString] {
         guard app.hasContainer else { return environment }
         let own = containers.environment(of: app.identifier.rawValue)
@@ -165,7 +169,7 @@ final class LaunchContexts {
             + own.map(ByteString.text)
     }
 
-    /// A variable that is not UTF-8 is one of those that a paused instance has read already.
+    /// True if a variable that is not UTF-8 is one that a paused instance has read already.
     private static func isReadEarly(_ environment: [ByteString], by app: InstalledApp) -> Bool {
         environment.contains { variable in
             guard variable.text == nil, let name = variable.variableName?.text else { return false }
@@ -199,8 +203,8 @@ final class LaunchContexts {
         }
     }
 
-    /// The session's, or the caller's with what the manifest sets for every caller; then the launch's
-    /// own additions.
+    /// The session's environment, or the caller's with what the manifest sets for every caller;
+    /// then the launch's own additions.
     private static func environment(
         of call: Control.LaunchCall, _ app: InstalledApp
     ) -> [ByteString] {
@@ -216,7 +220,7 @@ final class LaunchContexts {
         _ base: [ByteString], with additions: [ByteString]
     ) -> [ByteString] {
         if additions.isEmpty { return base }
-        // A client may bring a hundred thousand of either: each is looked at once.
+        // A client may bring a hundred thousand variables of either kind: each is looked at once.
         let replaced = Set(additions.compactMap(\.variableName))
         return base.filter { entry in
             entry.variableName.map { !replaced.contains($0) } ?? true

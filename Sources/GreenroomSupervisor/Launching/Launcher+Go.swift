@@ -5,7 +5,7 @@ internal import GreenroomLinux
 
 /// The order to go: what a launch brought, in the form in which a paused instance takes it.
 extension Launcher {
-    /// - Returns: false if nobody can receive it.
+    /// - Returns: false if the instance cannot receive the order.
     func sendGo(
         _ context: LaunchContext, to instance: Instance, of app: InstalledApp,
         on channel: UnixSocket
@@ -25,7 +25,7 @@ extension Launcher {
             let bytes = InheritMessage.encoded(state.encoded(atPause: true))
             guard try channel.send(bytes, descriptors: [CInt]()) != nil else { return false }
         }
-        // Too much for one message: in a file of its own.
+        // Strings that are too long for one message go into a file of their own.
         let strings = try encoded.descriptorStrings.map { bytes in
             unsafe try bytes.withUnsafeBytes {
                 unsafe try SealedFile.create($0, name: "greenroom-strings")
@@ -54,7 +54,7 @@ extension Launcher {
         return (roles, descriptors)
     }
 
-    /// A script's instance runs its interpreter, whose words stand before the launch's.
+    /// For a script, the instance runs its interpreter, whose words come before the launch's.
     private static func arguments(
         of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
     ) -> [ByteString] {
@@ -77,10 +77,10 @@ extension Launcher {
 
     private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
         var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
-        // It leads a session of its own since it was spawned.
+        // The instance has led a session of its own since it was spawned.
         if context.takesTerminal { flags.insert(.controllingTerminal) }
-        // A name can mean another directory by now: entered by the app itself, it is one that the app
-        // may enter.
+        // A descriptor would lead out of the app's own mounts. By name, the app itself enters a
+        // directory that it may enter.
         if app.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
         return flags
     }

@@ -6,7 +6,7 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Makes processes out of decisions: asks the spawner for new ones and tells paused ones to go.
+/// Turns decisions into processes: asks the spawner for new instances and tells paused ones to go.
 ///
 /// The path of a prewarmed launch is `contexts` → (the core) → `go` → the app's STARTED: no file
 /// is opened, nothing is looked up that grows with the number of apps.
@@ -25,7 +25,7 @@ final class Launcher {
     private let reporter: Reporter
 
     private final class OwnOutput: InstancePart {
-        /// Its client has its output.
+        /// True if the instance's client has its output.
         var isClients = false
     }
 
@@ -69,8 +69,8 @@ final class Launcher {
         instance.forgetPong()
         guard instance.isInspected else { return inspect(instance, of: app, for: request, terms) }
         noteOwnOutput(context, identifier)
-        // Before the order to go: main may look at its score at once, and must see what a cold launch
-        // would show it.
+        // Before the order to go: main may look at its OOM score at once, and must see what a cold
+        // launch would show it.
         instance.apply(terms.inBackground ? .background : .foreground)
         do {
             if !app.credentials.isEmpty {
@@ -88,7 +88,7 @@ final class Launcher {
         }
     }
 
-    /// Whether it can take over what the launch brings, and is what it would be made as now. Says why not.
+    /// Whether the instance can take over what the launch brings. Reports why not.
     private func isFit(
         _ instance: Instance, of app: InstalledApp, _ context: LaunchContext
     ) -> Bool {
@@ -103,7 +103,8 @@ final class Launcher {
         return true
     }
 
-    /// Adopted, and its turn to be looked at has not come.
+    /// Inspects an adopted instance whose turn to be inspected has not come, and then tells it to
+    /// go.
     private func inspect(
         _ instance: Instance, of app: InstalledApp, for request: RequestIdentifier,
         _ terms: LaunchTerms
@@ -122,7 +123,8 @@ final class Launcher {
         }
     }
 
-    /// A former supervisor told it to go, and its channel is lost: it is seen to start.
+    /// Looks whether an instance starts that a former supervisor told to go and whose channel is
+    /// lost.
     func awaitStart(of identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }
         instances.awaitStart(
@@ -170,7 +172,8 @@ final class Launcher {
 
     // MARK: Readiness
 
-    /// It runs. What its manifest calls ready is looked for from now on, where nobody will report it.
+    /// The instance runs. From now on the daemon looks for its ready condition, if nobody will
+    /// report it.
     func awaitReadiness(of instance: Instance) {
         guard let app = catalog[instance.app] else { return }
         switch app.readyCondition {
@@ -181,7 +184,8 @@ final class Launcher {
         }
     }
 
-    /// Its client has its output, so that nobody here can await the first of it: ready as it runs.
+    /// If the instance's client has its output, the daemon cannot see the first of it: the instance
+    /// counts as ready once it runs.
     private func reportReadyIfUnobserved(_ instance: Instance) {
         guard core.lifecycle.instance(instance.identifier)?.state != .prewarming,
             let output = instances.known(OwnOutput.self, of: instance.identifier), output.isClients

@@ -6,8 +6,8 @@ internal import Systemd
 /// Hears when launched apps are ready: READY=1 on a socket (sd_notify(3)), or the first byte of
 /// their output. A program is ready for its user when it says so, not when it was executed.
 ///
-/// Each user has a socket, which nobody else can send to: what a user leaves in it, and does not let us close, is in
-/// nobody else's way.
+/// Each user has a socket that nobody else can send to. If what a user sends there cannot be
+/// closed, that delays nobody else.
 @LoopActor
 final class ReadinessListener {
     private let core: Core
@@ -16,7 +16,8 @@ final class ReadinessListener {
     private let directory: String
     private let log: Log
     private let disposer: Disposer
-    /// Of users with an app that says when it is ready, which whoever writes manifests decides.
+    /// The sockets of users with an app that says when it is ready; whoever writes manifests
+    /// decides how many.
     private var sockets: [UInt32: NotifySocket] = [:]
     private let inotify: Inotify
     private var source: EventSource?
@@ -29,7 +30,7 @@ final class ReadinessListener {
         isolated deinit { if let number { drop?(number) } }
     }
 
-    /// - Parameter directory: of the sockets.
+    /// - Parameter directory: the directory of the sockets.
     init(
         core: Core, instances: InstanceTable, output: AppOutput, directory: String, log: Log,
         disposer: Disposer
@@ -40,7 +41,7 @@ final class ReadinessListener {
         self.directory = directory
         self.log = log
         self.disposer = disposer
-        // A socket, of an older daemon.
+        // An older daemon had a socket of this name.
         unsafe unlink(directory)
         if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
             throw SystemError(code: errno, call: "mkdir", subject: directory)
@@ -51,7 +52,7 @@ final class ReadinessListener {
         }
     }
 
-    /// What this user's apps get as NOTIFY_SOCKET; nil if it cannot be made.
+    /// The path that this user's apps get as NOTIFY_SOCKET; nil if the socket cannot be made.
     func socketPath(of user: UInt32) -> String? {
         let path = "\(directory)/\(user)"
         if sockets[user] != nil { return path }
@@ -66,7 +67,7 @@ final class ReadinessListener {
         }
     }
 
-    /// Who wrote is known by the kernel's word, not the message's.
+    /// The kernel tells who sent the message, so no process can claim to be another one.
     private func heard(_ text: String, from sender: Credentials, of user: UInt32) {
         guard text.split(separator: "\n").contains("READY=1") else { return }
         if let instance = instances.instance(ofProcess: sender.pid) {
@@ -76,7 +77,8 @@ final class ReadinessListener {
         }
     }
 
-    /// The instance is known now. It may have said READY=1 before the spawner's word of it was here.
+    /// The instance is known now. It may have said READY=1 before the spawner's report of it
+    /// arrived.
     func hearEarly(_ instance: Instance, of user: UInt32) {
         guard let socket = sockets[user] else { return }
         for pid in socket.early
@@ -122,19 +124,19 @@ final class ReadinessListener {
     }
 }
 
-/// The socket of one user's apps. Descriptors may come (BARRIER=1 of sd_notify(3) waits until one is closed), as many
-/// as the disposer takes of that user.
+/// The socket of one user's apps. Descriptors may come (BARRIER=1 of sd_notify(3) waits until one
+/// is closed), at most as many as the disposer takes from that user.
 @LoopActor
 private final class NotifySocket {
     private let socket: DatagramSocket
     private let stranger: Stranger
     private let onMessage: (String, Credentials) -> Void
-    /// Who said READY=1 and belongs to no instance that is known, the latest ones.
+    /// The latest processes that said READY=1 and belong to no instance that is known.
     var early: [pid_t] = []
     private static let earlyLimit = 32
     private var source: EventSource?
     private var resumption: EventSource?
-    /// Until it is looked again whether what the user sent before has been closed.
+    /// How long to wait before looking again whether what the user sent has been closed.
     private static let pause = Duration.milliseconds(200)
 
     init(

@@ -4,8 +4,8 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Launches that nobody describes in full: an app is to open something, or to hear of something. What
-/// it is launched with is its own, and it learns the reason.
+/// Launches for a reason: an app is to open something, or to be told of something. It is launched
+/// with its own arguments and environment, and is told the reason.
 @LoopActor
 final class ReasonedLaunches {
     private let core: Core
@@ -13,7 +13,7 @@ final class ReasonedLaunches {
     private let contexts: LaunchContexts
     private let requests: Requests
     private var nextLaunch: UInt64 = 1
-    /// No other supervisor's, not even of the same process number.
+    /// A prefix that no other supervisor uses, not even one with the same process number.
     private lazy var prefix = "\(getpid())-\(core.now.nanoseconds)-"
 
     init(core: Core, catalog: AppCatalog, contexts: LaunchContexts, requests: Requests) {
@@ -23,7 +23,7 @@ final class ReasonedLaunches {
         self.requests = requests
     }
 
-    /// For a launch that was given no name.
+    /// A name for a launch that was given none.
     func newIdentifier() -> LaunchIdentifier {
         defer { nextLaunch += 1 }
         return LaunchIdentifier(prefix + String(nextLaunch))
@@ -54,7 +54,7 @@ final class ReasonedLaunches {
             limit.map { .triggered(request, launch, $0) } ?? .launchRequested(request, launch))
     }
 
-    // MARK: By themselves
+    // MARK: Launches by the daemon itself
 
     func launchForTimer(_ identifier: AppIdentifier) { launchForSystem(identifier, .timer) }
 
@@ -62,8 +62,8 @@ final class ReasonedLaunches {
         launchForSystem(identifier, .path, limit)
     }
 
-    /// For an event that the app asked for in its manifest. What is refused (a crash loop, for example)
-    /// is tried again with the next event.
+    /// Launches an app for an event that its manifest asks for. If the launch is refused (in a
+    /// crash loop, for example), the next event tries again.
     private func launchForSystem(
         _ identifier: AppIdentifier, _ reason: AppLaunch.Reason, _ limit: TriggerLimit? = nil
     ) {

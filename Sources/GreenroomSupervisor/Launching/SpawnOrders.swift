@@ -6,10 +6,11 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// What the spawner is told to start: a process that is to be paused, or one that is launched cold.
+/// Makes the orders to the spawner: to start a process that is to be paused, or one that is
+/// launched cold.
 @LoopActor
 final class SpawnOrders {
-    /// Before the spawner heard of it.
+    /// A failure before the order was sent to the spawner.
     struct Failure: Error {
         let stage: String
         let code: CInt
@@ -44,7 +45,8 @@ final class SpawnOrders {
         self.containers = containers
     }
 
-    /// No argument of any client; the environment as far as it is read before main.
+    /// The order for an instance that is to be paused. It has no argument of any client, and its
+    /// environment only as far as it is read before main.
     func prewarm(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
     ) throws(Failure) -> SpawnSpecification {
@@ -55,7 +57,7 @@ final class SpawnOrders {
             }
             environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
         }
-        // The spawner adds the one that counts.
+        // The spawner sets this variable itself.
         environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
         var executions: UInt32 = 0
         if app.kind == .program {
@@ -71,7 +73,8 @@ final class SpawnOrders {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
-            // One that pauses when it calls for it runs its own code before, which may do anything.
+            // A program that calls for its pause runs its own code before, which may execute
+            // anything.
             let pausesByCall = environment.contains("\(PrewarmEnvironment.pauseName)=call")
             executions = pausesByCall ? 0 : paused.executions
         } else {
@@ -171,7 +174,8 @@ final class SpawnOrders {
         return specification
     }
 
-    /// Without it the app runs, and meets the fault where it writes.
+    /// Makes the app's folders. If that fails, the app runs all the same, and gets an error where
+    /// it writes.
     private func makeContainer(of app: InstalledApp) {
         guard app.hasContainer else { return }
         do throws(SystemError) { try containers.make(for: app) } catch {
