@@ -1,29 +1,30 @@
-/// Whose deadline it is. Each has at most one.
+/// Whose deadline it is. Each key has at most one.
 enum DeadlineKey: Hashable, Sendable {
     /// The deadline of the state that the instance is in.
     case instance(InstanceIdentifier)
-    /// When its back-off or crash loop is over and its pool may be filled again.
+    /// When the app's back-off or crash loop is over and its pool may be filled again.
     case app(AppIdentifier)
     /// The next step of taking memory back.
     case pressure
-    /// When the daemon starts it by itself.
+    /// When the daemon starts the app by itself.
     case start(AppIdentifier)
-    /// The acknowledgement of what the instance was told.
+    /// When the instance must have acknowledged the step that it was told.
     case step(InstanceIdentifier)
-    /// The quiet time after which the pressure falls.
+    /// The end of the quiet time, after which the pressure falls.
     case quiet
-    /// When the machine is looked at again, or prewarming starts.
+    /// When the machine is inspected again, or prewarming may begin.
     case conditions
-    /// When the pools are filled beside launches that are still under way.
+    /// When the pools are filled although launches are still under way.
     case refill
-    /// The time of the instance's run of scheduled work.
+    /// The end of the instance's run of scheduled work, or of the time before it is told that the
+    /// end is near.
     case run(InstanceIdentifier)
-    /// When scheduled work is looked at again.
+    /// When scheduled work is reviewed again.
     case schedule
 }
 
-/// The pending deadlines, soonest first: a binary heap that knows where each key stands, so that
-/// setting, moving and removing one costs O(log n) and nothing stale is left behind.
+/// The pending deadlines, soonest first: a binary heap that knows the position of each key. So
+/// setting, moving and removing a deadline costs O(log n), and nothing stale is left in the heap.
 struct DeadlineQueue: Hashable, Sendable {
     private struct Entry: Hashable, Sendable {
         var instant: Instant
@@ -58,7 +59,7 @@ struct DeadlineQueue: Hashable, Sendable {
         restoreOrder(at: position)
     }
 
-    /// Removes and returns the soonest key that has come.
+    /// Removes and returns the key with the soonest deadline, if that deadline has come.
     mutating func popDue(at now: Instant) -> DeadlineKey? {
         guard let first = heap.first, first.instant <= now else { return nil }
         remove(first.key)

@@ -9,7 +9,7 @@ extension Lifecycle {
             case .step(let id): stepDeadlineReached(id)
             case .quiet: becameQuiet()
             case .conditions: refills.machineChanged()
-            // Refilling follows every event.
+            // Every event ends with refilling.
             case .refill: break
             case .run(let id): runDeadlineReached(id)
             case .schedule: schedule.needsReview = true
@@ -31,7 +31,7 @@ extension Lifecycle {
         }
     }
 
-    /// It did not reach the pause in time, or left it.
+    /// The instance did not reach the pause point in time, or left the pause.
     mutating func prewarmTimedOut(_ id: InstanceIdentifier) {
         prewarmFailed(self[id].record.app, .prewarmFailed)
         end(id, .prewarmFailed, gently: false)

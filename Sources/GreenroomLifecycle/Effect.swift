@@ -21,50 +21,50 @@ public struct LaunchOutcome: Hashable, Sendable {
 public enum Refusal: Hashable, Sendable {
     case noSuchApp(AppIdentifier)
     case notRunning(Target)
-    /// The state does not allow it, for example suspending a terminating instance.
+    /// The instance's state does not allow it, for example suspending a terminating instance.
     case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
     case ineligible(AppIdentifier)
     case backOff(AppIdentifier, until: Instant)
     case crashLoop(AppIdentifier, until: Instant)
     case overBudget(AppIdentifier)
     case tooManyInstances(limit: Int)
-    /// Of the app's user, who has as many as that user's share allows.
+    /// The app's user has as many instances as that user's share allows.
     case tooManyInstancesOfUser(limit: Int)
     case spawnFailed(AppIdentifier, SpawnFailure)
-    /// It ended before it reached what was asked for.
+    /// The instance ended before it reached what was asked for.
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
-    /// The daemon does not start it by itself any more.
+    /// The daemon no longer starts the app by itself.
     case failed(AppIdentifier, SupervisionFailure)
-    /// Another app that it requires cannot be had.
+    /// An app that it requires could not be started.
     indirect case dependencyFailed(AppIdentifier, on: AppIdentifier, Refusal)
-    /// It ended before it was ready.
+    /// The app ended before it was ready.
     case requiredEnded(AppIdentifier, ExitReason)
-    /// Another app was launched that it conflicts with.
+    /// An app that conflicts with it was launched.
     case conflict(AppIdentifier, with: AppIdentifier)
-    /// The app supports no scenes, or one only.
+    /// The app supports no scenes (`noScenes`), or only one (`singleScene`).
     case noScenes(AppIdentifier)
     case singleScene(AppIdentifier)
     case noSuchScene(AppIdentifier, SceneIdentifier)
     case tooManyScenes(AppIdentifier, limit: Int)
     /// A client ended the app while its launch waited for other apps.
     case cancelled(AppIdentifier)
-    /// The machine is in no condition for prewarming.
+    /// The machine's condition does not allow prewarming.
     case held(AppIdentifier, PrewarmHold)
-    /// A process of it holds a file lock: frozen, it would make others wait.
+    /// A process of the instance holds a file lock. Frozen, it would make others wait.
     case holdsFileLock(InstanceIdentifier)
-    /// It runs already, or its triggers launched it too often.
+    /// The app runs already, or its triggers launched it too often.
     case notTriggered(AppIdentifier)
-    /// It has as many pending requests of that kind as it may.
+    /// The app has as many pending requests of that kind as it may have.
     case tooManyTasks(AppIdentifier, limit: Int)
-    /// Nothing of that name is pending, or running.
+    /// No scheduled task of that name is pending, or no task is running.
     case noSuchTask(AppIdentifier)
-    /// Scheduled work of that app is being run: one at a time.
+    /// A run of that app's scheduled work is under way, and there is one at a time.
     case runUnderWay(AppIdentifier)
 }
 
-/// What a request is told, once.
+/// The one answer to a request.
 public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
     case prewarmed(InstanceIdentifier)
@@ -73,13 +73,13 @@ public enum Answer: Hashable, Sendable {
     case refused(Refusal)
     case reset(AppIdentifier)
     case discarded(AppIdentifier, SceneIdentifier)
-    /// The hint was taken; whether an instance is paused already.
+    /// The hint was taken. `isReady` says whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
-    /// Its work is scheduled.
+    /// The app's task is scheduled.
     case scheduled(AppIdentifier)
 }
 
-/// What the kernel should prefer, by `oom_score_adj` and cpu weight.
+/// How much the kernel should favour an instance, by `oom_score_adj` and cpu weight.
 public enum Priority: UInt8, Sendable {
     case foreground
     case background
@@ -89,20 +89,21 @@ public enum Priority: UInt8, Sendable {
 
 /// Why a process tree is wanted.
 public enum SpawnPurpose: Hashable, Sendable {
-    /// With this environment (the shell remembers which one belongs to the key).
+    /// For the pool, with this environment. The shell remembers which environment belongs to the
+    /// key.
     case prewarm(EnvironmentKey)
-    /// With what this request brought.
+    /// For a launch, with what this request brought.
     case launch(RequestIdentifier, LaunchTerms)
 }
 
-/// What an instance is launched with, beside what the request brought.
+/// What an instance is launched with in addition to what the request brought.
 public struct LaunchTerms: Hashable, Sendable {
     public var inBackground: Bool
-    /// Its user's protected data can be read.
+    /// The protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
-    /// Its archive follows its launch (`Effect.handOverState`).
+    /// The app's archive follows its launch (`Effect.handOverState`).
     public var announcesState: Bool
-    /// Neither the app, nor this version of it, has ever finished a launch.
+    /// Whether the app, and whether this version of it, has never finished a launch.
     public var isFirstLaunch: Bool
     public var isFirstLaunchOfVersion: Bool
 
@@ -119,9 +120,9 @@ public struct LaunchTerms: Hashable, Sendable {
     }
 }
 
-/// Whom a delivery reaches in an app that runs already.
+/// Which part of a running app a delivery reaches, and where the app is.
 public struct DeliveryAddress: Hashable, Sendable {
-    /// The connected scene used last; nil where none is connected yet.
+    /// The connected scene used last; nil if none is connected yet.
     public var scene: SceneIdentifier?
     public var inBackground: Bool
 
@@ -131,7 +132,7 @@ public struct DeliveryAddress: Hashable, Sendable {
     }
 }
 
-/// What happened, for watchers, the journal and history.
+/// What happened, for clients that watch, the journal and the history.
 public enum Record: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
@@ -142,38 +143,39 @@ public enum Record: Hashable, Sendable {
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
-    /// It is not prewarmed again.
+    /// The app is not prewarmed again.
     case misfired(InstanceIdentifier, AppIdentifier, Misfire)
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)
     case sceneChanged(InstanceIdentifier, AppIdentifier, SceneIdentifier, ActivationState)
-    /// Half its time is over.
+    /// Half of the step's time is over.
     case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
-    /// All of it: the watchdog ends the app.
+    /// All of the step's time is over, and the watchdog ends the app.
     case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
     case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
     case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
-    /// Its launch screen is to be shown, for what this request brought; is to go.
+    /// The instance's launch screen is to be shown, for what this request brought; then, to be
+    /// taken away.
     case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
     case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
-    /// It stalls within its own limit.
+    /// The instance stalls within its own memory limit.
     case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
     case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
-    /// Its triggers launched it so often in a row that they are left alone.
+    /// The app's triggers launched it so often in a row that they are ignored from now on.
     case triggersLeftAlone(AppIdentifier, launches: Int)
-    /// It is told that its background time is about to end.
+    /// The instance is told that its background time is about to end.
     case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
     case runBegan(InstanceIdentifier, AppIdentifier, String)
     case runEnded(InstanceIdentifier, AppIdentifier, String, RunOutcome)
 }
 
-/// What the shell must do, in this order. It decides nothing about them, and asks the core nothing to
-/// perform them: what an effect carries holds when its event has been decided to the end.
+/// What the shell must do, in this order. The shell decides nothing, and need not ask the core:
+/// what an effect carries is true at the end of the event that it belongs to.
 public enum Effect: Hashable, Sendable {
-    /// Keep this in the runtime state, replacing the instance's former record. Comes before the
-    /// effects that make it true.
+    /// Keep this record in the runtime state, in place of the instance's former one. Comes before
+    /// the effects that make the record true.
     indirect case save(InstanceRecord)
     case erase(InstanceIdentifier)
     case saveApp(AppRecord)
@@ -182,57 +184,61 @@ public enum Effect: Hashable, Sendable {
     case saveTasks(AppIdentifier, AppTasks)
 
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
-    /// Tell the paused instance to go, as this request.
+    /// Tell the paused instance to go, for this request.
     case go(InstanceIdentifier, RequestIdentifier, LaunchTerms)
-    /// Say when it starts (`Event.started`), though its channel is lost: it has closed its end by then.
+    /// The instance's channel is lost, so find out in another way when it starts (`Event.started`):
+    /// it closes its end of the channel then.
     case awaitStart(InstanceIdentifier)
     case freeze(InstanceIdentifier)
     case thaw(InstanceIdentifier)
     /// SIGTERM to the main process.
     case terminate(InstanceIdentifier)
-    /// SIGKILL to every process of it.
+    /// SIGKILL to every process of the instance.
     case kill(InstanceIdentifier)
-    /// Its end is recorded and no process is left: forget descriptors and cgroup.
+    /// Drop the instance's descriptors and cgroup: its end is recorded and no process is left.
     case release(InstanceIdentifier)
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
     case record(Record)
 
-    /// Watch the app's listening sockets until one is readable (`Event.connectionArrived`, once).
+    /// Watch the app's listening sockets until one is readable, then send `Event.connectionArrived`
+    /// once.
     case awaitConnection(AppIdentifier)
     case ignoreConnections(AppIdentifier)
-    /// Tell the app its next step. May come again with the same cookie.
+    /// Tell the app its next step. The same cookie may come again.
     case tell(InstanceIdentifier, PendingStep)
     /// Tell the app something that needs no answer.
     case notify(InstanceIdentifier, Notice)
     /// Hand what this request brought (a URL, a notification) to the app that runs already.
     case deliver(InstanceIdentifier, RequestIdentifier, DeliveryAddress)
-    /// Say whether a debugger holds it: `Event.tracerInspected`.
+    /// Find out whether a debugger is attached to the instance, and send `Event.tracerInspected`.
     case inspectTracer(InstanceIdentifier)
-    /// Say what holds prewarming back: `Event.conditionsInspected`.
+    /// Find out what holds prewarming, and send `Event.conditionsInspected`.
     case inspectConditions
-    /// Say whether a process of it holds a file lock: `Event.fileLocksInspected`.
+    /// Find out whether a process of the instance holds a file lock, and send
+    /// `Event.fileLocksInspected`.
     case inspectFileLocks(InstanceIdentifier)
-    /// Keep what the app has just reported, in the place of what was kept before.
+    /// Keep the archive that the app has just sent, in place of the former one.
     case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
     case deleteState(AppIdentifier, SceneIdentifier)
-    /// Send the app what is kept, or word that it cannot have it after all.
+    /// Send the app what is kept for it, or tell it that nothing will come after all.
     case handOverState(InstanceIdentifier, SceneIdentifier, isThere: Bool)
     case keepSessions(AppIdentifier, SessionList)
-    /// The installed version of it has finished a launch: remember it.
+    /// Remember that the installed version of the app has finished a launch.
     case noteVersion(AppIdentifier)
-    /// Take what it holds out of memory, bit by bit, for as long as it is suspended.
+    /// Move what the instance holds out of memory, bit by bit, for as long as it is suspended.
     case pageOut(InstanceIdentifier)
-    /// Tell the app how long it may go on in the background; nil: without a limit.
+    /// Tell the app how long it may go on in the background; nil means without a limit.
     case tellBackgroundTime(InstanceIdentifier, until: Instant?)
-    /// Tell it to end its tasks, for then it is ended. May come again.
+    /// Tell the app to end its background tasks, or it is ended at this time. May come again.
     case tellExpiration(InstanceIdentifier, at: Instant)
-    /// Tell it to run scheduled work. May come again with the same number.
+    /// Tell the app to run scheduled work. The same number may come again.
     case startRun(InstanceIdentifier, ScheduledRun, until: Instant)
     case expireRun(InstanceIdentifier, ScheduledRun, at: Instant)
-    /// Say how the machine is: `Event.taskConditionsInspected`.
+    /// Find out the machine's condition, and send `Event.taskConditionsInspected`.
     case inspectTaskConditions
-    /// Ring at this time of the wall clock, in microseconds since 1970: `Event.taskAlarmRang`; nil: never.
+    /// At this time of the wall clock, in microseconds since 1970, send `Event.taskAlarmRang`; nil
+    /// means never.
     case setTaskAlarm(Int64?)
 }

@@ -3,12 +3,14 @@ public struct LaunchRequest: Hashable, Sendable {
     public var app: AppIdentifier
     public var launchIdentifier: LaunchIdentifier
     public var environmentKey: EnvironmentKey
-    /// Start without coming to the front.
+    /// Launch the app without bringing it to the front.
     public var inBackground: Bool
-    /// The client's own descriptors are the app's stdio and it waits for the end: always a new
-    /// instance, never suspended automatically, never displaces the foreground app.
+    /// The app gets the client's own descriptors as its stdio, and the client waits for its end. It
+    /// is always a new instance, is never suspended by itself, and never displaces the app in
+    /// front.
     public var isAttached: Bool
-    /// It brings what no paused instance can take: it is launched cold, for this reason.
+    /// Set if the launch brings what no paused instance can take over: the app is launched cold,
+    /// for this reason.
     public var coldReason: ColdReason?
 
     public init(
@@ -24,7 +26,7 @@ public struct LaunchRequest: Hashable, Sendable {
     }
 }
 
-/// Whom a request is about. An app means its most recently used running instance.
+/// What a request is about. An app stands for its most recently used running instance.
 public enum Target: Hashable, Sendable {
     case app(AppIdentifier)
     case instance(InstanceIdentifier)
@@ -38,149 +40,157 @@ public enum Transition: Hashable, Sendable {
     case resume
     /// SIGTERM, then SIGKILL after the grace.
     case terminate
-    /// SIGKILL at once: the user force-quits it.
+    /// SIGKILL at once, because the user force-quits the app.
     case forceQuit
 }
 
 /// How short memory is.
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
-    /// Give back what nobody waits for: every prewarmed instance, then suspended ones.
+    /// End what nobody waits for: every prewarmed instance, then suspended ones.
     case warning
-    /// Give back everything but the foreground, in steps: prewarmed, suspended, background.
+    /// End everything but what is in front, in steps: prewarmed, suspended, background.
     case critical
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// Everything that the world tells the core. The shell makes events and decides nothing.
+/// Everything that happens outside the core. The shell makes events and decides nothing.
 public enum Event: Hashable, Sendable {
     // Configuration
     case policyChanged(Policy)
-    /// New or changed.
+    /// An app is new, or its manifest or its executable has changed.
     case appInstalled(AppDescription)
-    /// Its manifest is gone: paused instances go, running ones stay.
+    /// The app's manifest is gone. Its paused instances are ended; running ones stay.
     case appRemoved(AppIdentifier)
     /// The user of the apps with this foreground group has a session (`PrewarmOccasion.login`).
     case loggedIn(foregroundGroup: String)
-    /// That user's last session ended: what was kept for it goes, what runs stays.
+    /// That user's last session ended. What was paused for it is ended; what runs stays.
     case loggedOut(foregroundGroup: String)
 
     // Requests
     case launchRequested(RequestIdentifier, LaunchRequest)
-    /// Keep one (more) paused instance ready. Answered when it is paused or has failed.
+    /// Keep one paused instance more. Answered when it is paused or has failed.
     case prewarmRequested(RequestIdentifier, AppIdentifier, EnvironmentKey)
     case transitionRequested(RequestIdentifier, Target, Transition)
-    /// Answered with the end of the instance, at once if it has ended already.
+    /// Answered with the end of the instance, at once if the instance has ended already.
     case exitAwaited(RequestIdentifier, Target)
-    /// Its client is gone: no answer is owed any more. A launch under way goes on.
+    /// The client of the request is gone, so no answer is owed any more. A launch under way goes
+    /// on.
     case requestAbandoned(RequestIdentifier)
 
     // The world
     /// The kernel has executed the program.
     case spawned(InstanceIdentifier)
     case spawnFailed(InstanceIdentifier, SpawnFailure)
-    /// It stands at its pause point, holding this many bytes.
+    /// The instance is at its pause point and holds this many bytes.
     case paused(InstanceIdentifier, byteCount: UInt64)
-    /// Told to go, it has passed the pause.
+    /// The instance was told to go and has left the pause.
     case started(InstanceIdentifier)
-    /// Its channel ended or failed before it started.
+    /// The instance's channel ended or failed before the instance started.
     case channelLost(InstanceIdentifier)
     case becameReady(InstanceIdentifier)
-    /// The freezer has stopped every process of it.
+    /// The freezer has stopped every process of the instance.
     case frozen(InstanceIdentifier)
-    /// The freezer could not (or, degraded, SIGSTOP failed).
+    /// The freezer could not stop it (or, without a freezer, SIGSTOP failed).
     case freezeFailed(InstanceIdentifier)
-    /// Its main process ended.
+    /// The main process of the instance ended.
     case exited(InstanceIdentifier, ExitStatus)
-    /// No process of it is left.
+    /// No process of the instance is left.
     case emptied(InstanceIdentifier)
-    /// What was found of it, where nobody can tell what has happened.
+    /// What was found of the instance, where nobody can tell what has happened to it.
     case reconciled(InstanceIdentifier, found: Finding)
     case becameStale(InstanceIdentifier)
-    /// Before its pause it was about to do this, and was stopped before that took effect.
+    /// Before its pause point the instance was about to do this, and was stopped before it took
+    /// effect.
     case misfired(InstanceIdentifier, Misfire)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
-    /// `Lifecycle.nextDeadline` has come.
+    /// `Lifecycle.nextDeadline` is reached.
     case deadlineReached
-    /// After `Lifecycle.init(restoring:…)`, once every difference to the world has been reported:
-    /// what the last supervisor may have decided and not done is applied again.
+    /// Comes after `Lifecycle.init(restoring:…)`, once every difference between the records and the
+    /// world was reported. The core then gives again the effects that the former supervisor may not
+    /// have performed.
     case restored
     /// End every instance, with its grace.
     case shutdownRequested
 
     // Supervision
-    /// Forget that the app failed, and its latest starts, crashes and failures.
+    /// Forget the app's failure, and its latest starts, crashes and failed launches.
     case resetFailedRequested(RequestIdentifier, AppIdentifier)
-    /// Somebody connects to a socket that is watched (`Effect.awaitConnection`), or sends to it.
+    /// A client connects to a watched socket (`Effect.awaitConnection`), or sends to it.
     case connectionArrived(AppIdentifier)
     // Apps that acknowledge their states
     /// The app has done the step with that cookie.
     case acknowledged(InstanceIdentifier, cookie: UInt64)
-    /// Answers `Effect.inspectTracer`: whether a debugger holds it (TracerPid, proc(5)).
+    /// Answers `Effect.inspectTracer`: whether a debugger is attached to the instance (TracerPid,
+    /// proc(5)).
     case tracerInspected(InstanceIdentifier, isTraced: Bool)
-    /// Of a client, or without a request of the app itself.
+    /// A client asks, or, without a request, the app itself.
     case sceneRequested(RequestIdentifier?, AppIdentifier, SceneRequest)
-    /// The user's session was locked or unlocked: protected data comes and goes.
+    /// The user's session was locked or unlocked, which takes protected data away or gives it back.
     case sessionLockChanged(user: UInt32, isLocked: Bool)
     /// The clock was set, midnight has passed, or the time zone changed.
     case significantTimeChanged
     // The machine's own life
-    /// The machine is about to sleep, or awake again: nothing is prewarmed in between.
+    /// The machine is about to sleep, or is awake again. Nothing is prewarmed in between.
     case sleepChanged(isAsleep: Bool)
-    /// The machine goes on after all: launches are served, what starts by itself starts.
+    /// The machine goes on after all: launches are served again, and autostart applies.
     case shutdownCancelled
     // Memory and the machine
-    /// Tasks stall for want of memory now. The level falls by itself; `none` ends it.
+    /// Tasks stall now because memory is short. The level falls by itself later; `none` ends it at
+    /// once.
     case stallReported(MemoryPressure)
     /// Answers `Effect.inspectConditions`.
     case conditionsInspected(PrewarmHold?)
-    /// A hint that the app will be launched soon. Answered at once.
+    /// The app will probably be launched soon. Answered at once.
     case prepareRequested(RequestIdentifier, AppIdentifier)
     /// Answers `Effect.inspectFileLocks`.
     case fileLocksInspected(InstanceIdentifier, holdsLock: Bool)
-    /// The kernel took it for want of memory, surely or probably. Comes before `exited`.
+    /// The kernel killed the instance because memory was short; certainly, or probably. Comes
+    /// before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
-    /// A client had this signal sent to it (signal(7)): an end by that signal is no crash.
+    /// A client had this signal sent to the instance (signal(7)), so an end by that signal is no
+    /// crash.
     case signalSent(InstanceIdentifier, signal: UInt8)
     // State preservation
     /// What is kept for an app; comes after `appInstalled`.
     case stateFound(AppIdentifier, KeptState)
-    /// The shell has it no more, or could not write it.
+    /// The shell no longer has the archive, or could not write it.
     case stateLost(AppIdentifier, SceneIdentifier)
-    /// The app's word about its state, or that of a scene of it.
+    /// What the app says about its state or that of one of its scenes.
     case stateReported(InstanceIdentifier, SceneIdentifier, StateWish)
 
     // Launch screens
-    /// The user sees the app: it says so itself.
+    /// The app says that the user can see it.
     case drewFirstFrame(InstanceIdentifier)
 
-    /// Tasks of this instance alone stall: for want of memory within its own limit.
+    /// The tasks of this instance alone stall, because it is at its own memory limit.
     case instanceStalled(InstanceIdentifier, MemoryPressure)
-    /// Answers `Effect.pageOut`: what of it has left memory.
+    /// Answers `Effect.pageOut`: how many bytes of the instance have left memory.
     case pagedOut(InstanceIdentifier, byteCount: UInt64)
-    /// What the app waits for is there (`[Path]`): to be launched, unless it runs.
+    /// What the app waits for has happened (`[Path]`): launch it, unless it runs.
     case triggered(RequestIdentifier, LaunchRequest, TriggerLimit)
-    /// Manifests were read anew: what was triggered too often may be tried again.
+    /// Manifests were read again, so apps that were triggered too often may be triggered again.
     case triggersForgiven
 
     // Background time and scheduled work
     /// With the app's own number for the task.
     case backgroundTaskBegan(InstanceIdentifier, task: UInt64)
     case backgroundTaskEnded(InstanceIdentifier, task: UInt64)
-    /// Of the app itself, which is answered.
+    /// The app asks, and is answered.
     case taskSubmitted(RequestIdentifier, AppIdentifier, ScheduledTask)
-    /// Of the app itself; nil for all.
+    /// The app asks; nil cancels all of its tasks.
     case tasksCancelled(AppIdentifier, [String]?)
-    /// What an installed app had asked for; before `restored` for those that are installed by then.
+    /// What an app had scheduled before. Comes before `restored` for apps that are installed by
+    /// then.
     case tasksRestored(AppIdentifier, AppTasks)
     case runCompleted(InstanceIdentifier, run: UInt64, RunOutcome)
     /// Answers `Effect.inspectTaskConditions`.
     case taskConditionsInspected(TaskConditions)
-    /// What `Effect.setTaskAlarm` was set to has come, or everything is to be looked at again.
+    /// The time of `Effect.setTaskAlarm` has come, or all scheduled work is to be reviewed.
     case taskAlarmRang
-    /// Run a pending request now, whatever holds it. Answered when the app has been told.
+    /// Run a pending scheduled task now, whatever holds it. Answered when the app has been told.
     case runTaskRequested(RequestIdentifier, AppIdentifier, identifier: String)
-    /// End the time of its run, or of its background tasks, now.
+    /// End the time of the app's run, or of its background tasks, now.
     case expireTaskRequested(RequestIdentifier, AppIdentifier)
 }

@@ -1,4 +1,4 @@
-// What the administrator changes: manifests, policy, sessions.
+// What the administrator changes: installed apps, policy, sessions.
 
 extension Lifecycle {
     mutating func appInstalled(_ description: AppDescription) {
@@ -29,7 +29,7 @@ extension Lifecycle {
         updateApp(app) { _ in }
     }
 
-    /// A new build may have mended what failed.
+    /// Forgets the app's failures, because a new build may have corrected what failed.
     mutating func giveNewChance(_ app: AppIdentifier) {
         updateApp(app) {
             $0.prewarmFailures = 0
@@ -51,8 +51,8 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// Paused instances of another generation, or beyond the count. One that a client asked for
-    /// may stay where none is kept.
+    /// Ends paused instances of another generation, and those beyond the count. One instance that a
+    /// client asked for may stay where none is kept.
     private mutating func discardUnwanted(_ description: AppDescription) {
         let app = description.identifier
         for id in self[app].pool + self[app].filling {
@@ -120,7 +120,7 @@ extension Lifecycle {
     }
 
     mutating func policyChanged(_ policy: Policy) {
-        // Another measure may find the machine in another condition.
+        // A new policy may judge the machine's condition differently.
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
         refills.machineChanged()

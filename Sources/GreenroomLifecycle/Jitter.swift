@@ -1,4 +1,4 @@
-/// The core's own dice (SplitMix64): part of the state, so that a seed replays a run.
+/// The core's own random numbers (SplitMix64). They are part of the state, so a seed replays a run.
 struct Jitter: Hashable, Sendable {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ struct Jitter: Hashable, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// `duration` ± 10 %, so that what was prewarmed together does not expire together.
+    /// `duration` ± 10 %, so that instances prewarmed together do not expire together.
     mutating func spread(_ duration: Duration) -> Duration {
         let permille = Int64(next() % 201) - 100
         return duration + duration / 1000 * permille

@@ -1,40 +1,43 @@
-/// The life of every app and instance, as a value: events in, effects out, no clock, no
-/// descriptor, no `await`. The same seed and the same events give the same effects.
+/// The life of every app and instance as a value: events in, effects out; no clock, no descriptor,
+/// no `await`. The same seed and the same events give the same effects.
 ///
 /// **Priorities of the deciders**, highest first:
-/// 1. *Ending* (`Ending`): what ends or is being ended never does anything else.
+/// 1. *Ending* (`Ending`): an instance that has ended or is being ended does nothing else.
 /// 2. *Shutdown*: ends everything and refuses every launch.
-/// 3. *Launching* (`Launching`): a user's wish is always tried, whatever back-off says.
-/// 4. *Foreground* (`Foreground`): one in front per group.
-/// 5. *Reclaiming* (`Reclaiming`): prewarmed, suspended, background; never what is in front.
+/// 3. *Launching* (`Launching`): a user's launch is always tried, whatever the back-off says.
+/// 4. *Foreground* (`Foreground`): at most one instance of a group is in front.
+/// 5. *Reclaiming* (`Reclaiming`): ends prewarmed, suspended, then background instances, and never
+/// one in front.
 /// 6. *Suspending* (`Suspending`): after the background grace.
-/// 7. *Prewarming* (`Prewarming`): last, and only while nothing above objects.
+/// 7. *Prewarming* (`Prewarming`): last, and only if nothing above prevents it.
 ///
-/// **Effects** of one event: first every save, so that the runtime state is true before anything
-/// is done about it; then the rest in the order of decision; refilling the pools comes last.
+/// **Effects** of one event: first all saves, so that the runtime state is true before anything is
+/// done; then the others in the order of decision. Refilling the pools comes last.
 public struct Lifecycle: Hashable, Sendable {
-    /// Further launches remembered per instance: more than a person starts while one client
-    /// reconnects.
+    /// At most this many further launches are remembered of an instance: more than a person starts
+    /// while one client reconnects.
     static let servedLaunchLimit = 8
-    /// Apps looked at for a refill after a launch, whose cost must not grow with their number.
-    /// Every other event looks at all that something may have changed for.
+    /// At most this many apps are checked for a refill after a launch, whose cost must not grow
+    /// with the number of apps. Every other event checks all apps that it may have changed
+    /// something for.
     static let refillsAfterLaunch = 4
 
-    /// What one instance can be said to hold (a pebibyte), so that sums cannot overflow.
+    /// An instance counts as holding at most this many bytes (a pebibyte), so that sums cannot
+    /// overflow.
     static let byteCountLimit: UInt64 = 1 << 50
 
     public internal(set) var policy: Policy
     /// The identifier that the next instance will get.
     public internal(set) var nextInstance: InstanceIdentifier
     public internal(set) var pressure = MemoryPressure.none
-    /// By the kernel, whose reports are repeated while it lasts.
+    /// The kernel reported the pressure, and repeats its report while the pressure lasts.
     var isPressureReported = false
     var lastReclaim: Instant?
     var conditions = Conditions()
     public internal(set) var isShuttingDown = false
     /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget.
     public internal(set) var prewarmedBytes: UInt64 = 0
-    /// Instances with a process.
+    /// The number of instances that have not ended.
     public internal(set) var liveCount = 0
     /// The machine sleeps, or is about to.
     public internal(set) var isAsleep = false
@@ -49,35 +52,36 @@ public struct Lifecycle: Hashable, Sendable {
     var deadlines = DeadlineQueue()
     var refills = RefillQueue()
     var fillingCount = 0
-    /// Launches that are not known to run yet, and since when there has always been one.
+    /// The number of launches that are not known to run yet, and since when there has been at least
+    /// one.
     var underwayCount = 0
     var underwaySince: Instant?
     /// Foreground groups whose user has a session.
     var sessions: Set<String> = []
-    /// Users whose session is locked: their protected data cannot be read.
+    /// Users whose session is locked, so that their protected data cannot be read.
     public internal(set) var lockedUsers: Set<UInt32> = []
     var jitter: Jitter
     /// Launches that other apps block, by app (`BlockedLaunches`).
     var blocked: [AppIdentifier: BlockedLaunches] = [:]
-    /// Who conflicts with an app, and who requires it, by its own word.
+    /// For each app, the apps that name it in Conflicts=, and the apps that name it in Requires=.
     var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
     var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
-    /// `Event.restored` has come: what starts by itself may.
+    /// `Event.restored` has come, so autostart and restarts may begin.
     var isRestored = false
-    /// From `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
+    /// True from `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
     var isRestoring = false
     var socketReviews: Set<AppIdentifier> = []
-    /// Of apps that were triggered lately.
+    /// The triggers of apps that were triggered lately.
     var triggers: [AppIdentifier: Triggers] = [:]
-    /// Apps that became ready or ended in this event, for those that wait for them, and why.
+    /// Apps that became ready or ended in this event, and why, for launches that wait for them.
     var availabilityReviews: [AppIdentifier: ExitReason?] = [:]
     /// The tasks that apps have scheduled, and the run that is under way.
     var schedule = Schedule()
 
-    // Of the event being handled.
+    // Used while one event is handled.
     var now = Instant(nanoseconds: 0)
     var effects: [Effect] = []
-    /// Frozen for good, as far as it is known.
+    /// Instances whose freeze was confirmed, or counts as confirmed, in this event.
     var frozen: [InstanceIdentifier] = []
     var dirtyInstances: [InstanceIdentifier] = []
     var dirtyApps: [AppIdentifier] = []
@@ -91,8 +95,8 @@ public struct Lifecycle: Hashable, Sendable {
     /// When `Event.deadlineReached` is due; nil while nothing is pending.
     public var nextDeadline: Instant? { deadlines.soonest }
 
-    /// Decides what follows from `event`. `now` never goes back; an earlier one counts as the
-    /// latest known. Events about unknown or ended instances are harmless.
+    /// Decides what follows from `event`. If `now` is earlier than the latest known time, the
+    /// latter counts. Events about unknown or ended instances do no harm.
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
@@ -193,7 +197,7 @@ public struct Lifecycle: Hashable, Sendable {
             self[app].isDirty = false
             if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
         }
-        // After the records: a run that is saved in neither, or in one, is told to nobody.
+        // After the records, so that an app is told of a run only once both are saved.
         for app in schedule.dirtyApps {
             result.append(.saveTasks(app, schedule.apps[app] ?? AppTasks()))
         }
@@ -207,14 +211,14 @@ public struct Lifecycle: Hashable, Sendable {
 
     mutating func report(_ record: Record) { effects.append(.record(record)) }
 
-    /// A step that another took the place of in the same event is not told.
+    /// A step that was replaced in the same event is not told.
     private func isWanted(_ effect: Effect) -> Bool {
         guard case .tell(let id, let step) = effect else { return true }
         return table[id]?.record.conversation?.pending?.cookie == step.cookie
     }
 
-    /// With what holds now. A later part of the same event may have changed it: a launch that joins an
-    /// instance brings it to the front.
+    /// The effect with what is true at the end of the event. A later part of the event may have
+    /// changed it: a launch that joins an instance brings it to the front.
     private func completed(_ effect: Effect) -> Effect {
         switch effect {
         case .spawn(let id, let app, .launch(let request, _)):
@@ -230,7 +234,7 @@ public struct Lifecycle: Hashable, Sendable {
         }
     }
 
-    /// What an instance is launched with if it is told so now.
+    /// The terms of the instance's launch if it is launched now.
     public func launchTerms(of id: InstanceIdentifier) -> LaunchTerms {
         guard let record = table[id]?.record else { return LaunchTerms() }
         let first = isFirstLaunch(of: record.app)
@@ -250,11 +254,11 @@ public struct Lifecycle: Hashable, Sendable {
     }
 }
 
-/// How far the refill queue is looked through after an event.
+/// How much of the refill queue is checked after an event.
 enum RefillEffort: Sendable {
-    /// A launch is under way: its answer comes first.
+    /// A launch is under way, and its answer comes first.
     case none
-    /// It has just been answered: no work that grows with the number of apps.
+    /// A launch has just been answered: no work that grows with the number of apps.
     case little
     case full
 }

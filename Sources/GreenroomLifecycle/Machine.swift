@@ -1,7 +1,8 @@
-// The machine's own life: its users leave, it sleeps, it shuts down and sometimes does not.
+// The life of the machine: users log out, it sleeps, it shuts down, and sometimes the shutdown is
+// cancelled.
 
 extension Lifecycle {
-    /// What was paused for the session goes. The next login starts what login starts.
+    /// Ends what was paused for the session. The next login starts the apps that start at login.
     mutating func loggedOut(_ group: String) {
         guard sessions.remove(group) != nil else { return }
         for app in directory.keys.sorted() {
@@ -9,7 +10,7 @@ extension Lifecycle {
             if description.autostart.value?.session == group, entry.record.hasSeenLogin {
                 updateApp(app) { $0.hasSeenLogin = false }
             }
-            // Who asked for a pool by name still waits for it.
+            // A client asked for this pool, so it is still wanted.
             guard description.prewarmOccasion == .login, description.loginGroup == group,
                 !entry.record.isPoolWanted
             else { continue }
@@ -17,7 +18,7 @@ extension Lifecycle {
         }
     }
 
-    /// Users who left while no supervisor saw it.
+    /// Users who logged out while no supervisor was running.
     mutating func forgetFormerLogins() {
         for app in directory.keys.sorted() where self[app].record.hasSeenLogin {
             guard let autostart = self[app].description?.autostart.value,
@@ -27,7 +28,7 @@ extension Lifecycle {
         }
     }
 
-    /// As after a boot: every instance has been told to end.
+    /// Continues as after a boot, because every instance was told to end.
     mutating func shutdownCancelled() {
         guard isShuttingDown else { return }
         isShuttingDown = false
@@ -46,6 +47,6 @@ extension Lifecycle {
 }
 
 extension AppDescription {
-    /// Whose login is the app's `PrewarmOccasion.login`.
+    /// The foreground group whose login is meant by `PrewarmOccasion.login`.
     var loginGroup: String? { session ?? foregroundGroup }
 }

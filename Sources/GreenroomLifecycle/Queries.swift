@@ -1,7 +1,8 @@
-// What the shell may ask. Nothing here changes anything.
+// What the shell may ask. None of these changes anything.
 
 extension Lifecycle {
-    /// Why it is not prewarmed, if that was seen in a prewarm. Which program it was is not kept.
+    /// Why the app is not prewarmed, if a prewarm showed a reason. The name of a started program is
+    /// not kept.
     public func misfire(of app: AppIdentifier) -> Misfire? {
         guard let entry = directory[app], entry.hasMisfired else { return nil }
         switch entry.record.misfireKind {
@@ -11,38 +12,38 @@ extension Lifecycle {
         }
     }
 
-    /// Every instance, the remembered ends included, by identifier. Costs O(n log n).
+    /// All instances, including the remembered ends, by identifier. Costs O(n log n).
     public var instances: [InstanceRecord] {
         table.values.map(\.record).sorted { $0.instance < $1.instance }
     }
 
     public func instance(_ id: InstanceIdentifier) -> InstanceRecord? { table[id]?.record }
 
-    /// The instances that served a launch of this name, one per app at most.
+    /// The instances that served a launch of this name, at most one for each app.
     public func instances(of launch: LaunchIdentifier) -> [InstanceRecord] {
         launchNames[launch].compactMap { table[$0]?.record }
     }
 
-    /// The instances of one app, the remembered ends included, by identifier.
+    /// The instances of one app, including the remembered ends, by identifier.
     public func instances(of app: AppIdentifier) -> [InstanceRecord] {
         (directory[app]?.members.sorted() ?? []).compactMap { table[$0]?.record }
     }
 
-    /// What is saved of every app, by identifier; apps that are gone are left out.
+    /// What is saved of every app, by identifier, without apps that are gone.
     public var apps: [AppRecord] {
         directory.values.filter { !$0.isRemoved }.map(\.record).sorted { $0.app < $1.app }
     }
 
     public func app(_ app: AppIdentifier) -> AppRecord? { directory[app]?.record }
 
-    /// Somebody waits for a launch or a prewarm of it that has no instance yet, or the daemon is about
-    /// to start it.
+    /// Whether a launch or a prewarm of the app waits and has no instance yet, or the daemon is
+    /// about to start the app.
     public func isAwaited(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
         return blocked[app] != nil || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
     }
 
-    /// Nil for an app that is not installed.
+    /// The description of an installed app; nil if the app is not installed.
     public func description(of app: AppIdentifier) -> AppDescription? {
         directory[app]?.description
     }

@@ -1,5 +1,5 @@
-// What clients ask of running instances. Every request is answered exactly once, unless its
-// client has gone before: `requests` knows where each one waits.
+// Requests of clients to running instances. Every request is answered exactly once, unless its
+// client goes first. `requests` says where each one waits.
 
 extension Lifecycle {
     mutating func answer(_ request: RequestIdentifier, _ answer: Answer) {
@@ -52,7 +52,8 @@ extension Lifecycle {
         }
     }
 
-    /// Nothing of it runs; but where it was about to start, its end is a fact from now on.
+    /// Nothing of the app runs. If the app was about to start, that start is dropped, and the
+    /// request is answered with the app's latest end.
     private mutating func refuseOrCancel(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
@@ -67,7 +68,7 @@ extension Lifecycle {
         answer(request, .done(id, .notRunning))
     }
 
-    /// A program is there at once, or once it is ready.
+    /// Moves a program, which is there at once, or once it is ready.
     mutating func move(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
@@ -87,7 +88,8 @@ extension Lifecycle {
         answer(request, .done(id, self[id].record.state))
     }
 
-    /// Answered when the app has acknowledged where it shall be.
+    /// Moves an app that acknowledges. The request is answered when the app has acknowledged its
+    /// goal.
     mutating func tell(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
@@ -99,7 +101,8 @@ extension Lifecycle {
         proceed(id)
     }
 
-    /// Answered when it is frozen, or was already.
+    /// Freezes the instance. The request is answered once the instance is frozen, or at once if it
+    /// is already.
     mutating func freeze(_ id: InstanceIdentifier, for request: RequestIdentifier) {
         if self[id].record.state.isForeground { sendToBackground(id) }
         if self[id].record.state == .background { prepareSuspension(id, isAsked: true) }
@@ -110,7 +113,8 @@ extension Lifecycle {
         requests[request] = .freeze(id)
     }
 
-    /// An app means its most recently used running instance.
+    /// The instance that the request is about. An app stands for its most recently used running
+    /// instance.
     private func resolve(_ target: Target) -> InstanceIdentifier? {
         switch target {
         case .instance(let id): table[id] == nil ? nil : id
@@ -133,7 +137,8 @@ extension Lifecycle {
         awaitExit(of: id, request)
     }
 
-    /// Of an app that runs no more: the one being ended, or the end that came last.
+    /// For an app of which nothing runs: the instance that is being ended, or the one that ended
+    /// last.
     private func latestEnd(_ target: Target) -> InstanceIdentifier? {
         guard case .app(let app) = target, let members = directory[app]?.members else { return nil }
         let launched = members.filter { self[$0].record.launchedAt != nil }
