@@ -1,24 +1,25 @@
-/// One client's question about a launch that is not decided yet.
+/// One client's request for a launch that is not decided yet.
 struct LaunchWaiter: Hashable, Sendable {
     var request: RequestIdentifier
-    /// The name it gave, which may differ from the launch's where it joined a running one.
+    /// The launch name that the client gave. It differs from the launch's own name if the client
+    /// joined a running launch.
     var launchIdentifier: LaunchIdentifier
-    /// It named a launch that is under way already.
+    /// The client repeated the name of a launch that is under way.
     var isRepeated = false
-    /// It asked for an instance that somebody else had asked for before.
+    /// The client asked for an instance that another launch had asked for before.
     var isJoining = false
 }
 
-/// A launch between its request and its answer. It is not kept across a restart of the
-/// supervisor: its clients are gone with their connections.
+/// A launch from its request to its answer. It is not kept across a restart of the supervisor,
+/// because the connections of its clients are lost then.
 struct PendingLaunch: Hashable, Sendable {
-    /// Whose argv, environment and descriptors are used.
+    /// The request whose arguments, environment and descriptors are used.
     var request: RequestIdentifier
     var launch: LaunchRequest
     var waiters: [LaunchWaiter]
-    /// Names of launches that joined it, to be remembered by the instance that serves it.
+    /// Names of launches that joined this one. The instance that serves it remembers them.
     var joined: [LaunchIdentifier] = []
-    /// Paused instances tried so far.
+    /// The number of paused instances tried so far.
     var goAttempts = 0
 }
 
@@ -28,95 +29,101 @@ struct ServedLaunch: Hashable, Sendable {
     var outcome: LaunchOutcome
 }
 
-/// Who waits for the end of an instance, and for which words.
+/// A request that waits for the end of an instance, and the kind of answer that it gets.
 struct EndWaiter: Hashable, Sendable {
     var request: RequestIdentifier
-    /// It asked for the end itself, and is told only that it came.
+    /// The request asked for the end itself, and is told only that the end has come.
     var orderedIt: Bool
 }
 
-/// An instance: what is saved of it, and what lives only as long as the supervisor.
+/// An instance: its saved record, and what is kept only as long as the supervisor runs.
 struct Instance: Hashable, Sendable {
     var record: InstanceRecord
     var launch: PendingLaunch?
-    /// The latest further launches, at most `Lifecycle.servedLaunchLimit`.
+    /// The latest further launches; at most `Lifecycle.servedLaunchLimit`.
     var served: [ServedLaunch] = []
     var endWaiters: [EndWaiter] = []
     var freezeWaiters: [RequestIdentifier] = []
     /// Changed since the last save.
     var isDirty = false
-    /// Who waits until every scene is where it shall be.
+    /// Requests that wait until every scene has reached its goal.
     var goalWaiters: [RequestIdentifier] = []
-    /// Its deadline has passed; whether a debugger holds it is being looked up.
+    /// A deadline of the app has passed, and the shell is asked whether a debugger is attached to
+    /// it.
     var isOverdue = false
-    /// What it could not hear while it was suspended.
+    /// The notices that it missed while it was suspended.
     var missed: MissedNotices = []
-    /// Its file locks are being looked at, and since when it has held one when it must not.
+    /// Whether the shell is looking at its file locks; and since when it has held one although it
+    /// should be suspended (`fileLockedSince`).
     var isAwaitingFileLocks = false
-    /// A client wanted it suspended: its time in the background may not be over.
+    /// A client wants it suspended, possibly before its time in the background is over.
     var isSuspensionAsked = false
     var fileLockedSince: Instant?
-    /// When it was last told that it stalls within its own limit.
+    /// When it was last warned that it stalls within its own limit.
     var stalledAt: Instant?
-    /// The kernel said so before it ended: `outOfMemory`, or only probably.
+    /// What the kernel said before the instance ended: `outOfMemory` or `probablyOutOfMemory`.
     var memoryEnd: ExitReason?
-    /// The signals that clients had sent to it: at most the 64 that there are.
+    /// The signals that clients had sent to it; at most the 64 that exist.
     var sentSignals: Set<UInt8> = []
-    /// What is kept for it, and how far it is with that.
+    /// What is kept for it, and how far its restoration is.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
-    /// What it has saved since it was told its step.
+    /// The scenes whose state it has saved since it was told its step.
     var savedScenes: Set<SceneIdentifier> = []
-    /// Told to go, and nobody will hear whether it starts: its channel was lost.
+    /// It was told to go, but its channel was lost, so nobody will learn from that whether it
+    /// starts.
     var isUnheard = false
-    /// The user has seen it.
+    /// It has drawn its first frame.
     var hasDrawn = false
-    /// Open background tasks by the app's own numbers. Those that a former supervisor counted are in the
-    /// record alone.
+    /// Open background tasks, by the app's own numbers. Tasks that a former supervisor counted are
+    /// only in the record.
     var openBackgroundTasks: Set<UInt64> = []
-    /// The first of its tasks that this supervisor heard of. Apps count them up: what a former one counted
-    /// lies below.
+    /// The lowest task number that this supervisor was told. Apps count up, so tasks that a former
+    /// supervisor counted have lower numbers.
     var firstBackgroundTask = UInt64.max
 
     var isUndecided: Bool { record.isUndecided }
 }
 
-/// An app: its description while it is installed, what is saved of it, and its instances by place.
+/// An app: its description while it is installed, its saved record, and its instances by place.
 struct App: Hashable, Sendable {
     var record: AppRecord
-    /// Nil once it was removed, and after a restart until it is reported again.
+    /// Nil once the app was removed, and after a restart until the app is reported again.
     var description: AppDescription?
     var isRemoved = false
     var isDirty = false
-    /// Paused, oldest first.
+    /// The paused instances, oldest first.
     var pool: [InstanceIdentifier] = []
-    /// On their way to the pause.
+    /// The instances on their way to the pause.
     var filling: [InstanceIdentifier] = []
-    /// Launched and not being ended, the attached ones apart: a launch never lands on those.
+    /// Instances that were launched and are not being ended. Attached ones are kept apart, because
+    /// no launch may join them.
     var running: Set<InstanceIdentifier> = []
     var attached: Set<InstanceIdentifier> = []
-    /// All of the above, those being ended, and the remembered ends.
+    /// All of the above, instances that are being ended, and the remembered ends.
     var members: Set<InstanceIdentifier> = []
     var prewarmWaiters: [RequestIdentifier] = []
-    /// When it was last launched: what a paused instance of it is worth.
+    /// When the app was last launched. It decides what a paused instance of the app is worth.
     var lastLaunched = Instant(nanoseconds: 0)
-    /// Its pool was discarded as stale and has not been filled since.
+    /// The pool was discarded as stale and has not been filled since.
     var poolIsStale = false
     /// Its sockets are being watched.
     var isListening = false
-    /// A hint that it will be launched is believed until then.
+    /// A hint that the app will be launched counts until then.
     var hintedUntil: Instant?
-    /// The state versions of its archives, and the version that last finished a launch.
+    /// The state versions of the app's archives, and the version of the app that last finished a
+    /// launch.
     var kept: [SceneIdentifier: UInt64] = [:]
     var launchedVersion: UInt64?
 
     init(record: AppRecord) { self.record = record }
 
-    /// The environment that its paused instances are made with.
+    /// The environment that the app's paused instances are made with.
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
 }
 
 extension Lifecycle {
-    /// An instance that there is. To ask for another is a bug of the core, and traps with its number.
+    /// An existing instance. Asking for any other is a bug of the core, and traps with the
+    /// identifier.
     subscript(id: InstanceIdentifier) -> Instance {
         get {
             guard let instance = table[id] else {
@@ -130,7 +137,7 @@ extension Lifecycle {
         }
     }
 
-    /// An app that there is, or of which there are instances.
+    /// An app that is installed or still has instances.
     subscript(app: AppIdentifier) -> App {
         get {
             guard let entry = directory[app] else { preconditionFailure("there is no app \(app)") }
@@ -143,20 +150,20 @@ extension Lifecycle {
     }
 }
 
-/// Who was launched under which name. A name belongs to its app: another app's launch under the
-/// same name is another launch.
+/// The instances by launch name. A name belongs to its app: another app's launch of the same name
+/// is another launch.
 struct LaunchNames: Hashable, Sendable {
     private struct Key: Hashable, Sendable {
         var app: AppIdentifier
         var name: LaunchIdentifier
     }
     private var instances: [Key: InstanceIdentifier] = [:]
-    /// For those who ask by name alone: the latest, and those of other apps under the same name,
-    /// of which there are hardly ever any.
+    /// For lookups by name alone: the latest instance, and those of other apps with the same name,
+    /// which are rare.
     private var latest: [LaunchIdentifier: InstanceIdentifier] = [:]
     private var earlier: [LaunchIdentifier: [InstanceIdentifier]] = [:]
 
-    /// The instances of all apps, the latest last.
+    /// The instances of all apps, the latest one last.
     subscript(name: LaunchIdentifier) -> [InstanceIdentifier] {
         guard let latest = latest[name] else { return [] }
         return (earlier[name] ?? []) + [latest]
@@ -187,7 +194,7 @@ struct LaunchNames: Hashable, Sendable {
     }
 }
 
-/// Where a request waits.
+/// What a request waits for.
 enum WaitingPlace: Hashable, Sendable {
     case launch(InstanceIdentifier)
     case prewarm(AppIdentifier)
@@ -195,6 +202,6 @@ enum WaitingPlace: Hashable, Sendable {
     case freeze(InstanceIdentifier)
     case blocked(AppIdentifier)
     case goal(InstanceIdentifier)
-    /// For the run of scheduled work that is being begun.
+    /// The run of scheduled work that is about to begin.
     case task
 }

@@ -6,7 +6,8 @@ public struct AppIdentifier: Hashable, Comparable, Sendable, CustomStringConvert
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// One process tree of an app. Counts up and is never reused while the runtime state lives.
+/// One process tree of an app. The numbers count up, and none is used again while the runtime state
+/// is kept.
 public struct InstanceIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -14,36 +15,37 @@ public struct InstanceIdentifier: Hashable, Comparable, Sendable, CustomStringCo
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// One question of one client. The shell makes them; the core answers each exactly once.
+/// One request of one client. The shell makes them, and the core answers each exactly once.
 public struct RequestIdentifier: Hashable, Comparable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// The name that a client gave its launch. Repeating it returns the recorded outcome.
-/// At most 64 bytes of printable ASCII.
+/// The name that a client gave its launch. A launch of the same name gets the recorded outcome. At
+/// most 64 bytes of printable ASCII.
 public struct LaunchIdentifier: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 }
 
-/// Stands for everything that programs read from the environment before `main`, and for whose it is. A
-/// paused instance may only be used by a launch whose key is equal; the shell sees to it that no two
-/// environments of an app have one key.
+/// A key for everything that programs read from the environment before `main`, and for the user it
+/// belongs to. A launch may use a paused instance only if their keys are equal. The shell ensures
+/// that no two environments of an app have the same key.
 public struct EnvironmentKey: Hashable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A point on `CLOCK_MONOTONIC`: it stands still while the machine sleeps and survives the
-/// supervisor, not a reboot.
+/// A point on `CLOCK_MONOTONIC`. That clock stops while the machine sleeps; it goes on when the
+/// supervisor restarts, but not after a reboot.
 public struct Instant: Hashable, Comparable, Sendable {
     public let nanoseconds: UInt64
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
-    /// Saturates at both ends.
+    /// The instant that is `duration` later; earlier if `duration` is negative. Saturates at both
+    /// ends.
     public func advanced(by duration: Duration) -> Instant {
         let (seconds, attoseconds) = duration.components
         let delta = Int64(
@@ -55,7 +57,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         let (difference, underflow) = nanoseconds.subtractingReportingOverflow(delta.magnitude)
         return Instant(nanoseconds: underflow ? 0 : difference)
     }
-    /// From this instant to a later one; negative to an earlier one.
+    /// The time from this instant to `other`; negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration {
         other >= self
             ? .nanoseconds(Int64(clamping: other.nanoseconds - nanoseconds))

@@ -1,19 +1,20 @@
-// What always holds after an event. What costs nothing to look at is looked at in the running daemon: a supervisor
-// that finds itself wrong ends, and the next one begins with the records. The rest is for debug builds.
+// What always holds after an event. The running daemon checks what costs nothing to check: a
+// supervisor that finds a fault in itself ends, and the next one begins with the records. Debug
+// builds check the rest.
 
 extension InstanceRecord {
-    /// What is wrong with it; nil: nothing.
+    /// What is wrong with the record; nil if nothing is.
     var fault: String? {
         if progress == .toldToGo, state != .launching { return "was told to go and is \(state)" }
-        if state == .terminating, endReason == nil { return "is being ended for no reason" }
-        if state == .notRunning, !isEmpty || endedAt == nil { return "has ended without an end" }
+        if state == .terminating, endReason == nil { return "is being ended without a reason" }
+        if state == .notRunning, !isEmpty || endedAt == nil { return "has ended incompletely" }
         if state != .notRunning, isEmpty, exitStatus != nil {
             return "is \(state) without a process"
         }
         return nil
     }
 
-    /// The same, without what is wrong: what was saved is not trusted.
+    /// The same record without its fault. Saved records are not trusted.
     func mended() -> InstanceRecord {
         var record = self
         let isLaunching = state == .launching && exitStatus == nil
@@ -24,7 +25,7 @@ extension InstanceRecord {
             record.endedAt = endedAt ?? since
         } else if exitStatus != nil {
             record.endedAt = endedAt ?? since
-            // Whether processes are left is reported anew.
+            // Whether processes are left is reported again.
             record.isEmpty = false
         }
         return record
@@ -39,17 +40,18 @@ extension Lifecycle {
     func checkEvent(_ event: Event) {
         precondition(
             isRestoring || prewarmedBytes <= policy.prewarmByteBudget,
-            "\(prewarmedBytes) bytes are prewarmed, \(policy.prewarmByteBudget) may be")
+            "\(prewarmedBytes) bytes are prewarmed, at most \(policy.prewarmByteBudget) may be")
         precondition(
             liveCount >= 0 && fillingCount >= 0 && underwayCount >= 0,
             "counted \(liveCount) instances, \(fillingCount) prewarming, \(underwayCount) launches")
         if event == .deadlineReached, let next = deadlines.soonest {
-            precondition(next > now, "a deadline that has come was left standing")
+            precondition(next > now, "a deadline that has come was left over")
         }
         assert(indexFault == nil, indexFault!)
     }
 
-    /// Whether the indices say what the records do. Looks at all instances, so not where there are many.
+    /// Which index disagrees with the records; nil if none does. Looks at all instances, so it does
+    /// nothing if there are many.
     private var indexFault: String? {
         guard table.count <= 100 else { return nil }
         let records = table.values.map(\.record)
@@ -64,7 +66,7 @@ extension Lifecycle {
             return "\(id) is not in front of \(group)"
         }
         for record in records where self[record.app].members.contains(record.instance) == false {
-            return "\(record.instance) is no member of its app"
+            return "\(record.instance) is not among its app's instances"
         }
         return nil
     }

@@ -1,4 +1,4 @@
-// What the records say should be, against what the shell finds: after a restart of the supervisor or of the
+// Compares the records with what the shell finds: after a restart of the supervisor or of the
 // spawner, and when a paused instance is about to be told to go.
 //
 //   found            prewarming        prewarmed   launching, ordered   launching, told to go   all others
@@ -7,18 +7,19 @@
 //   no channel       prewarm failed    the same    -                    waits for its start     -
 //   unfit            -                 -           -                    go failed               -
 //
-// A launch that may have run counts as run: said to have failed, it would be launched again under its name,
-// and might run twice.
+// A launch that may have run counts as run. If it were reported as failed, its client would launch
+// it again under the same name, and it might run twice.
 
-/// What the shell finds of an instance where nobody can tell what has happened to it.
+/// What the shell finds of an instance when nobody can tell what has happened to it.
 public enum Finding: Hashable, Sendable {
-    /// No process of it: the order for it was not carried out, or its spawner died.
+    /// No process of the instance exists: the order for it was not carried out, or its spawner
+    /// died.
     case nothing
-    /// The same, but a process of it was made before that. The shell has ended it.
+    /// The same, but a process of the instance was made before that. The shell has ended it.
     case remains
-    /// Its main process is there, or its end is reported next; the channel that it had is lost.
+    /// Its main process exists, or its end is reported next. Its channel is lost.
     case noChannel(hasEnded: Bool)
-    /// It cannot take over what its launch brings, or what it was made from has changed.
+    /// The instance cannot take over what its launch brings, or what it was made from has changed.
     case unfit
 }
 
@@ -38,7 +39,7 @@ extension Lifecycle {
         let id = record.instance
         switch record.phase {
         case .prewarming:
-            // No fault of the app's, and the record is all that is needed to order it again.
+            // The app is not at fault, and the record suffices to order the instance again.
             return effects.append(.spawn(id, record.app, .prewarm(record.environmentKey)))
         case .ordered where !mayHaveRun:
             let canceled: Int32 = 125
@@ -53,12 +54,12 @@ extension Lifecycle {
         emptied(id)
     }
 
-    /// Paused, it ends by itself when it finds nobody at the other end. Told to go, it closes its end when it
-    /// starts.
+    /// A paused instance ends by itself when it finds nobody at the other end of its channel. One
+    /// that was told to go closes its end when it starts.
     private mutating func lostChannel(_ record: InstanceRecord, hasEnded: Bool) {
         let id = record.instance
         switch record.phase {
-        // Its end says more than its channel does.
+        // The instance's end says more than the loss of its channel.
         case .prewarming, .paused: if !hasEnded { pausedChannelLost(id) }
         case .toldToGo:
             self[id].isUnheard = true

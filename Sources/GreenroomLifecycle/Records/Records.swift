@@ -1,47 +1,47 @@
-/// Everything of an instance that must outlive the supervisor. The core gives it out with
+/// Everything about an instance that must outlive the supervisor. The core hands it out with
 /// `Effect.save` and takes it back with `Lifecycle.init(restoring:…)`.
 public struct InstanceRecord: Hashable, Sendable {
     public var instance: InstanceIdentifier
     public var app: AppIdentifier
-    /// Of the `AppDescription` it was made from.
+    /// The generation of the `AppDescription` that the instance was made from.
     public var generation: UInt64
     public var environmentKey: EnvironmentKey
     public var state: ExecutionState
-    /// When it entered the state.
+    /// When the instance entered its state.
     public var since: Instant
     /// The one deadline of the state (pause, start, ready, background grace, terminate grace, TTL).
     public var deadline: Instant?
-    /// Set once it was asked to launch.
+    /// Set once the instance was asked to launch.
     public var launchIdentifier: LaunchIdentifier?
     public var launchKind: LaunchKind?
     public var coldReason: ColdReason?
     public var progress: LaunchProgress
     public var inBackground: Bool
     public var isAttached: Bool
-    /// When a launch or a request last brought it forward.
+    /// When a launch or a request last used the instance.
     public var lastUsed: Instant
-    /// Its memory as last measured; while it is prewarming, what is set aside for it.
+    /// Its memory in bytes as last measured. While it is prewarming, what is set aside for it.
     public var byteCount: UInt64
-    /// Why it is being ended, decided when the end was ordered.
+    /// Why the instance is being ended. Decided when the end is ordered.
     public var endReason: ExitReason?
-    /// Set once its main process has ended.
+    /// Set once the main process has ended.
     public var exitStatus: ExitStatus?
     public var lastState: ExecutionState?
     public var endedAt: Instant?
-    /// False while processes of it may remain.
+    /// False while processes of the instance may exist.
     public var isEmpty: Bool
-    /// The daemon launched it for its own reasons.
+    /// The daemon launched the instance on its own account.
     public var isAutomatic: Bool
-    /// A client wants its end: it is not restarted, whatever ends it.
+    /// A client wants it to end, so the app is not restarted, whatever ends the instance.
     public var isEndOrdered: Bool
-    /// Of an app that acknowledges its states, once its launch sequence is over.
+    /// Set for an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
     /// Its launch screen is on the display.
     public var showsLaunchScreen = false
-    /// The kernel ended it, and it had reached a limit of memory of its own.
+    /// The kernel killed it, and it had reached a memory limit of its own.
     public var wasOverOwnLimit = false
-    /// Whose it is, if its processes may not use the control socket: also when its manifest is gone, or allows it
-    /// to later ones.
+    /// The instance's user, if its processes may not use the control socket. The rule applies to it
+    /// even if the manifest is gone, or allows later instances to use the socket.
     public var confinedUser: UInt32?
     /// What keeps it running in the background.
     public var background: Boxed<BackgroundTime>
@@ -68,13 +68,14 @@ public struct InstanceRecord: Hashable, Sendable {
     }
 }
 
-/// What a library did in a prewarm that each prewarm would do again.
+/// What a library did in a prewarm that it would do again in each prewarm.
 public enum Misfire: Hashable, Sendable {
-    /// It would have run this program (nil: not known which).
+    /// It would have run this program (nil: which one is not known).
     case startsPrograms(String?)
-    /// Something that a launch would lose.
+    /// It would have changed something that is lost when the instance is launched.
     case changesProcess
-    /// The app's own program loads no preload library (AT_SECURE in getauxval(3)): it would run.
+    /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
+    /// instead of pausing.
     case secureExecution
 
     public enum Kind: UInt8, Sendable {
@@ -92,53 +93,54 @@ public enum Misfire: Hashable, Sendable {
     }
 }
 
-/// What must be remembered about an app across a restart of the supervisor.
+/// Everything about an app that must outlive the supervisor.
 public struct AppRecord: Hashable, Sendable {
     public var app: AppIdentifier
-    /// Consecutive failures of prewarms and of launches; reset by a success.
+    /// Failures of prewarms and of launches in a row. A success resets them.
     public var prewarmFailures: UInt32
     public var prewarmRetryAt: Instant?
-    /// The memory of its paused instances was taken back; since then none failed, and none was paused
-    /// after `prewarmRetryAt`.
+    /// The memory of the app's paused instances was reclaimed. Since then no prewarm has failed,
+    /// and no instance was paused after `prewarmRetryAt`.
     public var isReclaimed: Bool
     public var launchFailures: UInt32
     public var launchRetryAt: Instant?
-    /// Times of the latest crashes, oldest first, at most `Policy.crashLoopCount`.
+    /// Times of the latest crashes, oldest first; at most `Policy.crashLoopCount`.
     public var crashes: [Instant]
     public var crashLoopUntil: Instant?
-    /// Of the `AppDescription` whose prewarm misfired: it is not prewarmed.
+    /// The generation of the `AppDescription` whose prewarm misfired. It is not prewarmed again.
     public var misfiredGeneration: UInt64? {
         get { boxedMisfire.value }
         set { boxedMisfire = Boxed(newValue) }
     }
     private var boxedMisfire = Boxed<UInt64>.none
-    /// Of the misfire.
+    /// What the misfire was.
     public var misfireKind = Misfire.Kind.startsPrograms
-    /// Memory of its latest paused instance, in bytes; 0 before the first.
+    /// The memory of the app's latest paused instance, in bytes; 0 before the first.
     public var measuredByteCount: UInt64
-    /// The environment that its pool is filled with.
+    /// The environment that the app's pool is filled with.
     public var poolKey: EnvironmentKey?
-    /// A client asked for it (`PrewarmOccasion.demand`), so the pool is kept filled.
+    /// A client asked for the pool (`PrewarmOccasion.demand`), so it is kept filled.
     public var isPoolWanted: Bool
-    /// When the daemon starts it by itself.
+    /// When the daemon starts the app by itself.
     public var startAt: Instant?
-    /// That start is a restart; otherwise boot or login asks for it.
+    /// The start at `startAt` is a restart. Otherwise boot or login asks for it.
     public var isRestart: Bool
-    /// Restarts since a client last launched it, and those in a row, for the back-off.
+    /// The number of restarts since a client last launched the app; and of those in a row, for the
+    /// back-off.
     public var restartCount: UInt32
     public var restartStreak: UInt32
-    /// Its latest starts, oldest first, at most `startLimitBurst`.
+    /// The latest starts of the app, oldest first; at most `startLimitBurst`.
     public var starts: [Instant]
-    /// Why it is not started by the daemon any more.
+    /// Why the daemon no longer starts the app by itself.
     public var failure: SupervisionFailure?
-    /// It was looked at for autostart since the boot, and since its user logged in.
+    /// The app was considered for autostart since the boot, and since its user logged in.
     public var hasSeenBoot: Bool
     public var hasSeenLogin: Bool
-    /// Its scene sessions, the one used last at the end, and those discarded that it has not heard
-    /// of; at most `sessionLimit` each.
+    /// The app's scene sessions, with the one used last at the end, and the discarded ones that the
+    /// app was not told of; at most `sessionLimit` each.
     public var sessions: [SceneIdentifier] = []
     public var discarded: [SceneIdentifier] = []
-    /// The youngest session there ever was.
+    /// The number of the latest session that was ever made.
     public var lastSession: UInt32 = 0
 
     public init(app: AppIdentifier) {

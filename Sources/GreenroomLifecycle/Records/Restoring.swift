@@ -1,11 +1,12 @@
-// Coming back after the supervisor died. The saved records give the same instances, apps, pools,
-// foreground and deadlines; questions of clients are gone with their connections. What the dead
-// one had saved but perhaps not done is done (again) on `restored`: each act is idempotent.
+// Restoring the core after the supervisor died. The saved records give the same instances, apps,
+// pools, foreground and deadlines. Requests of clients are lost with their connections. What the
+// former supervisor saved but perhaps did not perform is performed again on `restored`: all of it
+// is idempotent.
 
 extension Lifecycle {
-    /// The state that the saved records describe, at `now`. Afterwards the shell sends
-    /// `appInstalled` for every manifest, `loggedIn` and `pressureChanged` where they hold, every
-    /// difference between the records and the world as events, and last `restored`.
+    /// The state that the saved records describe, at `now`. After this the shell must send, in this
+    /// order: `appInstalled` for every manifest, `loggedIn` and `pressureChanged` where they apply,
+    /// every difference between the records and the world as an event, and finally `restored`.
     public init(
         restoring instances: [InstanceRecord], apps: [AppRecord],
         nextInstance: InstanceIdentifier, policy: Policy, seed: UInt64, at now: Instant
@@ -19,7 +20,7 @@ extension Lifecycle {
             directory[app.app] = App(record: app)
             deadlines.set(.start(app.app), at: app.startAt)
         }
-        // In the order of entering their states, which is the order of the pools.
+        // By the time of entering their states, which is the order of the pools.
         for record in instances.sorted(by: { ($0.since, $0.instance) < ($1.since, $1.instance) }) {
             restore(record)
         }
@@ -42,7 +43,7 @@ extension Lifecycle {
         self[app].lastLaunched = max(self[app].lastLaunched, record.lastUsed)
     }
 
-    /// Does again what follows from the records.
+    /// Gives the effects again that follow from the records.
     mutating func finishRestoring() {
         for app in directory.keys.sorted() where self[app].description == nil {
             appRemoved(app)
@@ -52,8 +53,9 @@ extension Lifecycle {
             switch record.state {
             case .suspended: effects.append(.freeze(id))
             case .launching where record.phase == .toldToGo:
-                // It was told to go, or not: its channel says which, or its deadline comes. Ended
-                // now, a program that runs already would run twice for one launch.
+                // Perhaps it was told to go, perhaps not. Its channel says which, or its deadline
+                // comes. If it were ended now, a program that runs already would run twice for one
+                // launch.
                 break
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
             case .terminating: endAgain(record)
@@ -70,7 +72,7 @@ extension Lifecycle {
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
         for id in table.keys.sorted() { announceStateAgain(to: id) }
-        // Those that memory was taken from have other things to hear.
+        // This comes after reclaiming, because reclaimed instances are told of their end instead.
         for id in table.keys.sorted() where self[id].record.manner == .acknowledging {
             tellStepAgain(id)
         }
@@ -79,7 +81,7 @@ extension Lifecycle {
         restoreSchedule()
     }
 
-    /// A grace that still runs belongs to a gentle end, where SIGTERM may not have been sent.
+    /// If the grace is not over, the end was a gentle one, and SIGTERM may not have been sent.
     private mutating func endAgain(_ record: InstanceRecord) {
         let isGentle: Bool =
             switch record.endReason?.row.again ?? .kill {

@@ -1,14 +1,14 @@
 // Endings. Two facts make an end final: the main process has ended, and no process is left.
 //
-//   prewarming, prewarmed, undecided → SIGKILL: nothing of them has run that could clean up
-//   suspended                        → thaw, then as the others; SDK apps: SIGKILL (UIKit)
-//   SDK apps that run                → willTerminate; acknowledged, they have a moment to exit by
-//                                      themselves, then as the others
-//   the others                       → SIGTERM, after the grace SIGKILL
+//   prewarming, prewarmed, undecided → SIGKILL: nothing has run that would have to clean up
+//   suspended                        → thaw, then as below; SDK apps: SIGKILL (UIKit)
+//   SDK apps that run                → willTerminate; after the acknowledgement a moment to exit by
+//                                      themselves, then as below
+//   all others                       → SIGTERM, and SIGKILL after the grace
 //   force-quit, watchdog             → SIGKILL
-//   main ended, processes left       → SIGKILL to the rest; a program's that ended by itself behind a
-//                                      client (run) live on, as behind a shell: its client hears of
-//                                      the end at once, and the instance goes when it is empty
+//   main ended, processes left       → SIGKILL to the rest. If a client's program (run) ended by
+//                                      itself, the rest lives on, as with a shell: the client is
+//                                      told of the end at once; the instance goes when it is empty
 //
 // SIGKILL is repeated (killRetry, for killPersistence), since a process may be uninterruptible.
 
@@ -23,7 +23,7 @@ extension Lifecycle {
         if order == .thawAndTerminate { effects.append(.thaw(id)) }
         update(id) {
             $0.lastState = instance.record.state
-            // What was told of its main process stays true.
+            // If the main process has ended, its end keeps the reason that it had.
             if $0.exitStatus == nil { $0.endReason = reason }
             if $0.progress == .toldToGo { $0.progress = .none }
         }
@@ -40,7 +40,7 @@ extension Lifecycle {
         directory[app]?.description?.terminateGrace ?? policy.terminateGrace
     }
 
-    /// It is being ended already; a force-quit does not wait for the grace.
+    /// The instance is being ended already. A force-quit does not wait for the grace.
     private mutating func hasten(_ id: InstanceIdentifier, _ reason: ExitReason) {
         guard reason == .forceQuit else { return }
         effects.append(.kill(id))
@@ -71,7 +71,8 @@ extension Lifecycle {
             instance.record.state != .notRunning
         else { return }
         if instance.isUnheard, instance.record.phase == .toldToGo {
-            // It may have run, and a pause that finds nobody exits with 0.
+            // The instance may have run: a paused process that finds nobody at the other end exits
+            // with 0 too.
             started(id)
             self[id].isUnheard = false
             return exited(id, .unknown)
@@ -100,7 +101,7 @@ extension Lifecycle {
         }
     }
 
-    /// What a program that ended by itself has started lives on without it.
+    /// Whether processes that the program has started live on after it ended by itself.
     private func leavesRest(_ record: InstanceRecord) -> Bool {
         guard let description = directory[record.app]?.description, !description.acknowledges,
             record.endReason == nil, record.launchedAt != nil, record.state != .suspended,
@@ -109,7 +110,8 @@ extension Lifecycle {
         return description.leavesRest ?? record.isAttached
     }
 
-    /// The instance stays until it is empty; nobody waits for that.
+    /// Answers the requests that wait for the end. The instance stays until it is empty, and no
+    /// request waits for that.
     private mutating func answerExit(of id: InstanceIdentifier) {
         let record = self[id].record
         let waiters = self[id].endWaiters
@@ -137,7 +139,8 @@ extension Lifecycle {
         if record.wasOverOwnLimit != isOwnLimit { update(id) { $0.wasOverOwnLimit = isOwnLimit } }
     }
 
-    /// A paused instance's channel closes as it is killed, and is heard of before its end.
+    /// The channel of a paused instance closes when it is killed, and that is reported before its
+    /// end.
     mutating func pausedChannelLost(_ id: InstanceIdentifier) {
         guard let instance = table[id], let reason = instance.memoryEnd else {
             return prewarmTimedOut(id)
@@ -146,7 +149,7 @@ extension Lifecycle {
         end(id, reason, gently: false)
     }
 
-    /// What an end that nobody ordered says about its app.
+    /// Counts an end that nobody ordered for or against the app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
         if record.state.isPrewarm { return countPrewarmEnd(record, reason) }
         if isCrash(record, reason) { crashed(record.app) }
@@ -158,8 +161,9 @@ extension Lifecycle {
         isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
     }
 
-    /// Whom the kernel takes from the background for others' sake has done nothing wrong: we would have
-    /// reclaimed it. In front, or over a limit of its own, it is what keeps it from working.
+    /// An app in the background that the kernel kills to free memory for others has done nothing
+    /// wrong: the daemon would have reclaimed it. For an app in front, or over a limit of its own,
+    /// such an end counts as a crash.
     private func isCrash(_ record: InstanceRecord, _ reason: ExitReason) -> Bool {
         if reason == .crashed { return true }
         guard reason.isForMemory else { return false }
@@ -194,12 +198,14 @@ extension Lifecycle {
         finish(id)
     }
 
-    /// The end is final: tell whoever waits, forget the processes, keep the record for a while.
+    /// Makes the end final: tells whoever waits, drops the processes, and keeps the record for a
+    /// while.
     private mutating func finish(_ id: InstanceIdentifier) {
         update(id) { $0.isEmpty = true }
         move(id, to: .notRunning)
         let record = self[id].record
-        // Of what a program left behind, which was to be suspended when the last of it ended.
+        // These requests were to suspend what a program left behind, and the last process of that
+        // ended first.
         answerFreeze(of: id, .refused(.ended(id, record.endReason ?? .unknown)))
         let waiters = self[id].endWaiters
         self[id].endWaiters = []
@@ -214,7 +220,8 @@ extension Lifecycle {
         forgetOldEnds()
     }
 
-    /// The latest end is always remembered: it must be saved before its processes are released.
+    /// Forgets the oldest ends beyond the limit, but never the latest one, whose record must be
+    /// saved before its processes are released.
     mutating func forgetOldEnds() {
         while ended.count > max(1, policy.rememberedExits) {
             let id = ended.removeFirst()
@@ -236,7 +243,8 @@ extension Lifecycle {
         isShuttingDown = true
         for app in directory.keys.sorted() {
             refusePrewarms(of: app, .shuttingDown)
-            // Called off, the shutdown leaves nothing that nobody waits for any more.
+            // The pending start is dropped too. If the shutdown is cancelled, no client waits for
+            // that start any more.
             clearStart(app)
         }
         for app in blocked.keys.sorted() { refuseBlocked(app, .shuttingDown) }

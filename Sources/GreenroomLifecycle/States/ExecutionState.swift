@@ -1,16 +1,17 @@
-/// Where an instance stands. The raw values are kept in the runtime state: never renumber.
+/// The state of an instance, as clients see it and records keep it. The raw values are kept in the
+/// runtime state: never renumber.
 public enum ExecutionState: UInt8, CaseIterable, Sendable {
-    /// No process is left; only the record of its end.
+    /// No process is left; only the record of the end is.
     case notRunning = 0
-    /// Its launch sequence runs towards the pause point.
+    /// On its way to the pause point.
     case prewarming = 1
-    /// Paused before application-main, never yet launched.
+    /// Paused before main; not launched yet.
     case prewarmed = 2
     /// Asked to run; its ready condition is not yet met.
     case launching = 3
-    /// In the foreground group, receiving no input: the way in and out of `active`.
+    /// In the foreground group, but receiving no input: on the way to or from `active`.
     case inactive = 4
-    /// The one in front.
+    /// In front of its group.
     case active = 5
     /// Running, not in front.
     case background = 6
@@ -24,11 +25,11 @@ public enum ExecutionState: UInt8, CaseIterable, Sendable {
 public enum LaunchKind: UInt8, Sendable {
     /// Executed from the file.
     case cold = 0
-    /// A paused instance was told to go.
+    /// A paused instance was told to go for it.
     case prewarmed = 1
-    /// A suspended instance was thawed.
+    /// A suspended instance was thawed for it.
     case resume = 2
-    /// It was running already and came to the front.
+    /// An instance that was running already came to the front.
     case foreground = 3
 }
 
@@ -38,17 +39,17 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case prewarmingDisabled = 0
     /// The program cannot be paused (`explain` has the details).
     case ineligible = 1
-    /// None is ready: never prewarmed, or just used.
+    /// No instance is paused: none was prewarmed yet, or it was just used.
     case noneReady = 2
-    /// What programs read before main differs from the paused instance's.
+    /// What programs read before main differs from what the paused instance has read.
     case environmentMismatch = 3
     /// The executable, a library or the manifest changed.
     case stale = 4
     /// Prewarms or launches of this app failed lately.
     case backOff = 5
-    /// A paused instance was tried and did not start.
+    /// A paused instance was told to go and did not start.
     case goFailed = 6
-    /// The memory of its paused instances was taken back.
+    /// The memory of the app's paused instances was reclaimed.
     case reclaimed = 7
     /// The launch brings what no paused instance can take over.
     case callerState = 8
@@ -58,7 +59,7 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
 public enum ExitStatus: Hashable, Sendable {
     case exited(UInt8)
     case signaled(UInt8, coreDumped: Bool)
-    /// It is gone and nobody could read its status.
+    /// The process is gone, and nobody could read its status.
     case unknown
 }
 

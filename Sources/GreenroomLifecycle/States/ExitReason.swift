@@ -3,11 +3,11 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT, PIPE,
     /// TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
     case exitedSelf = 0
-    /// Any other signal that nobody here sent.
+    /// Another signal ended it, and neither the daemon nor a client had sent that.
     case crashed = 1
-    /// It was asked to end and did.
+    /// It was asked to end, and ended.
     case terminated = 2
-    /// It was asked to end, did not within its grace, and was killed.
+    /// It was asked to end, did not end within its grace, and was killed.
     case terminateTimeout = 3
     /// A client force-quit it.
     case forceQuit = 4
@@ -17,13 +17,13 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case prewarmFailed = 6
     /// It was prewarmed longer than its time to live.
     case prewarmExpired = 7
-    /// What it was prewarmed from changed.
+    /// What it was prewarmed from has changed.
     case stale = 8
-    /// Its memory was wanted.
+    /// Its memory was reclaimed.
     case reclaimed = 9
-    /// The prewarm pool shrank: budget, manifest change or removal.
+    /// The pool was made smaller: by the budget, or because the manifest changed or is gone.
     case poolTrimmed = 10
-    /// Told to start, it did not say so in time.
+    /// It was told to go and did not start in time.
     case goFailed = 11
     /// The daemon is shutting down.
     case shutdown = 12
@@ -31,50 +31,52 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case spawnFailed = 13
     /// The spawner died, so nobody saw how it ended.
     case unknown = 14
-    /// Another app was launched that it conflicts with.
+    /// An app that conflicts with it was launched.
     case conflict = 15
-    /// A client ended an app that it requires.
+    /// A client ended an app that this app requires.
     case dependencyEnded = 16
     /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
     case watchdog = 20
-    /// It held a file lock when it was to be suspended, and its grace was over (0xdead10cc).
+    /// It held a file lock when it was to be suspended, and still did after the grace (0xdead10cc).
     case suspendedWithLockedFile = 30
-    /// The kernel ended it for want of memory.
+    /// The kernel killed it because memory was short.
     case outOfMemory = 31
-    /// SIGKILL that nobody here sent, while the kernel ended somebody for want of memory.
+    /// A SIGKILL that the daemon had not sent ended it, while the kernel killed processes because
+    /// memory was short.
     case probablyOutOfMemory = 32
-    /// Its background time was over and a task of it had not ended (0x2182bad2).
+    /// It still had a background task when its background time was over (0x2182bad2).
     case backgroundTaskTimeout = 40
 }
 
-/// What follows from a reason to end: one row for each.
+/// What follows from each reason to end:
 ///
-///     level      of the journal's line
+///     level      the level of the journal's line
 ///     restart    which `Restart=` starts the app again (the table at `RestartPolicy`)
-///     again      how a new supervisor carries on with an end that the former one ordered
-///     blame      whether saved state that is on trial is deleted, because the app failed with it
-///     metric     what it counts as in the app's metrics
-///     report     whether its developer gets a report of it
-///     word       as the control socket and the journal spell it
+///     again      how a new supervisor continues an end that the former one ordered
+///     blame      whether saved state that is on trial is deleted, because it may be the cause
+///     metric     how the end counts in the app's metrics
+///     report     whether the app's developer gets a report of the end
+///     word       the name in the control socket's interface and in the journal
 ///     message    MESSAGE_ID= of the journal (sd-journal(3)); `systemd/greenroom.catalog` explains each
 public struct ExitRow: Hashable, Sendable {
     public enum Level: Sendable { case info, warning }
 
     enum Restart: Sendable {
         case never
-        /// `always`, once memory may be free again.
+        /// Restarted by `always`, once memory may be free again.
         case memoryIsFree
-        /// `on-failure` and `always`.
+        /// Restarted by `on-failure` and `always`.
         case failure
-        /// All but `no`.
+        /// Restarted by every policy but `no`.
         case abnormal
-        /// As its status says.
+        /// Restarted as the exit status says.
         case byStatus
     }
 
     enum Again: Sendable {
         case kill
-        /// SIGTERM, within the grace that is left, if it had been launched, or had been in the background.
+        /// SIGTERM with what is left of the grace, if the instance had been launched
+        /// (`askIfLaunched`) or had been in the background (`askInBackground`).
         case askIfLaunched
         case askInBackground
     }
@@ -82,19 +84,19 @@ public struct ExitRow: Hashable, Sendable {
     enum Blame: Sendable {
         case never
         case always
-        /// Unless it exited with 0.
+        /// Always, unless the exit status is 0.
         case unlessZero
     }
 
     public enum Metric: Sendable {
-        /// It never ran, or nobody saw how it ended.
+        /// Not counted: it never ran, or nobody saw how it ended.
         case nothing
         case normal
         case byStatus
         case bySignal
         case watchdog
         case memory
-        /// Its own limit, if it had reached that.
+        /// Counts against the app's own limit if that was reached, and otherwise as memory.
         case memoryOrLimit
         case lockedFile
         case backgroundTask
@@ -202,6 +204,6 @@ public struct ExitRow: Hashable, Sendable {
 extension ExitReason {
     public var row: ExitRow { .of(self) }
 
-    /// The kernel's out-of-memory killer, surely or probably.
+    /// Whether the kernel's out-of-memory killer ended the instance, certainly or probably.
     public var isForMemory: Bool { self == .outOfMemory || self == .probablyOutOfMemory }
 }

@@ -1,21 +1,22 @@
-// The rule of the locked file (0xdead10cc): who is frozen with a file lock makes everybody wait who
-// wants that file. So the locks are looked at before the freezer is told.
+// File locks (0xdead10cc). A process that is frozen while it holds a file lock blocks everybody who
+// needs that file. So the shell looks for file locks before an instance is frozen.
 //
 //   no lock                              → suspended
-//   a lock, its background time is over  → a grace, then looked at again; still there: ended
-//   a lock, a client asked               → refused: nobody wanted its end
+//   a lock, its background time is over  → looked for again after a grace; if still there: ended
+//   a lock, a client asked               → refused, because nobody wanted its end
 //
-// The grace is not kept across a restart of the supervisor: it begins anew.
+// The grace is not kept across a restart of the supervisor. It starts again.
 
 extension Lifecycle {
-    /// Suspends it, once it is known to hold no lock.
-    /// - Parameter isAsked: by a client, and its time may not be over.
+    /// Suspends the instance once it is known to hold no file lock.
+    /// - Parameter isAsked: whether a client asks for it, possibly before the background time is
+    ///   over.
     mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
         guard policy.inspectsFileLocks else { return suspend(id) }
         self[id].isAwaitingFileLocks = true
-        // Whoever asked may have left when the answer comes.
+        // The client that asked may be gone when the answer comes.
         self[id].isSuspensionAsked = isAsked || !self[id].freezeWaiters.isEmpty
-        // Asked again should no answer come. What a client asked for is not asked again for it.
+        // The deadline asks again if no answer comes. It does not repeat a client's request.
         if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
         }
@@ -26,11 +27,12 @@ extension Lifecycle {
         guard let instance = table[id], instance.isAwaitingFileLocks else { return }
         self[id].isAwaitingFileLocks = false
         guard instance.record.state == .background else {
-            // Something else was wanted of it meanwhile.
+            // The instance was moved to another state meanwhile.
             return answerFreeze(of: id, .done(id, instance.record.state))
         }
         if let pending = instance.record.conversation?.pending {
-            // What is wanted of it meanwhile may leave it all the time that it has.
+            // Without a deadline nothing needs to be postponed: the instance is not to be suspended
+            // any more.
             guard instance.record.deadline != nil else { return }
             return update(id) { $0.deadline = pending.deadline }
         }
@@ -47,7 +49,7 @@ extension Lifecycle {
             let deadline = suspensionDeadline(of: instance.record)
             return update(id) { $0.deadline = deadline }
         }
-        // Who asked has gone, and by itself it would not have been suspended.
+        // The client that asked is gone, and the instance would not have been suspended by itself.
         guard suspendsByItself(instance.record) else { return update(id) { $0.deadline = nil } }
         let since = instance.fileLockedSince ?? now
         self[id].fileLockedSince = since

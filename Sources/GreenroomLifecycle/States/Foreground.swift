@@ -1,9 +1,9 @@
-// Foreground groups. At most one instance of a group is in front (inactive or active); the one
-// before it goes active → inactive → background first. Apps without a group, and attached
-// instances, displace nobody and are displaced by nobody.
+// Foreground groups. At most one instance of a group is in front (inactive or active). The former
+// one first goes from active through inactive to the background. Apps without a group and attached
+// instances displace no other and are displaced by none.
 
 extension Lifecycle {
-    /// Whoever is in front of its group makes room.
+    /// Sends the instance that is in front of the group to the background.
     mutating func displace(for id: InstanceIdentifier) {
         let record = self[id].record
         guard !record.isAttached, let group = group(of: record.app), let previous = fronts[group],
@@ -13,7 +13,8 @@ extension Lifecycle {
     }
 
     mutating func moveToFront(_ id: InstanceIdentifier) {
-        // Before it moves: an instance on the way back does not take the front.
+        // Before the move, because an instance that is marked as in the background does not take
+        // the front.
         update(id) { $0.inBackground = false }
         if self[id].record.state != .active {
             if self[id].record.state != .inactive { move(id, to: .inactive) }
@@ -28,7 +29,7 @@ extension Lifecycle {
         move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
     }
 
-    /// When an instance in the background is frozen by itself; nil for never.
+    /// When an instance in the background is suspended by itself; nil means never.
     func suspensionDeadline(of record: InstanceRecord) -> Instant? {
         guard !record.isAttached, let description = directory[record.app]?.description,
             description.suspendsInBackground
@@ -53,8 +54,8 @@ extension Lifecycle {
         fronts[group] = nil
     }
 
-    /// The app's group is new, or new to us: what stands in front of it is decided again, the
-    /// latest used first.
+    /// The app's group has changed, or was unknown before. Decides again which instance is in front
+    /// of the group: the one used last.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
         let candidates = self[app].running.filter { self[$0].record.isInFront }
@@ -76,7 +77,7 @@ extension Lifecycle {
 }
 
 extension InstanceRecord {
-    /// A step of it is under way, or it is wanted in front.
+    /// Whether a step is under way, or the instance is to come to the front.
     var isTravelling: Bool {
         conversation.map { $0.pending != nil || $0.wantsForeground } ?? false
     }

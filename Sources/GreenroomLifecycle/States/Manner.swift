@@ -1,14 +1,14 @@
-// The one fork between programs and apps that acknowledge their states:
+// What programs and apps that acknowledge their states do differently, all in one place:
 //
 //                        a program                      an app that acknowledges
-//   to the front         is there at once               is told; is there when it says so
-//   to the background    is there at once               is told; is there when it says so
-//   a client's wish      answered at once               answered when it is where it shall be
-//   to be suspended      frozen                         told to leave the front first, then frozen
+//   to the front         moves at once                  is told, and moves when it acknowledges
+//   to the background    moves at once                  is told, and moves when it acknowledges
+//   a client's request   answered at once               answered when it has reached its goal
+//   to be suspended      frozen                         told to leave the front, then frozen
 //   to end gently        SIGTERM; thawed if suspended   willTerminate; SIGKILL if suspended
 //
-// An app acknowledges from the moment when it is ready (`Conversation`); until then it is launched like a
-// program.
+// An app acknowledges its states from the moment it is ready (`Conversation`). Until then it is
+// treated like a program.
 
 enum Manner: Hashable, Sendable {
     case program
@@ -20,15 +20,15 @@ enum EndOrder: Hashable, Sendable {
     case kill
     case terminate
     case thawAndTerminate
-    /// It is told, and ends by itself.
+    /// The app is told, and ends by itself.
     case tell
 }
 
 extension InstanceRecord {
     var manner: Manner { conversation == nil ? .program : .acknowledging }
 
-    /// It holds the front of its group: it is there or, if it acknowledges its states, on its way.
-    /// One that was displaced and is still leaving does not.
+    /// Whether the instance is in front of its group or, if the app acknowledges its states, on its
+    /// way there. An instance that was displaced and is still leaving is not.
     public var isInFront: Bool {
         switch manner {
         case .program: state.isForeground
@@ -36,7 +36,8 @@ extension InstanceRecord {
         }
     }
 
-    /// How it is ended gently: nothing has run that could clean up before its launch is decided.
+    /// How the instance is ended gently. Before its launch is decided, nothing has run that would
+    /// have to clean up.
     var gentleEnd: EndOrder {
         guard exitStatus == nil else { return .kill }
         switch (phase, manner) {
@@ -74,7 +75,7 @@ extension Lifecycle {
         }
     }
 
-    /// A client wants it somewhere.
+    /// Does what a client asks of the instance.
     mutating func apply(
         _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
     ) {
@@ -82,7 +83,7 @@ extension Lifecycle {
         case (.program, .suspend): freeze(id, for: request)
         case (.program, _): move(transition, id, for: request)
         case (.acknowledging, .suspend):
-            // It is frozen when it has left the front.
+            // The app must leave the front before it is frozen.
             if self[id].record.state == .suspended { return freeze(id, for: request) }
             self[id].freezeWaiters.append(request)
             requests[request] = .freeze(id)

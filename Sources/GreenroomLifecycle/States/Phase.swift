@@ -1,33 +1,34 @@
-/// How far the launch of an instance is.
+/// How far the launch of an instance has got.
 public enum LaunchProgress: Hashable, Sendable {
-    /// It was not told anything: it is prewarmed, or its process was ordered for a launch.
+    /// The instance was told nothing: it is prewarmed, or its process was ordered for a launch.
     case none
-    /// GO was sent or is about to be; STARTED has not been seen.
+    /// GO was sent or is about to be sent. STARTED has not arrived yet.
     case toldToGo
-    /// It has run for its launch since then: it was spawned for it, or passed its pause.
+    /// The instance has run for its launch since then: it was spawned for that, or left its pause.
     case running(since: Instant)
 }
 
-/// What an instance is at, finer than its state. What an event means for an instance depends on its phase; the table
-/// is in `Transitions.swift`.
+/// A finer state of an instance. What an event means for an instance depends on its phase;
+/// `Transitions.swift` has the table.
 public enum Phase: CaseIterable, Hashable, Sendable {
-    /// On its way to the pause, and there.
+    /// On its way to the pause point; and paused there.
     case prewarming
     case paused
-    /// Launching: its process was ordered, it was told to go. Neither is known to run yet.
+    /// Its process was ordered for a launch; and it was told to go. Neither is known to run yet.
     case ordered
     case toldToGo
-    /// It runs, and its ready condition is not met.
+    /// It runs, but its ready condition is not met.
     case starting
-    /// Ready, and told where it shall be: only apps that acknowledge their states.
+    /// It is ready and was told its first step. Only apps that acknowledge their states have this
+    /// phase.
     case arriving
     case inactive
     case active
     case background
-    /// The freezer was told, and has not answered; frozen, as far as is known.
+    /// The freezer was told and has not answered; and, as far as is known, frozen.
     case freezing
     case frozen
-    /// Being ended; its main process has ended, and others may be left.
+    /// Being ended; and, once the main process has ended, waiting for the rest to end.
     case ending
     case emptying
     case ended
@@ -53,11 +54,11 @@ extension InstanceRecord {
         }
     }
 
-    /// When it began to run for its launch.
+    /// When the instance began to run for its launch.
     public var launchedAt: Instant? {
         if case .running(let since) = progress { since } else { nil }
     }
 
-    /// It was asked to launch, and is not known to run yet.
+    /// The instance was asked to launch and is not known to run yet.
     var isUndecided: Bool { phase == .ordered || phase == .toldToGo }
 }

@@ -1,6 +1,6 @@
-// Suspension. An instance is frozen by itself once its background grace has passed, or at once
-// when a client says so; both ways lead through the background. It counts as suspended from the
-// order on, and goes back to the background where the freezer could not.
+// Suspension. An instance is frozen by itself after its background grace, or at once if a client
+// asks for it. In both cases it goes to the background first. It counts as suspended from the order
+// to freeze on, and returns to the background if the freezer fails.
 
 extension Lifecycle {
     mutating func suspend(_ id: InstanceIdentifier) {
@@ -8,7 +8,7 @@ extension Lifecycle {
         effects.append(.freeze(id))
     }
 
-    /// Not while it is being told something: it is frozen when it has done that.
+    /// Suspends the instance, but not during a step: it is then suspended after the step.
     mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
         guard let pending = self[id].record.conversation?.pending else {
             return isKeptRunning(id) ? taskTimeIsOver(id) : prepareSuspension(id)
@@ -26,7 +26,7 @@ extension Lifecycle {
         tellMissed(id)
     }
 
-    /// The freezer's word, or as good as: it has not said no in time.
+    /// The freezer has confirmed the freeze, or has not denied it in time, which counts as much.
     mutating func wasFrozen(_ id: InstanceIdentifier) {
         guard table[id]?.record.state == .suspended else { return }
         if self[id].record.deadline != nil { update(id) { $0.deadline = nil } }
@@ -34,7 +34,8 @@ extension Lifecycle {
         if policy.pagesOutSuspended { frozen.append(id) }
     }
 
-    /// Last of all: who has been thawed or ended since is left alone.
+    /// Comes at the end of the event, so that instances which were thawed or ended meanwhile are
+    /// left alone.
     mutating func pageOutFrozen() {
         for id in frozen where table[id]?.record.state == .suspended {
             effects.append(.pageOut(id))
@@ -42,7 +43,7 @@ extension Lifecycle {
         frozen.removeAll(keepingCapacity: true)
     }
 
-    /// It may go on already: then what it needs comes back by itself.
+    /// The instance may run again already. Then what it needs is read back by itself.
     mutating func pagedOut(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, byteCount > 0 else { return }
         report(.pagedOut(id, record.app, byteCount: byteCount))
@@ -54,7 +55,8 @@ extension Lifecycle {
         thaw(id)
     }
 
-    /// Answers who asked for the suspension. A thaw ordered meanwhile tells them where it led.
+    /// Answers requests for the suspension. If a thaw was ordered meanwhile, the answer tells them
+    /// the resulting state.
     mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
         let waiters = self[id].freezeWaiters
         guard !waiters.isEmpty else { return }

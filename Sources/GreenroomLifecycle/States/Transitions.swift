@@ -1,4 +1,4 @@
-// The states and the legal ways between them.
+// The states and the legal changes between them.
 //
 //   (new)       → prewarming, launching
 //   prewarming  → prewarmed
@@ -12,12 +12,13 @@
 //   terminating → notRunning
 //   notRunning  → (none: an instance never comes back)
 //
-// `notRunning` is entered only once the main process has ended and no process is left. Every
-// change goes through `move`, which also keeps the indices, so that they cannot disagree.
+// `notRunning` is entered only once the main process has ended and no process is left. Every change
+// of state goes through `move`, which also updates the indices, so that they always agree.
 //
-// What each event means in each phase (`Phase`): the phase that it leads to; `.` changes none, `--` is a request that
-// is refused. The columns: prewarming, paused, ordered, told to go, starting, arriving, inactive, active,
-// background, freezing, frozen, ending, emptying, ended. The moves bring these effects with them:
+// What each event does in each phase (`Phase`): the phase that it leads to, `.` if the phase does
+// not change, `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
+// go, starting, arriving, inactive, active, background, freezing, frozen, ending, emptying, ended.
+// These changes have effects:
 //
 //   to fr          freeze
 //   fr, fz to bg   thaw
@@ -26,7 +27,7 @@
 //   to ed          release
 //   pw, gone       spawn, once more
 //
-// A program that is ready in the front; it has no `arriving`:
+// A program whose launch leads to the front. It has no phase `arriving`:
 //
 //                 pw  pa  or  go  st  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .
@@ -54,8 +55,8 @@
 //   terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
 //
-// An app that acknowledges. What it is asked to do (`.` where a program is there at once) follows when it has
-// acknowledged; suspended, it is thawed first:
+// An app that acknowledges its states. Where a program moves at once, there is a `.` here, because
+// the app moves when it has acknowledged. A suspended app is thawed first:
 //
 //                 pw  pa  or  go  st  ar  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .   .
@@ -83,7 +84,7 @@
 //   terminate     en  en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  en  .   .   --
 //
-// A test runs each pair, and compares with the simulator's own table (`PhaseTable`).
+// A test runs each pair and compares the result with the simulator's own table (`PhaseTable`).
 
 extension ExecutionState {
     /// The states that may follow this one.
@@ -101,10 +102,10 @@ extension ExecutionState {
         }
     }
 
-    /// In front, or on the way in or out.
+    /// In front, or on the way to or from it.
     public var isForeground: Bool { self == .active || self == .inactive }
 
-    /// Prewarmed, or on the way there: it counts against the budget.
+    /// Prewarmed, or on the way there. Such instances count against the budget.
     public var isPrewarm: Bool { self == .prewarming || self == .prewarmed }
 
     /// It was launched and is not being ended.
@@ -117,7 +118,7 @@ extension ExecutionState {
 }
 
 extension Lifecycle {
-    /// Changes the state. An illegal change is a bug of the core and traps.
+    /// Changes the state of an instance. An illegal change is a bug of the core and traps.
     mutating func move(
         _ id: InstanceIdentifier, to state: ExecutionState, deadline: Instant? = nil
     ) {
@@ -148,14 +149,14 @@ extension Lifecycle {
         if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
     }
 
-    /// Nothing is expected of it any more but its end.
+    /// Ends the conversation, because nothing but its end is expected of the instance.
     private mutating func leaveConversation(_ id: InstanceIdentifier) {
         deadlines.remove(.step(id))
         let reason = self[id].record.endReason ?? .unknown
         answerGoal(of: id, .refused(.ended(id, reason)))
     }
 
-    /// Nil where the priority stays what it was.
+    /// The priority of an instance in this state; nil if it does not change.
     func priority(in state: ExecutionState, _ record: InstanceRecord) -> Priority? {
         switch state {
         case .prewarming, .prewarmed: .prewarmed
@@ -167,7 +168,7 @@ extension Lifecycle {
         }
     }
 
-    /// Makes an instance in its first state.
+    /// Makes a new instance in its first state.
     mutating func create(
         _ app: AppIdentifier, key: EnvironmentKey, state: ExecutionState, deadline: Instant,
         _ configure: (inout InstanceRecord) -> Void
@@ -188,16 +189,17 @@ extension Lifecycle {
         return id
     }
 
-    /// Changes a record: it will be saved before the effects of this event, and its deadline is
-    /// kept. The state changes only in `move`.
+    /// Changes a record. It is saved before the effects of this event, and its deadline is entered
+    /// into the queue. The state is changed only by `move`.
     mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
-        // Looked up once: each launch comes here several times.
+        // Looked up once, because each launch comes here several times.
         let place = table.index(forKey: id)!
         let before = table.values[place].record.deadline
         change(&table.values[place].record)
         var after = table.values[place].record.deadline
         if after != before || deadlines[.instance(id)] != after {
-            // A deadline of no length still comes with an event of its own, or it could loop.
+            // A deadline that has come already still needs an event of its own, or the core could
+            // loop.
             if let deadline = after, deadline <= now {
                 after = Instant(nanoseconds: now.nanoseconds + 1)
                 table.values[place].record.deadline = after
@@ -217,7 +219,8 @@ extension Lifecycle {
         dirtyApps.append(app)
     }
 
-    /// Changes what a prewarmed instance counts against the budget, or another merely holds.
+    /// Changes the memory that an instance holds, and, for a prewarmed one, what counts against the
+    /// budget.
     mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
         let record = self[id].record
         let byteCount = min(byteCount, Self.byteCountLimit)
@@ -252,7 +255,7 @@ extension Lifecycle {
         }
     }
 
-    /// Takes it out of them again.
+    /// Takes an instance out of the indices of its state.
     mutating func removeFromIndices(_ record: InstanceRecord) {
         let id = record.instance
         if record.state != .notRunning { liveCount -= 1 }
