@@ -1,9 +1,10 @@
-// Launch on first connection. The daemon watches an app's listening sockets while nothing of the
-// app runs that would accept itself, and while it may be started: not when it has failed, so that
-// one which never accepts does not loop.
+// Launch on the first connection. The daemon watches an app's listening sockets while no instance
+// of the app that could accept connections itself is running, and while the daemon may start the
+// app. A failed app is not watched: an app that never accepts would otherwise be started in a loop.
 
 extension Lifecycle {
-    /// Looked at once the event is decided; costs nothing for an app without sockets.
+    /// Marks the app's sockets for review at the end of this event. Costs nothing for an app
+    /// without sockets.
     mutating func reviewSocket(of app: AppIdentifier) {
         guard
             directory[app]?.isListening == true
@@ -33,15 +34,17 @@ extension Lifecycle {
     }
 
     mutating func connectionArrived(_ app: AppIdentifier) {
-        // The shell watches no more until it is told to.
+        // The shell stops watching after the first connection, until it is told to watch again.
         directory[app]?.isListening = false
         reviewSocket(of: app)
         guard wantsConnections(app) else { return }
         let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
-        // Nobody asked to see it: an app that is told its states comes to the front when it is wanted.
+        // No user asked to see the app, so an app that is told its states starts in the background
+        // and comes to the front when somebody wants it.
         _ = startAutomatically(app, inBackground: self[app].description!.acknowledges)
-        // One whose dependencies contradict it gets nowhere, and the connection still waits.
+        // If the app's dependencies contradict each other, its launch was refused, and the
+        // connection still waits.
         let record = self[app].record
         if availability(of: app) == .ended, record.startAt == nil, record.failure == nil {
             fail(app, .dependency)

@@ -1,20 +1,21 @@
-// Starts that nobody asked for: restarts, autostart, and (see BlockedLaunches, Activating) what another
-// app or a connection needs. One is due at `AppRecord.startAt`, which is saved, so that it outlives
-// the supervisor; it is cleared when the launch begins.
+// Starts that no client asked for: restarts, autostart, and starts that another app
+// (`BlockedLaunches`) or a connection (`Activating`) needs. A start is due at `AppRecord.startAt`,
+// which is saved and so outlives the supervisor. It is cleared when the launch begins.
 //
-//   an instance ends       → startAt = the back-off's instant, or failed, or nothing
-//   boot, login            → startAt = now, once for each app
-//   startAt has come       → launch, if nothing of the app runs and the start limit allows
-//   a client launches it   → startAt, failure and counters are cleared: that is a new beginning
-//   a client ends it       → startAt is cleared
+//   an instance ends         → startAt = the end of the back-off; or the app fails; or nothing
+//   boot, login              → startAt = now, once for each app
+//   startAt is reached       → launch, if no instance runs and the start limit allows it
+//   a client launches it     → startAt, the failure and the counters are cleared
+//   a client ends it         → startAt is cleared
 //
-// The crash loop of `Pool` stays what it is, a reason not to prewarm and not to launch in the
-// background for a client; `Restart=` is the manifest's own word and bounded by the start limit.
+// A crash loop (`BackingOff`) does not limit restarts. It stops only prewarms, background launches
+// by clients, and runs of scheduled work. The manifest asks for restarts itself (`Restart=`), and
+// the start limit bounds them.
 
 extension Lifecycle {
     // MARK: Ends
 
-    /// An instance has ended for good: is it to come back?
+    /// Decides whether an app whose instance has ended for good is started again.
     mutating func supervise(_ record: InstanceRecord) {
         let app = record.app
         guard !isShuttingDown, !record.isAttached, !record.isEndOrdered,
@@ -31,7 +32,8 @@ extension Lifecycle {
             of: app, supervision, isPatient: record.endReason?.row.restart == .memoryIsFree)
     }
 
-    /// - Parameter isPatient: memory or room was wanting, so it waits until some may be free again.
+    /// - Parameter isPatient: memory or a free place was missing, so the restart waits until some
+    ///   may be free again.
     private mutating func scheduleRestart(
         of app: AppIdentifier, _ supervision: Supervision, isPatient: Bool = false
     ) {
@@ -64,7 +66,7 @@ extension Lifecycle {
         guard let entry = directory[app], entry.record.startAt != nil, !isShuttingDown,
             entry.description != nil
         else { return }
-        // What starts now would be the next to go.
+        // An app that started now would be the next one to be ended.
         if pressure == .critical {
             let later = now.advanced(by: max(policy.reclaimPause, .milliseconds(1)))
             updateApp(app) { $0.startAt = later }
@@ -76,10 +78,10 @@ extension Lifecycle {
         _ = startAutomatically(app)
     }
 
-    /// Launches an app because the daemon itself wants it. It comes to the front only where nobody
-    /// stands.
+    /// Launches an app on the daemon's own account. It comes to the front only if no instance of
+    /// its group is there.
     ///
-    /// - Returns: why not.
+    /// - Returns: the reason if the app cannot be launched; nil if it is.
     mutating func startAutomatically(
         _ app: AppIdentifier, inBackground: Bool = false
     ) -> Refusal? {
@@ -115,7 +117,7 @@ extension Lifecycle {
         }
     }
 
-    /// An automatic launch begins, or is pointless.
+    /// Drops the pending start, because an automatic launch begins or has become pointless.
     mutating func clearStart(_ app: AppIdentifier) {
         deadlines.remove(.start(app))
         guard directory[app]?.record.startAt != nil else { return }
@@ -124,7 +126,7 @@ extension Lifecycle {
         availabilityChanged(of: app)
     }
 
-    /// A launch does not get as far as an instance. The daemon's own is tried again.
+    /// Refuses a launch that got no instance. A launch of the daemon's own is tried again later.
     mutating func giveUp(_ pending: PendingLaunch, _ refusal: Refusal) {
         let app = pending.launch.app
         refuseAll(pending, refusal)
@@ -141,7 +143,7 @@ extension Lifecycle {
 
     // MARK: Clients
 
-    /// A client launches it: a new beginning.
+    /// A client launches the app: failures and restart counters are cleared.
     mutating func beginAnew(_ app: AppIdentifier) {
         clearStart(app)
         let record = self[app].record
@@ -156,9 +158,10 @@ extension Lifecycle {
         }
     }
 
-    /// A client ends it: what is due and what waits is dropped.
+    /// A client ends the app: its pending start and its blocked launches are dropped.
     ///
-    /// - Parameter isAll: what waits for clients too, not only for the daemon.
+    /// - Parameter isAll: whether to drop the blocked launches of clients too, not only the
+    ///   daemon's own.
     mutating func cancelStart(_ app: AppIdentifier, isAll: Bool) {
         clearStart(app)
         if isAll { refuseBlocked(app, .cancelled(app)) } else { dropAutomaticBlocked(app) }
@@ -174,12 +177,14 @@ extension Lifecycle {
 
     // MARK: Boot and login
 
-    /// Looks at each app once for the boot and once for its user's login; one that is installed
-    /// later is not started by that (as with systemctl enable), nor one that a client has ended.
+    /// Looks at each app once after the boot and once after its user's login. An app that is
+    /// installed later is not started until the next boot or login (as with systemctl enable). Nor
+    /// is an app that a client has ended.
     mutating func considerAutostart(_ apps: some Sequence<AppIdentifier>, mayStart: Bool) {
         var due: [AppIdentifier] = []
         for app in apps {
-            // Others are not marked: a record would be kept of every app there is.
+            // Apps without autostart are not marked, because a record would then be kept of every
+            // app.
             guard let entry = directory[app], let autostart = entry.description?.autostart.value
             else { continue }
             let hasSession = sessions.contains(autostart.session)
@@ -199,7 +204,8 @@ extension Lifecycle {
             }
             due.append(app)
         }
-        // All are marked before the first starts: After= asks who else is being started.
+        // All apps are marked before the first one starts, because After= asks which others are
+        // being started.
         for app in due { startDue(app) }
     }
 }

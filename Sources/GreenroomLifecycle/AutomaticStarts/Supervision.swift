@@ -3,8 +3,8 @@
 ///     ended by                                  no  on-failure  on-abnormal  always
 ///     clean status, clean signal                 -      -            -         x
 ///     other status, could not be executed        -      x            -         x
-///     other signal, not ready in time, unseen    -      x            x         x
-///     memory was wanted                          -      -            -         x (later)
+///     other signal, not ready in time, unknown   -      x            x         x
+///     memory was reclaimed                       -      -            -         x (later)
 ///     a client, shutdown, a conflict             -      -            -         -
 public enum RestartPolicy: UInt8, Sendable {
     case never
@@ -41,16 +41,16 @@ public struct Supervision: Hashable, Sendable {
     public var restart: RestartPolicy
     /// From the end to the first restart.
     public var restartDelay: Duration
-    /// Each further restart in a row waits twice as long as the one before, up to this; nil: always
-    /// `restartDelay`.
+    /// Each further restart in a row waits twice as long as the one before, but at most this long.
+    /// If nil, every restart waits `restartDelay`.
     public var maximumDelay: Duration?
-    /// No more than this many starts within the interval, of whatever kind, before the daemon stops
-    /// starting it by itself; an interval or a burst of 0 sets no limit.
+    /// At most this many starts of any kind within the interval; then the daemon stops starting the
+    /// app by itself. An interval or a burst of 0 means no limit.
     public var startLimitBurst: Int
     public var startLimitInterval: Duration
-    /// Ends that count as clean beside the usual ones.
+    /// Ends that count as clean in addition to the usual ones.
     public var success: ExitStatusSet
-    /// Ends after which it is not started again, whatever `restart` says.
+    /// After such an end the app is not started again, whatever `restart` says.
     public var preventing: ExitStatusSet
 
     public init(
@@ -68,45 +68,45 @@ public struct Supervision: Hashable, Sendable {
         self.preventing = preventing
     }
 
-    /// Starts that are remembered of an app, which bounds `startLimitBurst`.
+    /// At most this many starts of an app are remembered, and `startLimitBurst` may not be greater.
     public static let startLimitBurstMaximum = 16
 
-    /// The wait before a restart that follows so many others in a row.
+    /// The delay before a restart that follows `streak` others in a row.
     func delay(after streak: UInt32) -> Duration {
         guard let maximumDelay, maximumDelay > restartDelay else {
             return max(restartDelay, .milliseconds(1))
         }
         let first = max(restartDelay, .milliseconds(1))
-        // 2^20 times a millisecond is a quarter of an hour; the greatest span is a century.
+        // 2^20 times a millisecond is 17 minutes. The longest possible delay is a hundred years.
         return min(maximumDelay, first * (Int64(1) << Int64(min(streak, 20))))
     }
 
     var hasStartLimit: Bool { startLimitBurst > 0 && startLimitInterval > .zero }
 
-    /// Connections start an app no more often than this, also where nothing else limits its starts:
-    /// one that never accepts would be started again for the same connection at once.
+    /// The limit on starts by connections. It applies even where nothing else limits the app's
+    /// starts: an app that never accepts would be started again at once for the same connection.
     var activationLimit: Supervision { hasStartLimit ? self : Supervision() }
 
-    /// One that lasted so long makes up for the restarts before it.
+    /// An instance that ran at least this long resets the count of restarts in a row.
     var steadyAfter: Duration { max(startLimitInterval, maximumDelay ?? .zero) }
 }
 
-/// Why the daemon does not start an app by itself any more. Raw values are kept in the runtime
-/// state. A user's launch, a new build, or `Event.resetFailedRequested` ends it.
+/// Why the daemon no longer starts an app by itself. A client's launch, a new build, or
+/// `Event.resetFailedRequested` clears it. Raw values are kept in the runtime state.
 public enum SupervisionFailure: UInt8, CaseIterable, Sendable {
     /// It was started `startLimitBurst` times within `startLimitInterval`.
     case startLimit = 1
     /// It ended in a way that `RestartPreventExitStatus=` names.
     case permanentStatus = 2
-    /// An app that it requires could not be had.
+    /// An app that it requires could not be started.
     case dependency = 3
 }
 
-/// What starts an app by itself, and for whom.
+/// On which occasions the daemon starts an app by itself.
 public struct Autostart: Hashable, Sendable {
     public var atBoot: Bool
     public var atLogin: Bool
-    /// The foreground group of its user's session (`Event.loggedIn`).
+    /// The foreground group of the session of the app's user (`Event.loggedIn`).
     public var session: String
 
     public init(atBoot: Bool, atLogin: Bool, session: String) {
@@ -116,13 +116,13 @@ public struct Autostart: Hashable, Sendable {
     }
 }
 
-/// How an app stands to others.
+/// How an app depends on others.
 public struct Dependencies: Hashable, Sendable {
-    /// If they are being started as well, they are ready first.
+    /// If these apps are being started at the same time, they must be ready first.
     public var after: [AppIdentifier]
-    /// They are started as well, and ready first; without them it is not started.
+    /// These apps are started too and must be ready first. The app is not started without them.
     public var requires: [AppIdentifier]
-    /// They are ended first; whichever of the two is launched later stays.
+    /// These apps are ended first. Whichever of two conflicting apps is launched later stays.
     public var conflicts: [AppIdentifier]
 
     public init(
@@ -135,7 +135,7 @@ public struct Dependencies: Hashable, Sendable {
     }
 }
 
-/// A part of a description that few apps have: one word where it is missing.
+/// A part of a description that few apps have. It takes one word where it is absent.
 public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     case none
     indirect case some(Value)
@@ -151,6 +151,7 @@ public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension RequestIdentifier {
-    /// The daemon's own wish: no client waits, and the app gets what its manifest says.
+    /// A launch of the daemon's own: no client waits for it, and the app gets what its manifest
+    /// says.
     public static let automatic = RequestIdentifier(0)
 }

@@ -1,9 +1,9 @@
-// Launches that an app's manifest asks for when something is there or changes (`[Path]`): while nothing
-// of it runs, or what runs is suspended. A condition that still holds when the app ends launches it
-// again, up to its limit; then its triggers are left alone until manifests are read anew, its manifest
-// changes, or somebody forgets its failures.
+// Launches that an app's manifest asks for when a path exists or changes (`[Path]`), while no
+// instance of the app runs or only a suspended one. If the condition still holds when the app ends,
+// the app is launched again, up to its limit. Then its triggers are ignored until manifests are
+// read again, its manifest changes, or its failures are reset.
 
-/// So many starts within the interval, and no more.
+/// At most `burst` starts within `interval`.
 public struct TriggerLimit: Hashable, Sendable {
     public var burst: Int
     public var interval: Duration
@@ -12,7 +12,7 @@ public struct TriggerLimit: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// Those that count.
+    /// The starts that are recent enough to count.
     func recent(_ starts: [Instant], at now: Instant) -> [Instant] {
         starts.filter { $0.duration(to: now) < interval }
     }
@@ -24,13 +24,13 @@ public struct TriggerLimit: Hashable, Sendable {
 
 /// What is known of one app's triggers.
 struct Triggers: Hashable, Sendable {
-    /// Its latest launches, at most as many as the limit allows.
+    /// The latest launches, at most as many as the limit allows.
     var launches: [Instant] = []
     var isLeftAlone = false
 }
 
 extension Lifecycle {
-    /// They launched it too often.
+    /// Whether the app's triggers are ignored because they launched it too often.
     public func areTriggersLeftAlone(of app: AppIdentifier) -> Bool {
         triggers[app]?.isLeftAlone ?? false
     }
@@ -55,7 +55,7 @@ extension Lifecycle {
         launchRequested(request, launch)
     }
 
-    /// It would notice by itself what triggers it.
+    /// Whether the instance runs and so notices by itself what triggers its app.
     private func isAtWork(_ id: InstanceIdentifier) -> Bool {
         let record = self[id].record
         switch record.state {

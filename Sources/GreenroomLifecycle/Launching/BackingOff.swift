@@ -1,9 +1,10 @@
-// Apps that fail, before or after they run. Each failure in a row makes the daemon wait twice as long before it
-// prewarms or starts the app by itself; crashes that come too often stop both for a while. A user's launch is
-// always tried.
+// Apps that fail, before or after they run. With each failure in a row the daemon waits twice as
+// long before it prewarms or starts the app by itself. Crashes that come too often stop both for a
+// while. A user's launch is always tried.
 
 extension Lifecycle {
-    /// A prewarm came to nothing. Its app waits, longer each time, and whoever waits for it hears.
+    /// A prewarm failed. The next one must wait, longer after each failure, and whoever waits for
+    /// the prewarm is refused.
     mutating func prewarmFailed(
         _ app: AppIdentifier, _ reason: ExitReason, _ refusal: Refusal? = nil
     ) {
@@ -16,7 +17,7 @@ extension Lifecycle {
     mutating func countPrewarmFailure(_ app: AppIdentifier) -> Instant {
         let failures = self[app].record.prewarmFailures.addingClamped(1)
         let backOffEnd = now.advanced(by: backOff(after: failures))
-        // Not sooner than after a reclaim.
+        // Not sooner than the pause after a reclaim ends.
         let retryAt = max(self[app].record.prewarmRetryAt ?? backOffEnd, backOffEnd)
         updateApp(app) {
             $0.prewarmFailures = failures
@@ -35,9 +36,9 @@ extension Lifecycle {
         }
     }
 
-    /// Doubles from the first to the cap.
+    /// Doubles from `backOffFirst` to `backOffCap`.
     private func backOff(after failures: UInt32) -> Duration {
-        // 2^20 times a first of a millisecond is past every sensible cap.
+        // With a first back-off of a millisecond, 2^20 times that is beyond every sensible cap.
         let factor = Int64(1) << Int64(min(failures - 1, 20))
         return min(policy.backOffCap, max(.milliseconds(1), policy.backOffFirst) * factor)
     }

@@ -1,24 +1,24 @@
 // Launches that other apps block. A launch is blocked while
-//   an app that it conflicts with has not ended       (it is asked to, first)
-//   an app that it requires is not ready              (it is started, in the daemon's name)
+//   an app that it conflicts with has not ended       (that app is asked to end)
+//   an app that it requires is not ready              (the daemon starts that app)
 //   an app that it comes after is being started
-// When none is left, all of these are looked at once more and the launch is served (`Launching`). It is
-// refused when a required app ends before it is ready. A client's launch is not kept across a restart of the
-// supervisor; the daemon's own is (`AppRecord.startAt`).
+// Once nothing blocks the launch any more, all of these are checked once more and the launch is
+// served (`Launching`). It is refused if a required app ends before it is ready. A client's launch
+// is not kept across a restart of the supervisor; the daemon's own launch is (`AppRecord.startAt`).
 //
-// Differences from systemd.unit(5): Requires= implies After=, since a launch is answered only when
-// its app can do its work.
+// Differences from systemd.unit(5): Requires= implies After=, because a launch is answered only
+// when its app can do its work.
 
-/// The blocked launches of one app, in the order in which they came, and what blocks them.
+/// The blocked launches of one app in order of arrival, and what blocks them.
 struct BlockedLaunches: Hashable, Sendable {
     var launches: [PendingLaunch]
-    /// These are to become ready.
+    /// The apps that must become ready.
     var apps: Set<AppIdentifier> = []
-    /// These are to end.
+    /// The instances that must end.
     var instances: Set<InstanceIdentifier> = []
 }
 
-/// How far an app is, for those that depend on it.
+/// Whether an app is ready, as other apps that depend on it see it.
 enum Availability: Hashable, Sendable {
     case ready
     case starting
@@ -40,8 +40,8 @@ extension Lifecycle {
 
     // MARK: What blocks
 
-    /// Looks at everything that may block the app, from the start: an app that was ready may have ended
-    /// while others were waited for.
+    /// Checks everything that may block the app, from the beginning: an app that was ready may have
+    /// ended while others were waited for.
     mutating func reviewBlockers(of app: AppIdentifier) {
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
@@ -59,13 +59,14 @@ extension Lifecycle {
         availabilityChanged(of: app)
     }
 
-    /// Adds a launch to those of its app that are blocked already. One of the same name is the same launch.
+    /// Adds a launch to the blocked launches of its app. A launch of the same name is the same
+    /// launch.
     mutating func block(_ pending: PendingLaunch) {
         let app = pending.launch.app
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         if pending.request != .automatic, !pending.launch.isAttached {
-            // The daemon's own wish comes true with the client's.
+            // The client's launch serves the daemon's own purpose too.
             blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
         }
         let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
@@ -91,7 +92,7 @@ extension Lifecycle {
         }
     }
 
-    /// - Returns: which one cannot be had, and why.
+    /// - Returns: the required app that cannot be started, and the reason; nil if there is none.
     private mutating func startRequired(_ app: AppIdentifier) -> (AppIdentifier, Refusal)? {
         for other in directory[app]?.description?.dependencies.value?.requires ?? []
         where other != app {
@@ -103,15 +104,16 @@ extension Lifecycle {
                 return (other, .failed(other, failure))
             }
             if let refusal = startAutomatically(other) { return (other, refusal) }
-            // Starting it may have refused this launch, or have failed at once.
+            // Starting the required app may have refused this launch, or may have failed at once.
             guard blocked[app] != nil else { return nil }
             if availability(of: other) == .ended { return (other, .notRunning(.app(other))) }
         }
         return nil
     }
 
-    /// Manifests in a circle are refused when they are loaded; while a set of them is replaced one by
-    /// one there may be a circle all the same.
+    /// Whether a blocked launch of `app` waits for `other`. Circles of dependencies are refused
+    /// when manifests are loaded, but there may be one while a set of manifests is replaced one by
+    /// one.
     private func waits(_ app: AppIdentifier, for other: AppIdentifier) -> Bool {
         var seen: Set<AppIdentifier> = []
         var next = [app]
@@ -130,14 +132,15 @@ extension Lifecycle {
 
     // MARK: Going on
 
-    /// Something became ready or ended: who waits for it looks again once the event is decided, so
-    /// that an end that another instance makes up for is none.
+    /// An app became ready or ended. Launches that wait for it are checked at the end of the event,
+    /// so that an end which another instance makes up for does not count.
     mutating func availabilityChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
         guard !blocked.isEmpty else { return }
         availabilityReviews.updateValue(reason ?? availabilityReviews[app] ?? nil, forKey: app)
     }
 
-    /// Ends: each round starts, refuses or drops launches that are blocked, and starts nothing twice.
+    /// Checks the launches that wait for apps whose availability changed. The loop ends, because
+    /// each round starts, refuses or drops blocked launches and starts nothing twice.
     mutating func reviewAvailability() {
         while let app = availabilityReviews.keys.min() {
             review(app, availabilityReviews.removeValue(forKey: app)!)
@@ -202,7 +205,8 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// A client ended an app: what requires it goes as well, and what requires that.
+    /// A client ended an app: the apps that require it are ended too, and the apps that require
+    /// those.
     mutating func endRequiring(_ app: AppIdentifier) {
         var seen: Set<AppIdentifier> = [app]
         var next = (requiring[app] ?? []).sorted()
@@ -218,7 +222,8 @@ extension Lifecycle {
 
     // MARK: The index
 
-    /// Who names this app in Requires= and Conflicts=, so that no launch looks at all apps.
+    /// Indexes the apps that name another one in Requires= and Conflicts=, so that no launch looks
+    /// at all apps.
     mutating func indexDependencies(
         of app: AppIdentifier, _ old: Dependencies?, _ new: Dependencies?
     ) {

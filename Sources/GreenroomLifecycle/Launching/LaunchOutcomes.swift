@@ -1,5 +1,5 @@
-// What becomes of launches that do not simply start: repeated names, apps that run already,
-// paused instances that do not start, and failures.
+// Outcomes of launches that do not simply start: repeated names, apps that run already, paused
+// instances that do not start, and failures.
 
 extension Lifecycle {
     mutating func repeatLaunch(
@@ -19,7 +19,7 @@ extension Lifecycle {
         answer(request, .launched(outcome))
     }
 
-    /// A single-instance app runs: it serves this launch too.
+    /// An app with a single instance runs already, and its instance serves this launch too.
     mutating func join(
         _ request: RequestIdentifier, _ launch: LaunchRequest, _ id: InstanceIdentifier
     ) {
@@ -54,16 +54,18 @@ extension Lifecycle {
             request: request, launchIdentifier: name, isRepeated: isRepeated,
             isJoining: name != self[id].record.launchIdentifier)
         if self[id].launch == nil {
-            // Under way since before the supervisor's restart.
+            // The launch has been under way since before the supervisor's restart.
             self[id].launch = PendingLaunch(request: request, launch: launch, waiters: [])
         }
         self[id].launch!.waiters.append(waiter)
         requests[request] = .launch(id)
-        // From now on: its client may repeat the name before all is decided.
+        // The name is remembered from now on, because the client may repeat it before the launch is
+        // decided.
         if !isRepeated { remember(id, name, LaunchOutcome(instance: id, kind: .foreground)) }
     }
 
-    /// Before the answer, with which the request and what it brought are forgotten.
+    /// Hands what the request brought to the instance. Comes before the answer, because the request
+    /// is forgotten with its answer.
     mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
         guard directory[self[id].record.app]?.description?.acknowledges == true else { return }
         effects.append(.deliver(id, request, DeliveryAddress()))
@@ -79,7 +81,7 @@ extension Lifecycle {
         forget(self[id].served.removeFirst().launchIdentifier, of: id)
     }
 
-    /// The names of a launch that did not come to be, and of those that joined it.
+    /// Forgets the name of a launch that failed, and the names of those that joined it.
     private mutating func forgetUndecided(_ id: InstanceIdentifier) {
         if let name = self[id].record.launchIdentifier { forget(name, of: id) }
         for served in self[id].served { forget(served.launchIdentifier, of: id) }
@@ -90,8 +92,8 @@ extension Lifecycle {
         launchNames.remove(name, of: self[id].record.app, id)
     }
 
-    /// A paused instance was told to go and did not: the next one, then cold. Its own end is the
-    /// caller's business.
+    /// A paused instance was told to go and did not start: the launch is given to the next one, or
+    /// to a cold one. The caller ends the instance.
     mutating func relaunch(insteadOf id: InstanceIdentifier) {
         var pending = self[id].launch
         let record = self[id].record
@@ -117,7 +119,7 @@ extension Lifecycle {
         end(id, .goFailed, gently: false)
     }
 
-    /// The launch of an undecided instance comes to nothing; its name is free again.
+    /// Refuses the launch of an undecided instance. Its name can be used again.
     mutating func failLaunch(_ id: InstanceIdentifier, _ refusal: Refusal) {
         guard self[id].isUndecided else { return }
         forgetUndecided(id)
@@ -133,7 +135,7 @@ extension Lifecycle {
         for waiter in pending.waiters { refuse(waiter.request, refusal) }
     }
 
-    /// Why any launch of it is cold, whatever it brings.
+    /// The reason why every launch of the app is cold, whatever the launch brings.
     func reasonBeforeAnyLaunch(_ app: AppIdentifier) -> ColdReason? {
         guard let app = directory[app], let description = app.description else { return nil }
         if !app.isEligible { return .ineligible }
@@ -141,7 +143,7 @@ extension Lifecycle {
         return isDisabled && app.pool.isEmpty && app.filling.isEmpty ? .prewarmingDisabled : nil
     }
 
-    /// Why a launch with this environment would be cold now; nil if a paused instance is ready.
+    /// Why a launch with this environment would be cold now; nil if a paused instance can serve it.
     public func coldReason(for app: AppIdentifier, key: EnvironmentKey) -> ColdReason? {
         guard let app = directory[app], app.description != nil else { return .noneReady }
         if usablePrewarm(app.record.app, key) != nil { return nil }

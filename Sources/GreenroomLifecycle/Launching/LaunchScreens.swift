@@ -1,10 +1,11 @@
-// Launch screens: which instance has one on the display. Shells show it for
+// Launch screens: which instances have one on the display. Shells show it for
 //
-//   a launch into the foreground that somebody waits for     from the request on
-//   a launch in the background that becomes one              from that on
+//   a launch into the foreground that a client waits for     from the request on
+//   a launch in the background that comes to the front       from then on
 //
-// and never for a launch in the background, an attached one, or an app that runs already. It goes at the
-// first draw; at the latest when the app is active (`untilActive`), is not in front any more, or ends.
+// and never for a launch that stays in the background, an attached launch, or an app that runs
+// already. It is taken away at the first draw, and at the latest when the app is active
+// (`untilActive`), leaves the front, or ends.
 
 /// Whether an app has a launch screen, and what takes it away.
 public enum LaunchScreenUse: UInt8, Sendable {
@@ -13,18 +14,18 @@ public enum LaunchScreenUse: UInt8, Sendable {
     case untilFirstDraw
 }
 
-/// Why a launch screen goes.
+/// Why a launch screen is taken away.
 public enum LaunchScreenEnd: Hashable, Sendable {
     case firstDraw
     case active
     /// The app left the front before it had drawn.
     case background
-    /// It ended first: the launch failed.
+    /// The instance ended before it had drawn: the launch failed.
     case ended
 }
 
 extension Lifecycle {
-    /// - Parameter request: whose content and hints choose among several screens.
+    /// - Parameter request: its content and hints choose among several screens.
     mutating func showScreen(of id: InstanceIdentifier, for request: RequestIdentifier) {
         let instance = self[id]
         let record = instance.record
@@ -48,7 +49,7 @@ extension Lifecycle {
         report(.launchScreenDropped(id, self[id].record.app, end))
     }
 
-    /// It has just entered the state.
+    /// Takes the launch screen away if the state that the instance has just entered says so.
     mutating func reviewScreen(of id: InstanceIdentifier, in state: ExecutionState) {
         guard self[id].record.showsLaunchScreen else { return }
         switch state {

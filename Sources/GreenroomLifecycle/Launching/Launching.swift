@@ -1,11 +1,11 @@
-// Launches. Each passes `admit`, which blocks it while other apps stand in its way (`BlockedLaunches`), and then
-// `serve`. In this order:
-//   1. a name already used       → the recorded outcome, or the answer of the one under way
-//   2. a single-instance app runs → it comes to the front (kind foreground, or resume if frozen)
-//   3. a usable paused instance   → it is told to go, oldest first; on failure once more; then
+// Launches. Each launch passes `admit`, which blocks it while other apps prevent it
+// (`BlockedLaunches`), and then `serve`. In this order:
+//   1. a name already used       → the recorded outcome, or that of the launch under way
+//   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen)
+//   3. a usable paused instance  → it is told to go, the oldest first; if it fails, one more; then
 //   4. cold.
-// The answer is given when the program is known to run: `started` or `spawned`. Nothing here
-// grows with the number of apps or instances.
+// A launch is answered when its program is known to run: `started` or `spawned`. The work does not
+// grow with the number of apps or instances.
 
 extension Lifecycle {
     mutating func launchRequested(_ request: RequestIdentifier, _ launch: LaunchRequest) {
@@ -21,7 +21,7 @@ extension Lifecycle {
         let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
         if isBlocked(launch) { return block(pending) }
         if let running = instanceToJoin(launch) { return join(request, launch, running) }
-        // A user's wish is always tried; what nobody waits for is not.
+        // A user's launch is always tried. A background launch that nobody waits for is not.
         if launch.inBackground, !launch.isAttached,
             let record = directory[launch.app]?.record, let refusal = launchRefusal(record)
         {
@@ -33,8 +33,8 @@ extension Lifecycle {
         admit(pending)
     }
 
-    /// Of an app that runs once: the instance that it has already. (Of others nobody looks: there may be
-    /// a thousand.)
+    /// The running instance that serves a launch of an app that runs only once. Other apps are not
+    /// searched: they may have a thousand instances.
     func instanceToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
         guard let app = directory[launch.app], app.description?.isSingleInstance == true,
             !launch.isAttached
@@ -49,20 +49,21 @@ extension Lifecycle {
         return nil
     }
 
-    /// Every launch comes here: it is served now, or when no other app blocks it any more.
+    /// Every launch comes here. It is served now, or once no other app blocks it.
     mutating func admit(_ pending: PendingLaunch) {
         let app = pending.launch.app
         if blocked[app] != nil { return block(pending) }
         if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil {
             return serve(pending)
         }
-        // Known as blocked from the start, so that an app that depends on it does not start it again.
+        // The app counts as blocked from the start, so that an app that depends on it does not
+        // start it again.
         blocked[app] = BlockedLaunches(launches: [pending])
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         reviewBlockers(of: app)
     }
 
-    /// Serves a launch that nothing blocks: by the instance that runs, or by another one.
+    /// Serves a launch that nothing blocks, by the running instance or by another one.
     mutating func serve(_ pending: PendingLaunch) {
         let launch = pending.launch
         let isAutomatic = pending.request == .automatic
@@ -89,11 +90,11 @@ extension Lifecycle {
         begin(pending, after: nil)
     }
 
-    /// Serves a launch from the pool, or cold. `failure` is why the last attempt came to nothing.
+    /// Serves a launch from the pool, or cold. `failure` says why the last attempt failed.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
         if let reason = launch.coldReason {
-            // Paused instances are left to launches that one can serve.
+            // Paused instances are kept for launches that one of them can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
         if pending.goAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
@@ -121,7 +122,7 @@ extension Lifecycle {
             $0.launchKind = .prewarmed
         }
         assign(pending, to: id)
-        // The app waits for this one: before what only tells others of it.
+        // The app waits for this effect, so it comes before effects that only inform others.
         effects.append(.go(id, pending.request, LaunchTerms()))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
         showScreen(of: id, for: pending.request)
@@ -184,7 +185,7 @@ extension Lifecycle {
         beganRunning(id)
     }
 
-    /// The launch is decided: answer first, then readiness and refill.
+    /// The launch is decided: its answer comes first, then readiness and the refill.
     private mutating func beganRunning(_ id: InstanceIdentifier) {
         launchIsDecided()
         update(id) { [now] in $0.progress = .running(since: now) }
@@ -223,12 +224,12 @@ extension Lifecycle {
         report(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
     }
 
-    /// A program that is ready is running, so this also decides a launch whose `started` or
-    /// `spawned` is still on its way.
+    /// A program that is ready is running, so `becameReady` also decides a launch whose `started`
+    /// or `spawned` has not arrived yet.
     mutating func becameReady(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record else { return }
         if record.isUndecided { beganRunning(id) }
-        // It may have become ready with that.
+        // `beganRunning` may have made the instance ready already.
         guard self[id].record.phase == .starting else { return }
         let app = record.app
         if self[app].record.launchFailures > 0 {
@@ -238,7 +239,7 @@ extension Lifecycle {
             }
         }
         if self[app].description?.acknowledges == true { return beginConversation(id) }
-        // Its manifest has come to call it a program.
+        // The app's manifest may have changed since, so that it is a program now.
         updateBackground(id) { $0 = BackgroundTime() }
         if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
     }

@@ -1,18 +1,19 @@
-// How many instances a user may have. The table is shared by users who cannot know of each other, and one
-// person may be several of them:
+// How many instances a user may have. Users who cannot know of each other share one table, and one
+// person may have several user accounts:
 //   the daemon's own user        → all that are free
 //   a user who has none          → one, while more than the daemon's own part is free
-//   a user who has some          → another, while more are free in the others' part than the user has
-// So the first user gets half, the second half of the rest, and whoever comes last finds some free. Cold
-// launches and refills of pools are held to it: a launch from a pool is paid for when that is refilled.
+//   a user who has some          → another, while more of the others' part is free than they have
+// So the first user gets half, the second one half of the rest, and whoever comes last still finds
+// some free. This applies to cold launches and to refills of pools. A launch from a pool counts
+// when the pool is refilled.
 
 extension Policy {
-    /// Of `instanceLimit`, what users other than the daemon's own may have.
+    /// The part of `instanceLimit` that users other than the daemon's own may have.
     public var sharedInstanceLimit: Int { instanceLimit - instanceLimit / 8 }
 }
 
 extension Lifecycle {
-    /// Why a user may have no further instance launched.
+    /// Why no further instance may be launched for the user; nil if one may be.
     func shareRefusal(of user: UInt32) -> Refusal? {
         guard liveCount < policy.instanceLimit else {
             return .tooManyInstances(limit: policy.instanceLimit)
@@ -20,7 +21,7 @@ extension Lifecycle {
         if user == policy.administrator { return nil }
         let free = policy.sharedInstanceLimit - liveCount
         guard free > 0 else { return .tooManyInstances(limit: policy.sharedInstanceLimit) }
-        // Nobody can have more than there are: most launches count nothing.
+        // No user has more instances than there are in all, so most launches need no counting.
         if liveCount < min(free, policy.instancesPerUser) { return nil }
         let own = liveCount(of: user)
         guard own == 0 || own < min(free, policy.instancesPerUser) else {

@@ -1,11 +1,11 @@
-// Keeping the pools honest: whose environment, how fresh, within the budget. (`BackingOff` has what failures
-// lead to.)
+// The pools' environment, freshness and size. `BackingOff` decides what failures lead to.
 
 extension Lifecycle {
-    /// The app's pool is of this environment from now on: what was made with another goes. A
-    /// launch changes only a pool that exists or is kept; a prewarm (`isWanted`) always does.
+    /// From now on the app's pool has this environment, and instances with another one are ended. A
+    /// launch changes the environment only of a pool that exists or is kept. A prewarm (`isWanted`)
+    /// always changes it.
     mutating func setPoolKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
-        // Most launches bring the environment that the pool has.
+        // Most launches bring the environment that the pool already has.
         guard let entry = directory[app], entry.poolKey != key,
             entry.isEligible
         else { return }
@@ -20,17 +20,18 @@ extension Lifecycle {
 
     mutating func becameStale(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record, record.state.isPrewarm else { return }
-        // Files that change once often change again, so this backs off like a failure.
+        // Files that change once often change again, so the app backs off as after a failure.
         _ = countPrewarmFailure(record.app)
         discardStale(id)
     }
 
-    /// Its end may be known before what led to it.
+    /// Records that the app must not be prewarmed. The instance's end may be reported before this.
     mutating func misfired(_ id: InstanceIdentifier, _ misfire: Misfire) {
         guard let record = table[id]?.record, record.launchedAt == nil,
             let entry = directory[record.app]
         else { return }
-        // Another environment may bring other libraries: the app is not to blame for those of a caller's.
+        // Another environment may bring other libraries. The app is not to blame for a caller's
+        // libraries.
         if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
             return
         }
@@ -39,7 +40,7 @@ extension Lifecycle {
             $0.misfiredGeneration = record.generation
             $0.misfireKind = misfire.kind
         }
-        // Installed anew meanwhile, it has another chance.
+        // If the app was installed anew meanwhile, it is given another chance.
         guard self[record.app].hasMisfired else { return }
         refusePrewarms(of: record.app, .ineligible(record.app))
         for id in entry.pool + entry.filling { end(id, .prewarmFailed, gently: false) }
@@ -50,7 +51,7 @@ extension Lifecycle {
         end(id, .stale, gently: false)
     }
 
-    /// Ends the least valuable until the budget holds.
+    /// Ends the least valuable instances until the rest are within the budget.
     mutating func enforceBudget() {
         guard prewarmedBytes > policy.prewarmByteBudget else { return }
         for id in prewarmsByValue(including: [.prewarmed, .prewarming])
@@ -59,7 +60,8 @@ extension Lifecycle {
         }
     }
 
-    /// Least valuable first: expired, then of apps not launched for longest, then the largest.
+    /// Least valuable first: expired instances, then those whose app was launched longest ago, then
+    /// the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
         return records.sorted { first, second in

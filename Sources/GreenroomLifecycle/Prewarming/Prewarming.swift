@@ -1,9 +1,9 @@
 // The pools. An app's pool is filled while
-//   it is eligible, its occasion has come (or a client waits), nothing shuts down or sleeps,
-//   no back-off and no crash loop runs, memory pressure is none, the machine allows (`Warming`),
-//   fewer than `concurrentPrewarms` are on their way,
-//   the instance limit allows, and the byte budget holds what it is assumed to need.
-// What stands in the way decides what it waits for (`Refilling`, `RefillQueue`).
+//   the app is eligible, its occasion has come (or a client waits), no shutdown, no sleep,
+//   no back-off or crash loop runs, memory pressure is none, the machine allows it (`Warming`),
+//   fewer than `concurrentPrewarms` instances are on their way to the pause,
+//   the instance limit allows it, and the byte budget has room for the expected size.
+// The condition that is not met decides what the app waits for (`Refilling`, `RefillQueue`).
 
 extension Lifecycle {
     mutating func prewarmRequested(
@@ -26,12 +26,13 @@ extension Lifecycle {
         wantRefill(of: app)
     }
 
-    /// Why its pool may not be filled now, slots and bytes apart.
+    /// Why the app's pool may not be filled now, places and bytes aside.
     func fillRefusal(_ app: AppIdentifier) -> Refusal? {
         let record = self[app].record
         if isShuttingDown { return .shuttingDown }
         if let until = record.crashLoopUntil, until > now { return .crashLoop(app, until: until) }
-        // Whose paused instances were reclaimed waits as well: told is what makes it wait.
+        // An app whose paused instances were reclaimed has a retry time as well. Its client is told
+        // of the pressure, because that is the cause.
         if pressure >= .warning { return .overBudget(app) }
         if let until = record.prewarmRetryAt, until > now { return .backOff(app, until: until) }
         return nil
@@ -39,7 +40,7 @@ extension Lifecycle {
 
     mutating func paused(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
-        // It stands at the pause although it was told to go: the word never reached it.
+        // The instance is at the pause although it was told to go, so the order never reached it.
         if instance.record.phase == .toldToGo { return goFailed(id) }
         guard instance.record.state == .prewarming else { return }
         let app = instance.record.app
@@ -47,12 +48,13 @@ extension Lifecycle {
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in
             $0.measuredByteCount = measured
-            // One was taken while this one was on its way: its app still waits for the pause after a reclaim.
+            // If an instance was reclaimed while this one was on its way, the app still waits for
+            // the pause after a reclaim to end.
             if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
         }
         let timeToLive =
             self[app].description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
-        // Not below a second: a pool must not churn because of a manifest.
+        // At least a second, so that no manifest makes the pool fill and empty all the time.
         let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
         self[app].poolIsStale = false
@@ -66,7 +68,8 @@ extension Lifecycle {
         if lackingCount(app) > 0 { wantRefill(of: app) }
     }
 
-    /// Nobody wanted it for its whole time: a pool that a client asked for is given up.
+    /// Whether a pool that a client asked for is given up when an instance expires, because nobody
+    /// wanted it for all that time.
     func isGivenUpWhenExpired(_ app: AppIdentifier) -> Bool {
         switch directory[app]?.description?.prewarmOccasion {
         case .demand, .never, nil: true

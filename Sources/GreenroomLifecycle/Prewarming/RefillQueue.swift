@@ -1,17 +1,17 @@
-/// Apps whose pool may lack instances, by what they wait for. With each event only those are looked at that
-/// something may have changed for: there may be thousands of the others.
+/// Apps whose pool may lack instances, by what they wait for. Each event checks only those for
+/// which something may have changed, because there may be thousands of others.
 struct RefillQueue: Hashable, Sendable {
-    /// To be looked at.
+    /// Apps to be checked.
     private var due = AppQueue()
-    /// Until the machine is found in another condition.
+    /// Apps that wait until the machine's condition changes.
     private var waitingForMachine = AppQueue()
-    /// Until there is more room than `barrenRoom`.
+    /// Apps that wait until there is more room than `barrenRoom`.
     private var crowded = AppQueue()
-    /// Until an instance ends, by user: they have their share.
+    /// Apps of users who have their whole share, by user. They wait until an instance ends.
     private var unshared: [UInt32: AppQueue] = [:]
-    /// An instance has ended since they were looked at.
+    /// An instance has ended since the apps without a share were last checked.
     private(set) var mayShareAgain = false
-    /// None of the crowded fits into so many bytes.
+    /// No crowded app fits into this many bytes.
     private(set) var barrenRoom = UInt64.max
 
     var isEmpty: Bool { due.count == 0 }
@@ -20,7 +20,7 @@ struct RefillQueue: Hashable, Sendable {
 
     mutating func append(_ app: AppIdentifier) { due.append(app) }
 
-    /// Before the others.
+    /// Adds the app before the others.
     mutating func prepend(_ app: AppIdentifier) { due.prepend(app) }
 
     mutating func popDue() -> AppIdentifier? { due.popFirst() }
@@ -35,7 +35,7 @@ struct RefillQueue: Hashable, Sendable {
 
     // MARK: Waiting for bytes
 
-    /// It does not fit into `room`.
+    /// The app does not fit into `room`.
     mutating func crowdOut(_ app: AppIdentifier, from room: UInt64) {
         crowded.append(app)
         barrenRoom = min(barrenRoom, room)
@@ -43,14 +43,14 @@ struct RefillQueue: Hashable, Sendable {
 
     mutating func popCrowded() -> AppIdentifier? { crowded.popFirst() }
 
-    /// All of them have been looked at.
+    /// All crowded apps have been checked.
     mutating func noneFits(into room: UInt64) {
         barrenRoom = crowded.count == 0 ? .max : room
     }
 
     // MARK: Waiting for a share
 
-    /// Its user has as many instances as there may be.
+    /// The app's user has as many instances as allowed.
     mutating func refuseShare(_ app: AppIdentifier, of user: UInt32) {
         unshared[user, default: AppQueue()].append(app)
     }
@@ -66,16 +66,16 @@ struct RefillQueue: Hashable, Sendable {
         return app
     }
 
-    /// All of them have been looked at.
+    /// All apps without a share have been checked.
     mutating func sharesAreTaken() { mayShareAgain = false }
 }
 
-/// Apps, each once, first come first.
+/// A queue that holds each app at most once.
 private struct AppQueue: Hashable, Sendable {
     private var order: [AppIdentifier] = []
     private var known: Set<AppIdentifier> = []
-    /// Those before it have been taken; they are cleared away once they are half of all, so that
-    /// taking one costs the same however many wait.
+    /// Apps before this index have been taken. They are removed once they are half of all, so that
+    /// taking an app costs the same however many wait.
     private var first = 0
 
     var count: Int { order.count - first }

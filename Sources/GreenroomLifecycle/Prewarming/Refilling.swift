@@ -1,22 +1,23 @@
-// Filling the pools, after the event has been decided. Launches come first:
-//   some are under way          → nothing, for `refillDelay` at most
-//   an app lacks nothing         → it leaves the queue
-//   the machine holds it back    → it waits until the machine is in another condition
-//   no room in the budget        → it waits until there is more
-//   its user has his share       → it waits until an instance ends
-//   back-off or crash loop       → it has a deadline
-//   else                         → one instance is made; while it lacks more, it stands in line again
+// Filling the pools, at the end of an event. Launches come first:
+//   launches are under way       → nothing, for at most `refillDelay`
+//   the app lacks nothing        → it leaves the queue
+//   the machine's hold           → the app waits until the machine's condition changes
+//   no room in the budget        → the app waits until there is more
+//   its user has a full share    → the app waits until an instance ends
+//   back-off or crash loop       → the app has a deadline
+//   otherwise                    → one instance is made; if the app lacks more, it queues again
 
 extension Lifecycle {
-    /// How long launches that are under way keep the pools from being filled. A burst is over by then, and
-    /// where there is no end to launches, later ones gain from what is filled beside them.
+    /// Launches that are under way keep the pools from being filled for at most this long. Most
+    /// bursts are over by then. Where launches never stop, later ones gain from what is filled
+    /// meanwhile.
     static let refillDelay = Duration.milliseconds(500)
 
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
 
-    /// Starts what prewarms may be started. After a launch only a few apps are looked at. While a
-    /// restart is under way none is: what the records say stands ready may not, and to look at all
-    /// of them with each app that is installed anew would cost the square of their number.
+    /// Starts the prewarms that may be started. After a launch only a few apps are checked. During
+    /// a restart none is: what the records call paused may be gone, and checking every app each
+    /// time that one is installed again would cost the square of their number.
     mutating func refill(looking effort: RefillEffort) {
         guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none
         else { return }
@@ -37,14 +38,14 @@ extension Lifecycle {
 
     private var hasFreeSlot: Bool { fillingCount < policy.concurrentPrewarms }
 
-    /// Bytes that another paused instance may have.
+    /// How many bytes another paused instance may have.
     private var room: UInt64 {
         guard liveCount < policy.sharedInstanceLimit, prewarmedBytes < policy.prewarmByteBudget
         else { return 0 }
         return policy.prewarmByteBudget - prewarmedBytes
     }
 
-    /// Until then launches come first; nil: none are under way, or have been for long.
+    /// Launches come first until this time; nil if none is under way, or one has been for too long.
     private var launchesFirst: Instant? {
         guard let end = underwaySince?.advanced(by: Self.refillDelay), end > now else { return nil }
         return end
@@ -66,7 +67,7 @@ extension Lifecycle {
         deadlines.remove(.refill)
     }
 
-    /// Those that did not fit, once there is more room.
+    /// Checks the apps that did not fit, once there is more room.
     private mutating func reconsiderCrowded(_ looks: inout Int) {
         var unseen = refills.crowdedCount
         while looks > 0, unseen > 0, hasFreeSlot, room > refills.barrenRoom,
@@ -79,8 +80,8 @@ extension Lifecycle {
         if unseen == 0 { refills.noneFits(into: room) }
     }
 
-    /// Those whose users had their share, once an instance of anybody's has ended. Of each user only as many are looked
-    /// at as there is room for.
+    /// Checks the apps of users who had their whole share, once any instance has ended. For each
+    /// user it checks only as many apps as the share has room for.
     private mutating func reconsiderUnshared(_ looks: inout Int) {
         guard refills.mayShareAgain else { return }
         for user in refills.usersWithoutShare {
@@ -104,7 +105,8 @@ extension Lifecycle {
         }
     }
 
-    /// The pool is full without a further prewarm, for example because fewer are kept now.
+    /// Answers clients that wait, because the pool is full without a further prewarm, for example
+    /// when fewer are kept now.
     private mutating func serveWaiters(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.prewarmWaiters.isEmpty, entry.filling.isEmpty,
             let ready = entry.pool.first
@@ -133,7 +135,8 @@ extension Lifecycle {
             refusePrewarms(of: app, isFull ? limit : .overBudget(app))
             return refills.crowdOut(app, from: room)
         }
-        // Each launch from the pool is refilled: else whoever launches from it would have no share.
+        // The share applies here too, because each launch from the pool is refilled: otherwise
+        // whoever launches from it would have no limit.
         if let user = self[app].description?.user, let refusal = shareRefusal(of: user) {
             refusePrewarms(of: app, refusal)
             return refills.refuseShare(app, of: user)

@@ -1,50 +1,51 @@
-// What should be warm now, and whether it may be made so. The first question is answered in one
-// place, `warmCount`; the second by what the kernel says of the machine, looked up only when something
-// is about to be prewarmed.
+// How many paused instances there should be now, and whether they may be made. `warmCount` alone
+// answers the first question. What the kernel says of the machine answers the second, and is
+// inspected only when something is about to be prewarmed.
 //
 //   a client waits for it (`prewarm`)  → now, unless memory is low
 //   a hint (`prepare`), boot, login,
-//   a refill after a launch or an end  → unless anything holds it back
-//   boot and login                     → not before the start delay
+//   a refill after a launch or an end  → unless any hold applies
+//   boot and login                     → not before the start delay is over
 
-/// Why nothing is prewarmed now, besides pressure and the byte budget.
+/// Why nothing is prewarmed now, besides memory pressure and the byte budget.
 public enum PrewarmHold: UInt8, CaseIterable, Sendable {
     case lowMemory
     case highLoad
     case lowBattery
     case thermalStress
 
-    /// Even one that a client waits for would do harm.
+    /// The hold applies even to a prewarm that a client waits for, because that would do harm too.
     var bindsWishes: Bool { self == .lowMemory }
 }
 
-/// What is known of the machine.
+/// What is known of the machine's condition.
 struct Conditions: Hashable, Sendable {
     var hold: PrewarmHold?
     var inspectedAt: Instant?
-    /// While held: when it is looked at again.
+    /// When the machine is inspected again, while a hold applies.
     var nextLook: Instant?
-    /// Looks in a row that found a hold.
+    /// The number of inspections in a row that found a hold.
     var heldCount: UInt32 = 0
     var isInspecting = false
 }
 
 extension Lifecycle {
-    /// Before this nothing is prewarmed at boot or login: the clock counts from the machine's boot.
+    /// Nothing is prewarmed at boot or login before this time. The clock counts from the machine's
+    /// boot.
     public var prewarmingStarts: Instant {
         Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
     }
 
-    /// How many paused instances of an app should stand ready now: of all that is prewarmed, refilled,
-    /// renewed or kept, this decides.
+    /// How many paused instances an app should have now. It decides for prewarms, refills and
+    /// renewals alike.
     func warmCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier] else { return 0 }
         let isAsked = !app.prewarmWaiters.isEmpty || isHinted(app)
         return max(keptCount(of: identifier), isAsked && app.isEligible ? 1 : 0)
     }
 
-    /// How many of them without being asked: what the manifest says, from boot, from login, or once they were
-    /// asked for.
+    /// How many paused instances an app should have without a client that waits: the manifest's
+    /// number, from boot, from login, or once a client has asked for them.
     func keptCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier], let description = app.description,
             app.isEligible
@@ -61,8 +62,8 @@ extension Lifecycle {
 
     private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
-    /// Whether the machine allows it. What holds it back is looked up again when that is too old to
-    /// believe, and then refilling goes on by itself.
+    /// Whether the machine allows a prewarm. If what is known of it is too old, it is inspected
+    /// again, and refilling goes on after that.
     mutating func mayWarm(_ app: AppIdentifier) -> Bool {
         let isWish = !self[app].prewarmWaiters.isEmpty
         let isUrgent = isWish || isHinted(self[app])
@@ -115,7 +116,7 @@ extension Lifecycle {
 
     // MARK: Hints
 
-    /// Somebody is about to launch it (the finger is down). Nothing waits for it.
+    /// A client is about to launch the app (the finger is down). Nothing waits for the result.
     mutating func prepareRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard let entry = directory[app], let description = entry.description else {
             return refuse(request, .noSuchApp(app))
@@ -128,11 +129,11 @@ extension Lifecycle {
         answer(request, .prepared(app, isReady: isReady))
         guard !isReady, !isShuttingDown else { return }
         self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
-        // Before the others: somebody is on the way.
+        // Before the others, because the launch is near.
         refills.prepend(app)
     }
 
-    /// What is paused for a hint alone does not stay longer than the hint is believed.
+    /// An instance that is paused only for a hint does not stay longer than the hint counts.
     func pausedLifetime(of app: AppIdentifier, _ timeToLive: Duration) -> Duration {
         let isHintedOnly =
             self[app].hintedUntil != nil
@@ -145,7 +146,8 @@ extension Lifecycle {
 extension App {
     var isEligible: Bool { description?.isEligible == true && !hasMisfired }
 
-    /// As it is installed now. Another program may do without what this one starts.
+    /// Whether the installed generation misfired. Another build may not start the program that this
+    /// one started.
     var hasMisfired: Bool {
         description != nil && record.misfiredGeneration == description?.generation
     }

@@ -1,19 +1,22 @@
-// Taking memory back, in this order and never beyond what the pressure allows:
+// Reclaiming memory, in this order and never more than the pressure allows:
 //   1. prewarmed and prewarming: expired, then least valuable        (warning and critical)
 //   2. suspended: largest, then least recently used                  (warning: one a step)
 //   3. background: largest, then least recently used, SIGTERM first  (critical: one a step)
-// Never launching, inactive, active or attached. A step is taken when the pressure is reported
-// (`Stalling`); where it is set for good, also when memory is measured under it, and every
-// `reclaimInterval` while anything is left.
+// Instances that are launching, inactive, active or attached are never reclaimed. A step is taken
+// when the pressure is reported (`Stalling`). If an administrator has set the pressure, a step is
+// also taken when memory is measured meanwhile, and every `reclaimInterval` while anything is left
+// to reclaim.
 
 extension Lifecycle {
-    /// It stays so until the next word (`stallReported` falls back by itself).
+    /// Sets the pressure until it is set or reported again. (A level from `stallReported` falls by
+    /// itself.)
     mutating func pressureChanged(_ pressure: MemoryPressure) {
         isPressureReported = false
         deadlines.remove(.quiet)
         self.pressure = pressure
         schedule.needsReview = true
-        // Who is said to run may still be frozen: it would not hear of its end.
+        // During a restart an instance that is recorded as running may still be frozen and could
+        // not act on SIGTERM.
         if isRestoring { return }
         guard pressure >= .warning else { return deadlines.remove(.pressure) }
         enterPressure(pressure)
@@ -67,11 +70,12 @@ extension Lifecycle {
             .reclaimed(
                 id, record.app, byteCount: record.byteCount, pressure, from: record.state))
         if record.state.isPrewarm { delayPrewarms(record.app) }
-        // A suspended app is killed without a callback (UIKit); a running one is asked.
+        // A suspended app is killed without a callback (UIKit). A running app is asked to end.
         end(id, .reclaimed, gently: record.state == .background)
     }
 
-    /// Not prewarmed again at once when the pressure falls: it would rise again.
+    /// The app is not prewarmed again as soon as the pressure falls, because the pressure would
+    /// rise again.
     private mutating func delayPrewarms(_ app: AppIdentifier) {
         let pause = now.advanced(by: policy.reclaimPause)
         updateApp(app) {
@@ -80,7 +84,8 @@ extension Lifecycle {
         }
     }
 
-    /// The kernel took a paused instance for others, as we would have: no failure of its app.
+    /// The kernel killed a paused instance to free memory for others, as the daemon would have
+    /// done. So this is no failure of the app.
     mutating func poolTaken(_ app: AppIdentifier) {
         delayPrewarms(app)
         refusePrewarms(of: app, .backOff(app, until: self[app].record.prewarmRetryAt!))
@@ -96,7 +101,7 @@ extension Lifecycle {
 
     mutating func memoryMeasured(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, record.state != .notRunning else { return }
-        // What is set aside for one on its way stays until it is paused.
+        // An instance on its way to the pause keeps what is set aside for it until it is paused.
         if record.state != .prewarming && record.byteCount != byteCount {
             resize(id, to: byteCount)
         }

@@ -1,10 +1,11 @@
-// How short memory is, as the kernel's reports tell it. A report raises the level at once; each level
-// is left only after a quiet time without another report of it, so that it does not flutter. One
-// step of taking memory back follows a report, and none follows without: what was taken may have
-// been enough.
+// The level of memory pressure, as the kernel's reports give it. A report raises the level at once.
+// Each level is left only after a quiet time without another report of it, so that the level does
+// not change back and forth. Each report causes one step of reclaiming. Without a report there is
+// none, because what was reclaimed may have been enough.
 
 extension Lifecycle {
-    /// Tasks stalled for want of memory. `none` is an administrator's word that all is well.
+    /// Tasks stalled because memory is short. With `none` an administrator says that memory
+    /// suffices.
     mutating func stallReported(_ level: MemoryPressure) {
         guard level > .none else { return pressureFell(to: .none) }
         isPressureReported = true
@@ -21,8 +22,8 @@ extension Lifecycle {
         pressureFell(to: pressure == .critical ? .warning : .none)
     }
 
-    /// The next step of taking memory back. Where the quiet time ends in the same moment, that comes
-    /// first: as much is not needed any more.
+    /// Takes the next step of reclaiming. If the quiet time ends at the same moment, the level
+    /// falls first, because less is needed then.
     mutating func reclaimDue() {
         if let quiet = deadlines[.quiet], quiet <= now {
             deadlines.remove(.quiet)
@@ -44,7 +45,8 @@ extension Lifecycle {
         deadlines.remove(.pressure)
     }
 
-    /// Not twice within an interval, so that the first can show; a report in between is remembered.
+    /// Takes a step of reclaiming, but not twice within an interval, so that the first can have an
+    /// effect. If a report comes too early, the step follows when the interval is over.
     private mutating func takeStep() {
         if let last = lastReclaim {
             let next = last.advanced(by: max(policy.reclaimInterval, .milliseconds(1)))
@@ -57,9 +59,9 @@ extension Lifecycle {
 
     // MARK: One instance
 
-    /// It stalls within a limit of its own, and ending others would not help it: it is warned, once in
-    /// a quiet time. Behind, and with all of it stalled a step later still, it does nothing but look for
-    /// memory, and is ended.
+    /// The instance stalls within its own memory limit, and ending others would not help it. It is
+    /// warned, at most once in a quiet time. In the background, if all of its tasks still stall
+    /// after the reclaim interval, it does nothing but look for memory, so it is ended.
     mutating func instanceStalled(_ id: InstanceIdentifier, _ level: MemoryPressure) {
         guard level > .none, let instance = table[id], !isRestoring else { return }
         switch instance.record.state {
