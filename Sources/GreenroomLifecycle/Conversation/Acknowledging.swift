@@ -1,25 +1,28 @@
-// Apps that acknowledge their states (those made with the SDK). Where an unmodified program is said
-// to be in front, such an app is told, step by step, and is where it says it is:
+// Apps that acknowledge their states (those made with the SDK). The daemon declares an unmodified
+// program to be in front. Such an app instead is told step by step, and is where it says that it
+// is:
 //
-//   a goal per scene → the next step → told, with a cookie and a deadline → acknowledged → the scene
-//   moves → the app's state follows as the aggregate of its scenes → the next step …
+//   a goal for each scene → the next step → the app is told, with a cookie and a deadline → it
+//   acknowledges → the scene moves → the app's state follows its scenes → the next step …
 //
-// One step is under way at a time. At half its time there is a warning; at the end the shell is asked
-// whether a debugger holds the app, and if none does, the watchdog ends it.
+// One step is under way at a time. After half of its time there is a warning. When its time is
+// over, the shell is asked whether a debugger is attached to the app. If none is, the watchdog ends
+// the app.
 
 extension Lifecycle {
-    /// How long the shell may take to look for a debugger, and how often it looks again.
+    /// How long the shell may take to look for a debugger, and the time until it looks again.
     static let debuggerInterval: Duration = .seconds(1)
 
     // MARK: Beginning
 
-    /// Its launch sequence is over: from now on it is told its states.
+    /// The app has finished its launch sequence, so from now on it is told its states.
     mutating func beginConversation(_ id: InstanceIdentifier) {
         let app = self[id].record.app
         let inBackground = self[id].record.inBackground
         var scene = SceneRecord(scene: .application, goal: inBackground ? .background : .foreground)
         if directory[app]?.description?.scenes ?? .unsupported == .unsupported {
-            // It was inactive, or in the background, while it launched: nothing connects.
+            // An app without scenes was inactive or in the background while it launched, so no
+            // scene is to be connected.
             scene.isConnected = true
             scene.activation = inBackground ? .unattached : .foregroundInactive
         } else {
@@ -39,7 +42,7 @@ extension Lifecycle {
 
     // MARK: Goals
 
-    /// The scene used last comes to the front; one is opened where there is none.
+    /// Brings the scene used last to the front. If the app has no scene, one is opened.
     mutating func bringForward(_ id: InstanceIdentifier) {
         let record = self[id].record
         let scenes = scenesInFront(record)
@@ -109,7 +112,7 @@ extension Lifecycle {
         effects.append(.tell(id, self[id].record.conversation!.pending!))
     }
 
-    /// Every scene is where it shall be.
+    /// Every scene has reached its goal.
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = self[id].record
         trialIsOver(for: id)
@@ -144,7 +147,7 @@ extension Lifecycle {
         followScenes(id)
     }
 
-    /// Moves the instance to where its scenes are, then goes on.
+    /// Moves the instance to the state that its scenes are in, then tells the next step.
     mutating func followScenes(_ id: InstanceIdentifier) {
         guard let wanted = self[id].record.conversation!.aggregate else { return proceed(id) }
         let state = self[id].record.state
@@ -160,7 +163,8 @@ extension Lifecycle {
 
     // MARK: Deadlines
 
-    /// At half the time a warning, at the end the watchdog, unless a debugger holds the app.
+    /// After half of the time a warning is recorded. When all of it is over, the watchdog ends the
+    /// app, unless a debugger is attached to it.
     mutating func stepDeadlineReached(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record else { return }
         guard let pending = record.conversation?.pending else { return ownEndIsOverdue(id) }
@@ -174,7 +178,7 @@ extension Lifecycle {
         deadlines.set(.step(id), at: self[id].record.conversation!.pending!.deadline)
     }
 
-    /// Its launch or a step of it took too long.
+    /// The launch of the instance, or a step of it, took too long.
     mutating func becameOverdue(_ id: InstanceIdentifier) {
         let again = now.advanced(by: Self.debuggerInterval)
         if self[id].record.phase == .starting || self[id].record.isUndecided {
@@ -187,7 +191,8 @@ extension Lifecycle {
         effects.append(.inspectTracer(id))
     }
 
-    /// With a debugger attached the watchdogs are off: the step keeps its time until it is gone.
+    /// The watchdogs are off while a debugger is attached: the step's deadline is moved until the
+    /// debugger is gone.
     mutating func tracerInspected(_ id: InstanceIdentifier, isTraced: Bool) {
         guard table[id]?.isOverdue == true else { return }
         self[id].isOverdue = false
@@ -209,11 +214,12 @@ extension Lifecycle {
 
     mutating func tellOfItsEnd(_ id: InstanceIdentifier) {
         tell(id, .willTerminate, .application)
-        // The grace of the ending is its deadline.
+        // The grace of the ending serves as the deadline of this step.
         deadlines.remove(.step(id))
     }
 
-    /// It ends by itself now; sent at once, a SIGTERM would often be the faster.
+    /// The app has agreed to end and now exits by itself. A SIGTERM sent at once would often be
+    /// faster than the app's own exit.
     private mutating func agreedToEnd(_ id: InstanceIdentifier) {
         update(id) { $0.conversation!.pending = nil }
         awaitOwnEnd(id)
@@ -224,14 +230,15 @@ extension Lifecycle {
         deadlines.set(.step(id), at: now.advanced(by: policy.exitGrace))
     }
 
-    /// It has agreed to its end and is still there.
+    /// The app has agreed to end, but its process is still there after the exit grace.
     private mutating func ownEndIsOverdue(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard record.state == .terminating, record.exitStatus == nil else { return }
         effects.append(.terminate(id))
     }
 
-    /// After a restart: what it was told is told again, what it agreed to has time again.
+    /// After a restart of the supervisor: tells willTerminate again, or, if the app has
+    /// acknowledged that, gives it the exit grace again.
     mutating func awaitOwnEndAgain(_ id: InstanceIdentifier) {
         guard let pending = self[id].record.conversation?.pending,
             pending.step == .willTerminate
@@ -248,10 +255,11 @@ extension Lifecycle {
 
     // MARK: Coming back
 
-    /// Tells again what a former supervisor told: the cookie says whether it was heard already.
+    /// Tells again what a former supervisor told. By the cookie the app knows whether it has done
+    /// the step already.
     mutating func tellStepAgain(_ id: InstanceIdentifier) {
         guard let pending = self[id].record.conversation?.pending else { return proceed(id) }
-        // (One that is being ended: awaitOwnEndAgain.)
+        // `awaitOwnEndAgain` takes care of an instance that is being ended.
         guard self[id].record.state.isRunning else { return }
         if pending.step == .connect || pending.step == .connectInBackground {
             prepareState(of: pending.scene, for: id)
@@ -264,7 +272,8 @@ extension Lifecycle {
 }
 
 extension Policy {
-    /// How long an app has for a step. Sources: Apple's documents, and what was observed of them.
+    /// How long an app has for a step. Sources: Apple's documentation, and what was observed of
+    /// Apple's systems.
     public func limit(of step: LifecycleStep) -> Duration {
         switch step {
         case .connect, .connectInBackground: connectDeadline

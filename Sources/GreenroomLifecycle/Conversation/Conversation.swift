@@ -1,5 +1,5 @@
-/// Where a scene stands, as its app sees it (UIScene.ActivationState; the raw values are UIKit's
-/// and are kept in the runtime state).
+/// The state of a scene as its app sees it (UIScene.ActivationState). The raw values are UIKit's,
+/// and are kept in the runtime state.
 public enum ActivationState: Int8, CaseIterable, Sendable {
     /// Not connected, or connected and not yet shown.
     case unattached = -1
@@ -8,8 +8,8 @@ public enum ActivationState: Int8, CaseIterable, Sendable {
     case background = 2
 }
 
-/// A scene session of an app. Counts up within the app and outlives its processes; 0 stands for
-/// the whole of an app without scenes.
+/// A scene session of an app. The numbers count up within the app, and a session outlives the app's
+/// processes. 0 stands for the whole of an app without scenes.
 public struct SceneIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32
     public init(_ rawValue: UInt32) { self.rawValue = rawValue }
@@ -18,8 +18,8 @@ public struct SceneIdentifier: Hashable, Comparable, Sendable, CustomStringConve
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// What an app is told to do next with one of its scenes. It acknowledges each when its delegate
-/// has returned. The raw values are kept in the runtime state: never renumber.
+/// What an app is told to do next with one of its scenes. The app acknowledges each step when its
+/// delegate has returned. The raw values are kept in the runtime state: never renumber.
 public enum LifecycleStep: UInt8, CaseIterable, Sendable {
     /// `scene(_:willConnectTo:options:)`, on the way to the foreground.
     case connect = 1
@@ -30,7 +30,7 @@ public enum LifecycleStep: UInt8, CaseIterable, Sendable {
     case willResignActive = 5
     case didEnterBackground = 6
     case disconnect = 7
-    /// Asked to end; SIGTERM follows.
+    /// The app is asked to end. SIGTERM follows.
     case willTerminate = 8
 }
 
@@ -63,10 +63,10 @@ public struct SceneRecord: Hashable, Sendable {
 public struct PendingStep: Hashable, Sendable {
     public var step: LifecycleStep
     public var scene: SceneIdentifier
-    /// Counts up within the instance: a step that is told again keeps its cookie, so that the app
+    /// Counts up within the instance. A step that is told again keeps its cookie, so that the app
     /// acknowledges it again without doing it twice.
     public var cookie: UInt64
-    /// Half the time to begin with; the whole once it was warned of.
+    /// At first, when half of the time is over. Once `isWarned` is set, when all of it is.
     public var deadline: Instant
     public var isWarned: Bool
 
@@ -82,12 +82,12 @@ public struct PendingStep: Hashable, Sendable {
     }
 }
 
-/// What is known of an app that acknowledges its states, from the end of its launch on. Its scenes
+/// What is known of an app that acknowledges its states, from the end of its launch on. The scenes
 /// are in order of use, the latest last.
 public struct Conversation: Hashable, Sendable {
     public var scenes: [SceneRecord]
     public var pending: PendingStep?
-    /// Of the last step that was told.
+    /// The cookie of the last step that was told.
     public var lastCookie: UInt64
 
     public init(scenes: [SceneRecord], pending: PendingStep? = nil, lastCookie: UInt64 = 0) {
@@ -96,11 +96,12 @@ public struct Conversation: Hashable, Sendable {
         self.lastCookie = lastCookie
     }
 
-    /// Scenes of one instance: more than anybody shows side by side, and they fit its record.
+    /// An instance has at most this many scenes. Nobody shows more side by side, and they fit into
+    /// its record.
     public static let sceneLimit = 8
 }
 
-// The legal ways of a scene:
+// The legal changes of a scene's state:
 //
 //   unattached          → foregroundInactive (user), background (system)
 //   foregroundInactive  → foregroundActive, background
@@ -108,7 +109,7 @@ public struct Conversation: Hashable, Sendable {
 //   background          → foregroundInactive, unattached (disconnected)
 
 extension SceneRecord {
-    /// The next step towards its goal; nil where it is.
+    /// The next step towards the scene's goal; nil if the scene has reached it.
     var nextStep: LifecycleStep? {
         switch (goal, isConnected, activation) {
         case (.disconnected, false, _): nil
@@ -128,7 +129,7 @@ extension SceneRecord {
         }
     }
 
-    /// The app has done it.
+    /// Changes the scene as the app does when it has done `step`.
     mutating func apply(_ step: LifecycleStep) {
         switch step {
         case .connect: isConnected = true
@@ -147,7 +148,7 @@ extension SceneRecord {
 }
 
 extension Conversation {
-    /// What comes next: who leaves the front before who enters it.
+    /// The next step. A scene that leaves the front comes before one that enters it.
     var next: (scene: SceneIdentifier, step: LifecycleStep)? {
         let leaving = scenes.first { $0.goal != .foreground && $0.nextStep != nil }
         guard let scene = leaving ?? scenes.first(where: { $0.nextStep != nil }),
@@ -159,8 +160,8 @@ extension Conversation {
     /// Some scene is in the foreground, or on its way there.
     var wantsForeground: Bool { scenes.contains { $0.goal == .foreground } }
 
-    /// The app's state is the aggregate of its scenes' (UIScene): active if any is, else inactive if
-    /// any is, else background. Nil while none is attached yet.
+    /// The app's state follows from its scenes (UIScene): active if any scene is, else inactive if
+    /// any is, else background. Nil while no scene is attached yet.
     public var aggregate: ExecutionState? {
         if scenes.contains(where: { $0.activation == .foregroundActive }) { return .active }
         if scenes.contains(where: { $0.activation == .foregroundInactive }) { return .inactive }

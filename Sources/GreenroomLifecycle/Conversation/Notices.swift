@@ -1,7 +1,7 @@
-// What an app is told without being asked to answer: protected data, memory, time, discarded sessions.
-// A suspended app cannot hear; what still matters when it runs again is kept for it.
+// Notices that an app need not answer: protected data, memory, time, discarded sessions. A
+// suspended app cannot be notified. What will still matter to it is kept until it runs again.
 
-/// Something that a running app hears of (UIApplicationDelegate).
+/// What a running app is notified of (UIApplicationDelegate).
 public enum Notice: Hashable, Sendable {
     case didReceiveMemoryWarning
     /// The clock was set, midnight has passed, or the time zone changed.
@@ -15,7 +15,7 @@ public enum Notice: Hashable, Sendable {
 struct MissedNotices: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
     static let timeChange = MissedNotices(rawValue: 1)
-    /// The lock state differs from what it heard last.
+    /// The session lock differs from what the app was last told.
     static let protectedData = MissedNotices(rawValue: 2)
 }
 
@@ -60,20 +60,20 @@ extension Lifecycle {
         }
     }
 
-    /// Before memory is taken back, who could give some up is asked to.
+    /// Asks apps that could release memory to do so, before memory is taken back.
     mutating func warnOfPressure() {
         for id in listeners() where self[id].record.state != .suspended {
             effects.append(.notify(id, .didReceiveMemoryWarning))
         }
     }
 
-    /// The same, of one that stalls alone.
+    /// Asks one app that stalls alone to release memory.
     mutating func warnOfPressure(_ id: InstanceIdentifier) {
         guard listeners().contains(id), self[id].record.state != .suspended else { return }
         effects.append(.notify(id, .didReceiveMemoryWarning))
     }
 
-    /// It runs again.
+    /// Tells an instance that runs again what it missed while it was suspended.
     mutating func tellMissed(_ id: InstanceIdentifier) {
         let missed = self[id].missed
         self[id].missed = []
@@ -84,7 +84,7 @@ extension Lifecycle {
         if self[id].record.manner == .acknowledging { tellDiscarded(id) }
     }
 
-    /// The running instances of apps that listen, by identifier.
+    /// The running instances of apps that can be notified, by identifier.
     private func listeners() -> [InstanceIdentifier] {
         let apps = directory.values.filter { $0.description?.acknowledges == true }
         return apps.flatMap { $0.running.union($0.attached) }

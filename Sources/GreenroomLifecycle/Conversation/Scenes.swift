@@ -1,7 +1,7 @@
-// Scene sessions. A session belongs to an app and outlives its processes; while an instance runs, the
-// session may be connected as a scene. A launch connects the session used last, or a first one.
-// Discarding ends a session for good: its scene is disconnected, and the app is told, at once if it
-// runs and else at its next launch.
+// Scene sessions. A session belongs to an app and outlives its processes. While an instance runs,
+// the session may be connected as a scene. A launch connects the session used last, or creates the
+// first one. Discarding ends a session for good: its scene is disconnected, and the app is told, at
+// once if it runs and otherwise at its next launch.
 
 /// Whether an app has scenes, and how many at once.
 public enum SceneSupport: UInt8, Sendable {
@@ -12,22 +12,23 @@ public enum SceneSupport: UInt8, Sendable {
 
 /// What can be asked of an app's scenes.
 public enum SceneRequest: Hashable, Sendable {
-    /// Brings the session's scene to the front, or that of a new session.
+    /// Brings the session's scene to the front; if nil, the scene of a new session.
     case activate(SceneIdentifier?)
     case background(SceneIdentifier)
-    /// The scene goes, its session stays.
+    /// Disconnects the scene. Its session stays.
     case disconnect(SceneIdentifier)
-    /// The session goes too.
+    /// Disconnects the scene and ends its session.
     case discard(SceneIdentifier)
 }
 
 extension AppRecord {
-    /// Sessions and untold discards that are remembered: an app's windows, not its history.
+    /// At most this many sessions of an app are remembered, and at most this many discarded ones
+    /// that it was not told of. They stand for its windows, not for its history.
     public static let sessionLimit = 8
 }
 
 extension Lifecycle {
-    /// The session that a launch connects.
+    /// The session that a launch connects: the one used last, or a new one.
     mutating func latestSession(of app: AppIdentifier) -> SceneIdentifier {
         if let last = self[app].record.sessions.last { return last }
         return newSession(of: app)
@@ -104,7 +105,8 @@ extension Lifecycle {
         }
     }
 
-    /// Scenes that are on their way out count until they are gone.
+    /// Refuses a scene beyond the limit. Scenes that are being disconnected count until they are
+    /// gone.
     private func crowdRefusal(_ id: InstanceIdentifier, _ wish: SceneRequest) -> Refusal? {
         let scenes = self[id].record.conversation!.scenes
         guard case .activate(let wanted) = wish, scenes.count >= Conversation.sceneLimit,
@@ -138,7 +140,7 @@ extension Lifecycle {
             where record.conversation!.scenes[index].scene == scene {
                 record.conversation!.scenes[index].goal = goal
             }
-            // One that the app never heard of needs no farewell.
+            // A scene that the app was never told of need not be disconnected.
             let told = record.conversation!.pending?.scene
             record.conversation!.scenes.removeAll {
                 $0.goal == .disconnected && !$0.isConnected && $0.scene != told
@@ -167,7 +169,7 @@ extension Lifecycle {
             setGoal(.disconnected, of: scene, in: id)
             tellDiscarded(id)
         } else {
-            // It hears of it when it runs again.
+            // The suspended app is told when it runs again.
             update(id) { record in
                 record.conversation!.scenes.removeAll { $0.scene == scene }
             }
@@ -184,7 +186,7 @@ extension Lifecycle {
         effects.append(.notify(id, .discardedSessions(discarded)))
     }
 
-    /// Answered once every scene of it is where it shall be.
+    /// The request is answered once every scene of the instance has reached its goal.
     mutating func waitForGoal(_ request: RequestIdentifier, of id: InstanceIdentifier) {
         self[id].goalWaiters.append(request)
         requests[request] = .goal(id)

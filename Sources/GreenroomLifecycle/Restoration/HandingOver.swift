@@ -1,17 +1,18 @@
-// What becomes of an archive from the moment when an instance is told of it. It is on trial at first: if the app
-// fails meanwhile, the archive is at fault and is deleted, lest every launch fail.
+// What happens to an archive from the moment an instance is told of it. It is on trial at first: if
+// the app fails meanwhile, the archive may be the cause and is deleted, so that later launches do
+// not fail too.
 
-/// How far an instance is with an archive.
+/// How far the instance's restoration from an archive is.
 enum RestorationPhase: Hashable, Sendable {
-    /// Protected data cannot be read; handed over once it can.
+    /// Protected data cannot be read. The archive is handed over once it can.
     case withheld
-    /// Its launch was told to wait for it.
+    /// The instance was told at its launch to wait for the archive.
     case announced
-    /// Handed over, and not known yet to do no harm.
+    /// The archive was handed over and is not known to be harmless yet.
     case onTrial
-    /// On trial until the app says that it is done.
+    /// On trial until the app says that it has finished restoring.
     case extended
-    /// It stood the trial.
+    /// The archive did no harm.
     case restored
 }
 
@@ -27,7 +28,8 @@ extension RestorationPhase {
 extension Lifecycle {
     // MARK: Handing over
 
-    /// Where the instance stands with what is kept for it now; nil: there is nothing for it.
+    /// The phase in which a restoration of the scene would begin now; nil if nothing is kept for
+    /// it.
     private func phase(
         of scene: SceneIdentifier, for id: InstanceIdentifier
     ) -> RestorationPhase? {
@@ -37,26 +39,29 @@ extension Lifecycle {
         return lockedUsers.contains(description.user) ? .withheld : .onTrial
     }
 
-    /// A launch of it was decided: whether it will be told to wait for its archive.
+    /// Decides, when a launch is assigned to the instance, whether the instance is told to wait for
+    /// its archive.
     mutating func announceState(to id: InstanceIdentifier) {
         guard let phase = phase(of: .application, for: id) else { return }
-        // What is launched as another type of app is not shown it, and may turn into this type.
+        // An instance that is launched as another type of app is not shown the archive. It may
+        // become this type later.
         let isShown = restoresAsWhole(id) && phase == .onTrial
         self[id].restoration[.application] = isShown ? .announced : .withheld
     }
 
-    /// It hears of its state, and has one for all of it.
+    /// Whether the app acknowledges its states and has one archive for the whole app.
     private func restoresAsWhole(_ id: InstanceIdentifier) -> Bool {
         guard let description = directory[self[id].record.app]?.description else { return false }
         return description.acknowledges && description.scenes == .unsupported
     }
 
-    /// The app's archive follows its launch.
+    /// Whether the app's archive follows the instance's launch.
     public func announcesState(to id: InstanceIdentifier) -> Bool {
         table[id]?.restoration[.application] == .announced
     }
 
-    /// It runs: what was announced to it comes, or word that it does not.
+    /// The instance runs: hands over the archive that was announced to it, or tells it that none
+    /// will come.
     mutating func handOverAnnounced(to id: InstanceIdentifier) {
         guard self[id].restoration[.application] == .announced else { return }
         let now = phase(of: .application, for: id)
@@ -64,39 +69,39 @@ extension Lifecycle {
         effects.append(.handOverState(id, .application, isThere: now == .onTrial))
     }
 
-    /// A scene of it is connected next.
+    /// A scene of the instance is about to be connected.
     mutating func prepareState(of scene: SceneIdentifier, for id: InstanceIdentifier) {
         guard scene != .application else { return }
         self[id].restoration[scene] = phase(of: scene, for: id)
     }
 
-    /// The connection brings what is kept for the session.
+    /// Whether the connection of the scene brings what is kept for its session.
     public func isHandedOver(_ scene: SceneIdentifier, to id: InstanceIdentifier) -> Bool {
         table[id]?.restoration[scene]?.isOnTrial == true
     }
 
-    /// Protected data can be read again: what was withheld comes after all.
+    /// Protected data can be read again: hands over what was withheld.
     mutating func handOverWithheld(to id: InstanceIdentifier) {
         let withheld = self[id].restoration.filter { $0.value == .withheld }
         for scene in withheld.keys.sorted() {
             guard phase(of: scene, for: id) == .onTrial,
                 scene != .application || restoresAsWhole(id)
             else { continue }
-            // Once the launch is over, what it does is told from a failed launch.
+            // After the launch, a failure of the app is not blamed on the archive.
             let isLaunching = self[id].record.state == .launching
             self[id].restoration[scene] = isLaunching ? .onTrial : .restored
             effects.append(.handOverState(id, scene, isThere: true))
         }
     }
 
-    /// Everything is where it shall be: what was handed over did no harm.
+    /// Every scene has reached its goal, so what was handed over did no harm.
     mutating func trialIsOver(for id: InstanceIdentifier) {
         for (scene, phase) in self[id].restoration where phase == .onTrial {
             self[id].restoration[scene] = .restored
         }
     }
 
-    /// It has ended: what was on trial is not met again, if it was at fault.
+    /// The instance has ended: deletes the archives that were on trial, if the app failed.
     mutating func judgeState(_ record: InstanceRecord) {
         let onTrial = self[record.instance].restoration.filter(\.value.isOnTrial).keys.sorted()
         self[record.instance].restoration = [:]
@@ -109,7 +114,7 @@ extension Lifecycle {
     mutating func extendTrial(of scene: SceneIdentifier, for id: InstanceIdentifier) {
         switch self[id].restoration[scene] {
         case .onTrial?, .restored?: self[id].restoration[scene] = .extended
-        // What was never handed over is not being restored.
+        // An archive that was not handed over is not being restored.
         case .withheld?, .announced?, .extended?, nil: break
         }
     }
@@ -123,10 +128,11 @@ extension Lifecycle {
 
     // MARK: Coming back
 
-    /// A former supervisor launched it, and perhaps could not send what it had announced.
+    /// A former supervisor launched the instance, and perhaps could not send the archive that it
+    /// had announced.
     mutating func announceStateAgain(to id: InstanceIdentifier) {
         let record = self[id].record
-        // The order to end it may be all that was done.
+        // The force-quit may have been saved without the archives being deleted.
         if record.state == .terminating, record.endReason == .forceQuit {
             deleteStates(of: record.app, .forceQuit)
         }
@@ -140,7 +146,7 @@ extension Lifecycle {
 }
 
 extension InstanceRecord {
-    /// Nobody wanted this end, and the program is to blame for it.
+    /// Whether nobody asked for this end and the program is to blame for it.
     fileprivate var isFailure: Bool {
         switch endReason?.row.blame ?? .never {
         case .always: true

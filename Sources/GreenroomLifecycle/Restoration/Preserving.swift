@@ -1,24 +1,24 @@
-// State preservation and restoration, by UIKit's rules. What is kept is an app's own (one archive for an
-// app without scenes, one for each session of an app with scenes); the shell keeps the bytes, and the
+// State preservation and restoration, by UIKit's rules. Archives belong to an app: one for an app
+// without scenes, one for each session of an app with scenes. The shell keeps the bytes, and the
 // core decides what happens to them:
 //
-//   kept         on the way from the foreground into the background, or when a running app is told its
-//                end; not while what was kept before is withheld or still being restored
-//   handed over  the app's at its launch, a scene's at its connection: where the state version agrees
-//                and protected data can be read; otherwise it is withheld until it can
-//   on trial     from then on until the app is where it was launched to, and longer if it says so
+//   kept         on the way from the foreground to the background, or when a running app is told to
+//                end; not while the former archive is withheld or still being restored
+//   handed over  the app's archive at its launch, a scene's at its connection, if the state version
+//                is the same and protected data can be read; otherwise withheld until it can
+//   on trial     from then on until the app has reached its goal, and longer if the app says so
 //                (`HandingOver`)
-//   deleted      when its user force-quits the app; when the app fails while it is on trial; with its
-//                session; when the app has nothing to come back to
+//   deleted      when its user force-quits the app; when the app fails while it is on trial; with
+//                its session; when the app has nothing to restore
 //
-// Beside it, what an app must know for its one-time setup: whether it, and its version, was ever
-// launched to the end.
+// Also here: what an app must know for its one-time setup, that is, whether the app, and whether
+// this version of it, ever finished a launch.
 
 extension Lifecycle {
     // MARK: What there is
 
-    /// What the shell found of an installed app. Its records know the sessions better, unless there
-    /// are none.
+    /// What the shell has found for an installed app. The saved sessions take precedence over the
+    /// found ones, unless there are none.
     mutating func stateFound(_ app: AppIdentifier, _ kept: KeptState) {
         guard directory[app]?.isRemoved == false else { return }
         self[app].kept = kept.archives
@@ -40,7 +40,7 @@ extension Lifecycle {
         }
     }
 
-    /// The shell could not read it, or not write it: there is none.
+    /// The shell could not read or could not write the archive, so there is none.
     mutating func stateLost(_ app: AppIdentifier, _ scene: SceneIdentifier) {
         directory[app]?.kept[scene] = nil
     }
@@ -63,7 +63,7 @@ extension Lifecycle {
         deleteState(scene, of: app, .discardedSession)
     }
 
-    /// The sessions of an app are others, or in another order.
+    /// The app's sessions or their order have changed.
     mutating func sessionsChanged(of app: AppIdentifier) {
         guard let record = directory[app]?.record else { return }
         let list = SessionList(
@@ -71,7 +71,7 @@ extension Lifecycle {
         effects.append(.keepSessions(app, list))
     }
 
-    /// The state version of each archive that is kept of an app.
+    /// The state version of each archive that is kept for the app.
     public func keptStates(of app: AppIdentifier) -> [SceneIdentifier: UInt64] {
         directory[app]?.kept ?? [:]
     }
@@ -128,7 +128,8 @@ extension Lifecycle {
         return app.record.sessions.contains(scene)
     }
 
-    /// It was told to leave the foreground, or to end in peace, and has not said that it has.
+    /// Whether the instance was told to leave the foreground, or to end gently, and has not
+    /// acknowledged that.
     private func isLeaving(_ record: InstanceRecord, _ scene: SceneIdentifier) -> Bool {
         guard let conversation = record.conversation, let pending = conversation.pending,
             record.exitStatus == nil,
@@ -143,7 +144,7 @@ extension Lifecycle {
 
     // MARK: One-time setup
 
-    /// Whether the app, and this version of it, has never finished a launch.
+    /// Whether the app, and whether this version of it, has never finished a launch.
     public func isFirstLaunch(of app: AppIdentifier) -> (ever: Bool, ofVersion: Bool) {
         guard let entry = directory[app], let description = entry.description else {
             return (true, true)
@@ -151,7 +152,8 @@ extension Lifecycle {
         return (entry.launchedVersion == nil, entry.launchedVersion != description.version)
     }
 
-    /// The first launch is over when it has succeeded, so that a setup that failed is tried again.
+    /// The first launch counts only when it has succeeded, so that a setup that failed is tried
+    /// again.
     mutating func finishedLaunching(_ app: AppIdentifier) {
         guard let version = directory[app]?.description?.version,
             self[app].launchedVersion != version

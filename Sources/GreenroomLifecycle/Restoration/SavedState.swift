@@ -1,14 +1,15 @@
-// The words of state preservation (`Preserving`, `HandingOver`).
+// The types of state preservation (`Preserving`, `HandingOver`).
 
-/// What is known of what is kept for an app: the shell's word when the app is installed, and the core's
-/// own from then on.
+/// What is kept for an app. The shell says it when the app is installed; from then on the core
+/// knows it.
 public struct KeptState: Hashable, Sendable {
-    /// The state version of each archive; `SceneIdentifier.application` is the app's own.
+    /// The state version of each archive. `SceneIdentifier.application` stands for the app's own
+    /// archive.
     public var archives: [SceneIdentifier: UInt64]
-    /// Sessions in order of use, and what the app has not heard of: counts after a reboot, when no
-    /// record of the app is left.
+    /// The sessions in order of use, and the discarded ones that the app was not told of. They
+    /// count after a reboot, when the app has no record.
     public var sessions: SessionList
-    /// The version that last finished its launch; nil: none ever did.
+    /// The version that last finished a launch; nil if none ever did.
     public var launchedVersion: UInt64?
 
     public init(
@@ -21,11 +22,11 @@ public struct KeptState: Hashable, Sendable {
     }
 }
 
-/// Scene sessions as they are kept beyond the boot.
+/// Scene sessions as they are kept across a reboot.
 public struct SessionList: Hashable, Sendable {
     public var open: [SceneIdentifier]
     public var discarded: [SceneIdentifier]
-    /// The youngest there ever was.
+    /// The number of the latest session that was ever made.
     public var last: UInt32
 
     public init(
@@ -41,21 +42,22 @@ public struct SessionList: Hashable, Sendable {
 public enum StateWish: Hashable, Sendable {
     case keep(byteCount: UInt64)
     case forget
-    /// More than an archive may have, so it was not sent.
+    /// The archive is larger than allowed, so it was not sent.
     case tooLarge(byteCount: UInt64)
-    /// It needs longer than its callbacks to restore what it was given.
+    /// The app needs longer than its callbacks to restore what it was given.
     case extend
     case complete
 }
 
-/// Why an archive is not taken.
+/// Why an archive is refused.
 public enum StateRefusal: Hashable, Sendable {
     case tooLarge(byteCount: UInt64)
     /// The app is not on its way into the background, or has saved already.
     case notNow
-    /// What was kept before is not restored yet.
+    /// The former archive is not restored yet.
     case restoring
-    /// The app was never shown what was kept before: its user is locked out of it.
+    /// The app was never shown the former archive, because its user's protected data cannot be
+    /// read.
     case withheld
     case noSuchSession
 }
@@ -63,11 +65,11 @@ public enum StateRefusal: Hashable, Sendable {
 /// Why an archive is deleted.
 public enum StateDeletion: UInt8, CaseIterable, Sendable {
     case forceQuit
-    /// The app failed with it.
+    /// The app failed with the archive.
     case failedLaunch
     case discardedSession
-    /// The app has nothing to come back to.
+    /// The app has nothing to restore.
     case nothingToKeep
-    /// Its session is gone.
+    /// The archive's session is gone.
     case orphaned
 }

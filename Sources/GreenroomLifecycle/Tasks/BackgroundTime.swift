@@ -1,32 +1,33 @@
-// Background time (UIApplication's background tasks). An app that is suspended in the background is not
-// while it has something open there:
+// Background time (UIApplication's background tasks). An app that would be suspended in the
+// background is not suspended while it has a task or a run open:
 //
 //   a task, in the foreground        → open, no limit
-//   in the background with a task    → its time runs, from where it entered the background
-//   shortly before the time is over  → told so; no further task begins in this stay
+//   in the background with a task    → its time runs, from when it entered the background
+//   shortly before the time is over  → it is told; no further task begins in this stay
 //   the time is over, a task is open → ended (0x2182bad2), unless a debugger holds it
-//   the last task has ended          → suspended, once its background grace is over
+//   the last task has ended          → suspended after its background grace
 //   a run of scheduled work is open  → tasks have no limit of their own (`RunningTasks`)
 //
-// The time is kept in the record, so that it goes on while the supervisor is away. Tasks are counted
-// there; their numbers are not, but apps count them up: an end that fits no task which is open here may be
-// that of one which a former supervisor counted if its number lies below all that began since, and is
-// nobody's otherwise. What is left: one that the former supervisor refused, because the time was about to
-// end, may count for another of its time, which is to end as well.
+// The record keeps the time, so it goes on while the supervisor is away. It also keeps the number
+// of tasks, but not their own numbers. Apps count those up. So if an end names a task that is not
+// open here, and the number is lower than all that began since the restart, it may be the end of a
+// task that a former supervisor counted. Otherwise it is ignored. One case remains: a task that the
+// former supervisor refused, because the time was about to end, may be counted as another task of
+// that time. That one is about to end too.
 
 /// What keeps an instance from being suspended.
 public struct BackgroundTime: Hashable, Sendable {
-    /// Open tasks.
+    /// The number of open tasks.
     public var taskCount: UInt8 = 0
-    /// When their time is over; nil while nothing limits it.
+    /// When their time is over; nil if nothing limits it.
     public var end: Instant?
-    /// It was told that this is soon.
+    /// The app was told that the end is near.
     public var isExpiring = false
     public var run: RunTime?
 
     /// The time of a run of scheduled work.
     public struct RunTime: Hashable, Sendable {
-        /// Never 0, and used once.
+        /// Never 0, and never used again.
         public var number: UInt64
         public var end: Instant
         public var isExpiring = false
@@ -40,14 +41,14 @@ public struct BackgroundTime: Hashable, Sendable {
 
     public init() {}
 
-    /// Tasks of one instance: more than anybody finishes in half a minute.
+    /// An instance has at most this many open tasks: more than any app finishes in half a minute.
     public static let taskLimit: UInt8 = 64
 
     var isOpen: Bool { taskCount > 0 || run != nil }
 }
 
 extension Policy {
-    /// From being told that the time is about to end to its end.
+    /// The time from telling the app that the end is near to the end.
     func expirationLead(of limit: Duration) -> Duration { min(expirationLead, limit / 3) }
 }
 
@@ -62,13 +63,13 @@ extension Lifecycle {
         guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit,
             self[id].openBackgroundTasks.insert(task).inserted
         else { return }
-        // It said so before the freezer had it.
+        // The app sent this before the freezer stopped it.
         if record.state == .suspended { thaw(id) }
         updateBackground(id) { $0.taskCount += 1 }
         settleInBackground(id)
     }
 
-    /// One that is not open changes nothing: it was refused, has ended already, or never began.
+    /// A task that is not open changes nothing: it was refused, has ended already, or never began.
     mutating func backgroundTaskEnded(_ id: InstanceIdentifier, _ task: UInt64) {
         guard let instance = table[id], instance.record.state.isRunning,
             let time = instance.record.background.value, time.taskCount > 0
@@ -85,7 +86,7 @@ extension Lifecycle {
         if !isKeptRunning(id) { awaitSuspension(id) }
     }
 
-    /// Something is open that it may not be suspended in the middle of.
+    /// Whether a task or a run is open, so that the instance may not be suspended.
     func isKeptRunning(_ id: InstanceIdentifier) -> Bool {
         table[id]?.record.background.value?.isOpen == true
     }
@@ -102,8 +103,8 @@ extension Lifecycle {
 
     // MARK: The clock
 
-    /// It stands in the background and nothing is being told: from here on its time runs, or it waits
-    /// to be suspended.
+    /// The instance is in the background and no step is under way: from here on its background time
+    /// runs, or it waits to be suspended.
     mutating func settleInBackground(_ id: InstanceIdentifier) {
         guard self[id].record.state == .background, !self[id].record.isTravelling else {
             return
@@ -111,14 +112,15 @@ extension Lifecycle {
         startClock(id)
         let record = self[id].record
         let isOpen = isKeptRunning(id)
-        // Its manifest may say anew whether it is suspended.
+        // The manifest may have changed since, and with it whether the app is suspended.
         let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
         let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
         if !isOpen, !self[id].freezeWaiters.isEmpty { prepareSuspension(id) }
     }
 
-    /// The last that kept it running has ended. Its grace counts from where it entered the background.
+    /// Nothing keeps the instance running any more. Its grace counts from when it entered the
+    /// background.
     mutating func awaitSuspension(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard record.state == .background, !record.isTravelling else { return }
@@ -135,7 +137,7 @@ extension Lifecycle {
             time.end == nil, suspendsByItself(record)
         else { return }
         let limit = policy.backgroundTaskLimit
-        // One that begins late in a stay has time to hear of the end.
+        // A task that begins late in a stay still gets some time after it is told of the end.
         let earliest = now.advanced(by: policy.expirationLead(of: limit) * 2)
         limitTasks(of: id, to: max(record.since.advanced(by: limit), earliest))
     }
@@ -145,7 +147,7 @@ extension Lifecycle {
         effects.append(.tellBackgroundTime(id, until: end))
     }
 
-    /// It goes to the front: nothing limits its tasks any more.
+    /// The instance goes to the front, where nothing limits its tasks.
     mutating func stopClock(_ id: InstanceIdentifier) {
         guard let time = self[id].record.background.value else { return }
         updateBackground(id) {
@@ -157,7 +159,7 @@ extension Lifecycle {
         }
     }
 
-    /// A run has ended, which kept its tasks without a limit.
+    /// A run has ended. While it lasted, tasks had no limit.
     mutating func limitTasksAfterRun(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard record.background.value?.taskCount ?? 0 > 0, record.state == .background,
@@ -166,7 +168,7 @@ extension Lifecycle {
         limitTasks(of: id, to: now.advanced(by: policy.backgroundTaskLimit))
     }
 
-    /// Its manifest says anew whether it is suspended.
+    /// The manifest has changed, and with it whether the app is suspended.
     mutating func reviseBackgroundTime(_ id: InstanceIdentifier) {
         if suspendsByItself(self[id].record) { return settleInBackground(id) }
         stopClock(id)
@@ -177,15 +179,15 @@ extension Lifecycle {
         !record.isAttached && directory[record.app]?.description?.suspendsInBackground == true
     }
 
-    /// When something is to be done about one that keeps running in the background.
+    /// The next deadline of an instance that keeps running in the background.
     func backgroundDeadline(_ time: BackgroundTime, _ current: Instant?) -> Instant? {
         guard time.run == nil, let end = time.end else { return nil }
-        // Held by a debugger, it is looked at again later.
+        // While a debugger is attached, the deadline is the next look for it.
         if time.isExpiring { return max(end, current ?? end) }
         return end.advanced(by: .zero - policy.expirationLead(of: policy.backgroundTaskLimit))
     }
 
-    /// Its deadline has come while tasks are open.
+    /// The deadline of the instance has come while tasks are open.
     mutating func taskTimeIsOver(_ id: InstanceIdentifier) {
         guard let time = self[id].record.background.value, time.run == nil, let end = time.end
         else { return update(id) { $0.deadline = nil } }
@@ -196,14 +198,15 @@ extension Lifecycle {
         report(.backgroundTimeExpiring(id, self[id].record.app))
     }
 
-    /// Not ended in time: the end of the app, unless a debugger holds it.
+    /// The tasks were not ended in time. The app is ended, unless a debugger is attached to it.
     private mutating func becameOutOfTime(_ id: InstanceIdentifier) {
         self[id].isOverdue = true
         update(id) { [now] in $0.deadline = now.advanced(by: Self.debuggerInterval) }
         effects.append(.inspectTracer(id))
     }
 
-    /// No debugger holds it.
+    /// Whether the app must be ended because its background time is over. Called when no debugger
+    /// is attached.
     func isOutOfTime(_ record: InstanceRecord) -> Bool {
         guard record.state == .background, !record.isTravelling,
             let time = record.background.value
@@ -214,10 +217,10 @@ extension Lifecycle {
 
     // MARK: The ends of a stay
 
-    /// Thawed, it begins a new stay in the background.
+    /// A thawed instance begins a new stay in the background.
     mutating func beginStay(_ id: InstanceIdentifier) { stopClock(id) }
 
-    /// Only its end is expected of it.
+    /// Drops the background time, because nothing but its end is expected of the instance.
     mutating func leaveBackgroundTime(_ id: InstanceIdentifier) {
         deadlines.remove(.run(id))
         self[id].openBackgroundTasks = []
@@ -228,7 +231,7 @@ extension Lifecycle {
         runEnded(run.number, of: id, isExpired ? .expired : .ended)
     }
 
-    /// Tells again what a former supervisor may not have.
+    /// Tells again what a former supervisor may not have told.
     mutating func tellBackgroundTimeAgain(_ id: InstanceIdentifier) {
         guard let time = self[id].record.background.value, let end = time.end,
             self[id].record.state.isRunning
@@ -239,7 +242,7 @@ extension Lifecycle {
 
     // MARK: Tests
 
-    /// Its time is about to end, now.
+    /// Makes the background time end shortly, as if it were nearly over.
     mutating func expireTasks(of id: InstanceIdentifier) {
         guard self[id].record.background.value?.isExpiring == false else { return }
         let lead = policy.expirationLead(of: policy.backgroundTaskLimit)

@@ -1,13 +1,13 @@
-// Running scheduled work, one at a time:
+// Running scheduled work, one task at a time:
 //
-//   chosen    → the app is launched in the background, thawed, or runs already
-//   ready     → the request is taken from those that are pending, and the app is told; from here on it
-//               counts as run, whatever happens
-//   shortly before its time is over → told so
-//   completed, or its time is over, or the app ended → the next one
+//   chosen    → the app is launched in the background or thawed, unless it runs already
+//   ready     → the request is removed from the pending ones, and the app is told. From here on the
+//               task counts as run, whatever happens
+//   shortly before its time is over → the app is told
+//   completed, or its time is over, or the app has ended → the next one
 //
-// An app that is in the background when the time is over, and would be suspended there, is ended as one
-// whose background task has not ended.
+// If the app is in the background when the time is over, and would be suspended there, it is ended
+// like an app with an open background task.
 
 extension Policy {
     func limit(of kind: ScheduledTask.Kind) -> Duration {
@@ -19,7 +19,8 @@ extension Policy {
 }
 
 extension Lifecycle {
-    /// - Parameter waiter: is answered when the app has been told, or cannot be.
+    /// - Parameter waiter: the request that is answered when the app has been told, or cannot be
+    ///   told.
     mutating func startRun(
         of task: ScheduledTask, _ app: AppIdentifier, _ waiter: RequestIdentifier?
     ) {
@@ -36,7 +37,8 @@ extension Lifecycle {
         return startAutomatically(app, inBackground: true)
     }
 
-    /// It is told as soon as it can hear. Costs nothing while no run is chosen.
+    /// Tells the app of the chosen run as soon as it can be told. Costs nothing while no run is
+    /// chosen.
     mutating func continueRun() {
         guard let current = schedule.current, current.instance == nil else { return }
         let running = directory[current.app]?.running ?? []
@@ -46,7 +48,7 @@ extension Lifecycle {
         giveUpRun(.notRunning(.app(current.app)))
     }
 
-    /// It could not be launched: tried again later, since nothing of it has been run.
+    /// The app could not be launched. The task is tried again later, because none of it has run.
     private mutating func giveUpRun(_ refusal: Refusal) {
         guard let current = schedule.current else { return }
         schedule.current = nil
@@ -59,7 +61,7 @@ extension Lifecycle {
         let task = schedule.current!.request
         let app = schedule.current!.app
         if self[id].record.state == .suspended { thaw(id) }
-        // Greater than any of a former supervisor.
+        // Greater than any number that a former supervisor used.
         let number = max(now.nanoseconds, schedule.lastNumber &+ 1)
         schedule.lastNumber = number
         let limit = policy.limit(of: task.kind)
@@ -95,7 +97,7 @@ extension Lifecycle {
         finishRun(number, of: id, outcome)
     }
 
-    /// Its instance goes on.
+    /// Ends a run whose instance goes on.
     private mutating func finishRun(
         _ number: UInt64, of id: InstanceIdentifier, _ outcome: RunOutcome
     ) {
@@ -131,7 +133,7 @@ extension Lifecycle {
     private mutating func expireRun(
         of id: InstanceIdentifier, _ task: ScheduledRun, at given: Instant
     ) {
-        // A deadline of no length still comes with an event of its own.
+        // A deadline that has come already still needs an event of its own.
         let end = max(given, now.advanced(by: .milliseconds(1)))
         updateBackground(id) {
             $0.run!.isExpiring = true
@@ -149,7 +151,8 @@ extension Lifecycle {
 
     // MARK: Coming back
 
-    /// Runs go on where their instance does; the app is told again, and knows the number.
+    /// A run continues if its instance does. The app is told again, and recognizes the run by its
+    /// number.
     mutating func restoreSchedule() {
         schedule.lastUse = now
         schedule.needsReview = true
@@ -195,7 +198,7 @@ extension Lifecycle {
 
     // MARK: Administrators
 
-    /// Runs a pending request now, whatever holds it.
+    /// Runs a pending scheduled task now, whatever holds it.
     mutating func runTaskRequested(
         _ request: RequestIdentifier, _ app: AppIdentifier, _ identifier: String
     ) {
@@ -208,7 +211,7 @@ extension Lifecycle {
         startRun(of: task, app, request)
     }
 
-    /// The time of the app's run, or else of its background tasks, is about to end now.
+    /// Makes the time of the app's run, or otherwise of its background tasks, end shortly.
     mutating func expireTaskRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
         if let current = schedule.current, current.app == app, let id = current.instance,
@@ -229,7 +232,7 @@ extension Lifecycle {
         answer(request, .done(id, self[id].record.state))
     }
 
-    /// Its client has gone: the run goes on.
+    /// The client of the request is gone. The run goes on.
     mutating func abandonRun(_ request: RequestIdentifier) {
         if schedule.current?.waiter == request { schedule.current!.waiter = nil }
     }

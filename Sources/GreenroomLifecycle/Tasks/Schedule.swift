@@ -1,12 +1,13 @@
-// Scheduled work (BGTaskScheduler): what apps have asked to be run later. When it is run is decided in
-// one place, `TaskChoice`; how, in `RunningTasks`.
+// Scheduled work (BGTaskScheduler): tasks that apps have asked to be run later. `TaskChoice` alone
+// decides when a task is run, and `RunningTasks` how.
 
-/// A request of an app (BGTaskRequest).
+/// A scheduled task, as an app requests it (BGTaskRequest).
 public struct ScheduledTask: Hashable, Sendable {
-    /// One of the manifest's.
+    /// One of the identifiers in the manifest.
     public var identifier: String
     public var kind: Kind
-    /// Not before: microseconds since 1970, of the wall clock; nil for any time.
+    /// The task is not run before this time of the wall clock, in microseconds since 1970; nil
+    /// means any time.
     public var earliestBegin: Int64?
     public var requiresExternalPower: Bool
     public var requiresNetworkConnectivity: Bool
@@ -16,7 +17,7 @@ public struct ScheduledTask: Hashable, Sendable {
         case appRefresh = 0
         case processing = 1
 
-        /// How many of it an app may have pending (BGTaskScheduler.submit).
+        /// An app may have at most this many pending tasks of the kind (BGTaskScheduler.submit).
         public var limit: Int {
             switch self {
             case .appRefresh: 1
@@ -37,11 +38,11 @@ public struct ScheduledTask: Hashable, Sendable {
     }
 }
 
-/// What must be remembered of an app's scheduled work, across a reboot as well.
+/// The scheduled work of an app, which is kept even across a reboot.
 public struct AppTasks: Hashable, Sendable {
     /// In the order in which they were submitted.
     public var requests: [ScheduledTask]
-    /// Under way. It is not run again.
+    /// The run that is under way. It is not run again.
     public var run: ScheduledRun?
 
     public init(requests: [ScheduledTask] = [], run: ScheduledRun? = nil) {
@@ -50,9 +51,9 @@ public struct AppTasks: Hashable, Sendable {
     }
 }
 
-/// A request that is being run.
+/// A scheduled task that is being run.
 public struct ScheduledRun: Hashable, Sendable {
-    /// Never 0, and used once.
+    /// Never 0, and never used again.
     public var number: UInt64
     public var identifier: String
     public var kind: ScheduledTask.Kind
@@ -64,21 +65,21 @@ public struct ScheduledRun: Hashable, Sendable {
     }
 }
 
-/// What became of a run.
+/// How a run ended.
 public enum RunOutcome: UInt8, CaseIterable, Sendable {
-    /// The app says that it is done.
+    /// The app says that it succeeded.
     case succeeded
-    /// It says that it is not.
+    /// The app says that it failed.
     case failed
-    /// It has no handler for it.
+    /// The app has no handler for the task.
     case unhandled
-    /// Its time was over.
+    /// The time of the run was over.
     case expired
     /// The app ended.
     case ended
 }
 
-/// What the shell sees of the machine when the core asks (`Effect.inspectTaskConditions`).
+/// The machine's condition when the core asks for it (`Effect.inspectTaskConditions`).
 public struct TaskConditions: Hashable, Sendable {
     /// Microseconds since 1970.
     public var wallClock: Int64
@@ -97,42 +98,43 @@ public struct TaskConditions: Hashable, Sendable {
     }
 }
 
-/// Why a request is not run now.
+/// Why a scheduled task is not run now.
 public enum TaskHold: Hashable, Sendable {
     /// Not before this time of the wall clock.
     case earliestBegin(Int64)
     case noExternalPower
     case noNetwork
-    /// Somebody has used an app until a moment ago.
+    /// A user launched an app or brought one to the front a short time ago.
     case inUse(until: Instant)
     case highLoad
     case memoryPressure
-    /// The machine sleeps, or shuts down.
+    /// The machine sleeps or is shutting down.
     case asleep
-    /// Another is run first.
+    /// A task of this app is run first.
     case otherRun(AppIdentifier)
-    /// The app fails to start.
+    /// The app has failed lately, or could not be launched.
     case failing(until: Instant)
     case failed
-    /// Nothing: it is about to run.
+    /// Nothing holds the task: it is about to run.
     case due
 }
 
 /// The scheduled work of all apps.
 struct Schedule: Hashable, Sendable {
     var apps: [AppIdentifier: AppTasks] = [:]
-    /// The one that is being run: there is one at a time.
+    /// The run that was chosen or is under way. There is at most one.
     var current: CurrentRun?
-    /// The shell is looking at the machine; something has changed that may let a request be run.
+    /// The shell is inspecting the machine; and something has changed, so that a task may perhaps
+    /// be run.
     var isInspecting = false
     var needsReview = false
     /// When somebody last launched an app or brought one to the front.
     var lastUse = Instant(nanoseconds: 0)
-    /// Of the latest run.
+    /// The number of the latest run.
     var lastNumber: UInt64 = 0
-    /// When an app is tried again that could not be launched for it.
+    /// When an app that could not be launched for its task is tried again.
     var retryAt: [AppIdentifier: Instant] = [:]
-    /// What the shell's alarm is set to.
+    /// The time that the shell's alarm is set to.
     var alarm: Int64?
     /// Changed since the last save.
     var dirtyApps: [AppIdentifier] = []
@@ -144,9 +146,9 @@ struct Schedule: Hashable, Sendable {
 struct CurrentRun: Hashable, Sendable {
     var app: AppIdentifier
     var request: ScheduledTask
-    /// The administrator who wants it now.
+    /// The request of an administrator who wants the run now.
     var waiter: RequestIdentifier?
-    /// Once the app has been told: until then it is being launched.
+    /// Set once the app has been told. Until then the app is being launched.
     var instance: InstanceIdentifier?
     var number: UInt64 = 0
 }
@@ -154,7 +156,7 @@ struct CurrentRun: Hashable, Sendable {
 extension Lifecycle {
     // MARK: Requests
 
-    /// - Parameter request: of the app, to be answered.
+    /// - Parameter request: the app's own request, which is answered.
     mutating func taskSubmitted(
         _ request: RequestIdentifier, _ app: AppIdentifier, _ task: ScheduledTask
     ) {
@@ -169,13 +171,13 @@ extension Lifecycle {
         answer(request, .scheduled(app))
     }
 
-    /// - Parameter identifiers: nil for all of them. What runs goes on.
+    /// - Parameter identifiers: the tasks to cancel; nil for all. A run that is under way goes on.
     mutating func tasksCancelled(_ app: AppIdentifier, _ identifiers: [String]?) {
         guard schedule.apps[app] != nil else { return }
         updateTasks(app) { tasks in
             tasks.requests.removeAll { identifiers?.contains($0.identifier) ?? true }
         }
-        // Chosen, and not begun.
+        // The task may have been chosen and not begun.
         guard let current = schedule.current, current.app == app, current.instance == nil,
             identifiers?.contains(current.request.identifier) ?? true
         else { return }
@@ -183,7 +185,7 @@ extension Lifecycle {
         if let waiter = current.waiter { refuse(waiter, .cancelled(app)) }
     }
 
-    /// What an app had asked for when the daemon last knew it.
+    /// Takes over the tasks that the app had scheduled before.
     mutating func tasksRestored(_ app: AppIdentifier, _ tasks: AppTasks) {
         guard schedule.apps[app] == nil, directory[app]?.description != nil else { return }
         schedule.apps[app] = tasks
@@ -191,7 +193,7 @@ extension Lifecycle {
         if isRestored { forgetFormerRun(of: app) }
     }
 
-    /// Its run ended with the instance that it was on.
+    /// The app's former run has ended with its instance.
     private mutating func forgetFormerRun(of app: AppIdentifier) {
         guard let run = schedule.apps[app]?.run, schedule.current?.number != run.number else {
             return
@@ -199,7 +201,7 @@ extension Lifecycle {
         updateTasks(app) { $0.run = nil }
     }
 
-    /// The app is gone. What it asked for comes back with it: the shell keeps that.
+    /// The app is gone. The shell keeps its scheduled tasks, which return if the app does.
     mutating func forgetTasks(of app: AppIdentifier) {
         schedule.apps[app] = nil
         schedule.retryAt[app] = nil
@@ -222,7 +224,8 @@ extension Lifecycle {
         if !schedule.dirtyApps.contains(app) { schedule.dirtyApps.append(app) }
     }
 
-    /// It goes on while its app is removed and installed again.
+    /// The run of the app that is under way. It goes on while the app is removed and installed
+    /// again.
     private func runUnderWay(of app: AppIdentifier) -> ScheduledRun? {
         guard let current = schedule.current, current.app == app, current.number != 0 else {
             return nil
@@ -232,15 +235,16 @@ extension Lifecycle {
 
     // MARK: Reading
 
-    /// What an app has asked for and what is run of it.
+    /// The scheduled tasks of an app, and its run.
     public func tasks(of app: AppIdentifier) -> AppTasks { schedule.apps[app] ?? AppTasks() }
 
-    /// The instance that runs a task of the app; nil while it is being launched for it, or nothing is.
+    /// The instance that runs a task of the app; nil while the app is being launched for the task,
+    /// or if no task is run.
     public func taskInstance(of app: AppIdentifier) -> InstanceIdentifier? {
         schedule.current.flatMap { $0.app == app ? $0.instance : nil }
     }
 
-    /// It is being launched to run one.
+    /// Whether the app is being launched to run a task.
     public func isLaunchedForTask(_ app: AppIdentifier) -> Bool {
         schedule.current.map { $0.app == app && $0.instance == nil } ?? false
     }

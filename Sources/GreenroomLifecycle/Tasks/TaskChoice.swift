@@ -1,16 +1,17 @@
-// When scheduled work is run. Looked at when something has changed, when the alarm of the wall clock
-// rings, and every `taskRetry` while only the machine stands in the way; never while nothing is pending.
+// When scheduled work is run. It is reviewed when something has changed, when the alarm of the wall
+// clock rings, and every `taskRetry` while only the machine's condition holds a task. It is not
+// reviewed while nothing is pending.
 //
-//   any request         its earliest time has come; memory is not short; nothing else is run; the app
-//                       has not failed lately
-//   requires power      the mains feed the machine
-//   requires a network  there is a way out
-//   processing          nobody has used an app for a while, and the machine has little to do
+//   any task            its earliest time has come; memory is not short; no other task is run; the
+//                       app has not failed lately
+//   requires power      the machine is on external power
+//   requires a network  the machine has a network connection
+//   processing          nobody has used an app for a while, and the machine's load is low
 //
-// Of those that may run, the one that has waited longest.
+// If several tasks may run, the one that has waited longest is run first.
 
 extension Lifecycle {
-    /// Why a request is not run, under these conditions.
+    /// Why a scheduled task is not run under these conditions.
     public func hold(
         of task: ScheduledTask, _ app: AppIdentifier, _ conditions: TaskConditions
     ) -> TaskHold {
@@ -36,7 +37,7 @@ extension Lifecycle {
     private func failure(of app: AppIdentifier) -> TaskHold? {
         guard let entry = directory[app] else { return .failed }
         if entry.record.failure != nil { return .failed }
-        // One that runs needs no start.
+        // An app that runs need not be started.
         if !entry.running.isEmpty { return nil }
         let times = [
             entry.record.crashLoopUntil, entry.record.launchRetryAt, schedule.retryAt[app],
@@ -46,7 +47,7 @@ extension Lifecycle {
         return .failing(until: until)
     }
 
-    /// When it may be started again, if it was started too often lately.
+    /// When the app may be started again, if it was started too often lately; nil otherwise.
     func startLimitEnd(of app: AppIdentifier) -> Instant? {
         let supervision = directory[app]?.description?.supervision.value ?? Supervision()
         guard !mayStart(app, supervision), let last = self[app].record.starts.last else {
@@ -57,7 +58,7 @@ extension Lifecycle {
 
     // MARK: Looking
 
-    /// At the end of each event.
+    /// Reviews scheduled work at the end of each event.
     mutating func reviewSchedule() {
         if schedule.current != nil { continueRun() }
         guard schedule.needsReview, isRestored else { return }
@@ -70,7 +71,7 @@ extension Lifecycle {
         effects.append(.inspectTaskConditions)
     }
 
-    /// Nothing is pending: no timer, no alarm.
+    /// Nothing is pending, so there is no timer and no alarm.
     private mutating func rest() {
         deadlines.remove(.schedule)
         setAlarm(nil)
@@ -95,7 +96,7 @@ extension Lifecycle {
             case .noExternalPower, .noNetwork, .highLoad:
                 let retry = now.advanced(by: max(policy.taskRetry, .seconds(1)))
                 next = min(next ?? retry, retry)
-            // Whatever ends these is an event.
+            // An event announces the end of each of these.
             case .memoryPressure, .asleep, .otherRun, .failed: break
             }
         }
@@ -103,7 +104,7 @@ extension Lifecycle {
         setAlarm(alarm)
     }
 
-    /// Those that may begin earliest first; among equals the longest submitted.
+    /// Tasks that may begin earliest come first; among equals, those that were submitted first.
     private func pendingInOrder() -> [(AppIdentifier, ScheduledTask)] {
         let all = schedule.apps.sorted { $0.key < $1.key }.flatMap { app, tasks in
             tasks.requests.enumerated().map { (app, $0.offset, $0.element) }
@@ -114,7 +115,7 @@ extension Lifecycle {
         return sorted.map { ($0.0, $0.2) }
     }
 
-    /// The alarm of the wall clock has rung, or an administrator wants all to be looked at.
+    /// The alarm of the wall clock has rung, or an administrator wants all scheduled work reviewed.
     mutating func taskAlarmRang() {
         schedule.alarm = nil
         schedule.needsReview = true
