@@ -1,10 +1,11 @@
 import GreenroomLifecycle
 
-/// A failing world: its seed replays it.
+/// A world that failed. Its seed replays it.
 public struct Failure: Sendable, CustomStringConvertible {
     public let seed: UInt64
     public let words: String
-    /// The shortest run found that fails alike: stimuli, the events they became, and effects.
+    /// The shortest run found that fails in the same way: stimuli, the events that they caused, and
+    /// effects.
     public let trace: [String]
 
     public var description: String {
@@ -13,11 +14,11 @@ public struct Failure: Sendable, CustomStringConvertible {
     }
 }
 
-/// Worlds one after the other, from a seed, until enough events were handled.
+/// Runs one world after another, beginning with a seed, until enough events were handled.
 public struct Campaign: Sendable {
-    /// Long enough for pools, back-offs and crash loops to come and go; short enough to shrink.
+    /// Long enough that pools, back-offs and crash loops begin and end; short enough to shrink.
     static let stimuliPerWorld = 800
-    /// Runs spent on shrinking: some seconds in a debug build.
+    /// At most this many runs are spent on shrinking, which is a few seconds in a debug build.
     static let shrinkLimit = 600
 
     public private(set) var eventCount = 0
@@ -26,7 +27,8 @@ public struct Campaign: Sendable {
 
     public init() {}
 
-    /// Nil if every invariant held. At least one world is run, that of `seed`.
+    /// Runs worlds until at least this many events were handled or one world fails. At least the
+    /// world of `seed` is run. Returns nil if every invariant held.
     public mutating func run(events: Int, seed: UInt64) -> Failure? {
         var seed = seed
         repeat {
@@ -52,7 +54,7 @@ public struct Campaign: Sendable {
         } catch { return error }
     }
 
-    /// Leaves out ever smaller pieces as long as it still fails in the same way.
+    /// Leaves out smaller and smaller pieces of the run as long as it still fails in the same way.
     private static func shrink(
         _ stimuli: [Stimulus], _ violation: Violation, _ seed: UInt64
     ) -> Failure {
@@ -80,6 +82,6 @@ public struct Campaign: Sendable {
 }
 
 extension Violation {
-    /// The words without the numbers that change from run to run.
+    /// The text without its numbers, which change from run to run.
     fileprivate var kind: String { words.filter { !$0.isNumber } }
 }

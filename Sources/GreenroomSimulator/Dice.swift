@@ -1,11 +1,11 @@
-/// SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64: a small generator with a seed that gives the same numbers everywhere.
 struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
 
-    /// The fate of one thing in one world, the same whatever happens around it: so that leaving
-    /// out other events of a failing run does not change it.
+    /// Numbers for one thing in one world. They do not depend on what else happens, so leaving out
+    /// other events of a failing run does not change them.
     init(seed: UInt64, thing: UInt64) {
         state = seed &+ thing &* 0xD134_2543_DE82_EF95
         _ = next()

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// One world: apps, clients and a kernel, made from a seed, driven by stimuli.
+/// One world, with apps, clients and a kernel, made from a seed and driven by stimuli.
 struct Simulation: Sendable {
     let seed: UInt64
     var world: World
@@ -12,15 +12,16 @@ struct Simulation: Sendable {
     var requestCount: UInt64 = 0
     var names: [LaunchIdentifier] = []
     var eventCount = 0
-    /// Before which effect of the next event the supervisor dies.
+    /// The number of the effect of the next event before which the supervisor dies.
     var crashAt: Int?
-    /// The spawner dies with it.
+    /// Whether the spawner dies at the same time.
     var spawnerDies = false
-    /// Printed only for a shrunk failure: making the words costs more than the run.
+    /// True only for a shrunk failure, because making the text takes longer than the run.
     var isTracing = false
     var trace: [String] = []
 
-    /// More events than this in one wait are a loop: a world has some dozen instances.
+    /// More events than this within one wait mean a loop, because a world has only some dozens of
+    /// instances.
     static let loopLimit = 50_000
 
     init(seed: UInt64) {
@@ -34,7 +35,7 @@ struct Simulation: Sendable {
         policy.instanceLimit = 6 + dice.below(40)
         policy.prewarmTimeToLive = .seconds(20 + dice.below(600))
         let count = 1 + dice.below(7)
-        // Dice of its own: the worlds of known seeds stay as they are.
+        // A separate generator, so that the worlds of known seeds do not change.
         var machine = Dice(seed: seed, thing: 7)
         policy.inspectsConditions = machine.percent(50)
         policy.inspectsFileLocks = machine.percent(50)
@@ -85,7 +86,7 @@ struct Simulation: Sendable {
         app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
     }
 
-    /// Runs all of it, from installation to the end of every process.
+    /// Runs a whole world, from installing the apps to the end of every process.
     mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
         for app in catalogue { try install(app) }
         try feed(.restored)
@@ -96,7 +97,7 @@ struct Simulation: Sendable {
         crashAt = nil
         try feed(.shutdownRequested)
         try wait(.seconds(300))
-        try checker.require(checker.liveCount == 0, "\(checker.liveCount) outlived the shutdown")
+        try checker.require(checker.liveCount == 0, "\(checker.liveCount) survived the shutdown")
         try checker.require(
             checker.owed.isEmpty, "never answered: \(checker.owed.values.map { "\($0)" })")
         for (id, process) in world.processes where !process.isEmpty || !process.isReleased {
@@ -162,7 +163,7 @@ struct Simulation: Sendable {
         }
     }
 
-    /// Lets time pass: deadlines and the world's own events, in their order.
+    /// Lets time pass: deadlines and the world's own events happen in their order.
     mutating func wait(_ duration: Duration) throws(Violation) {
         let end = now.advanced(by: duration)
         var count = 0
@@ -170,7 +171,7 @@ struct Simulation: Sendable {
             next <= end
         {
             count += 1
-            try checker.require(count < Self.loopLimit, "it loops")
+            try checker.require(count < Self.loopLimit, "the core loops")
             now = max(now, next)
             if let due = world.agenda.soonest, due <= now {
                 if let event = world.realize(world.agenda.popFirst()!, at: now) { try feed(event) }
@@ -182,7 +183,8 @@ struct Simulation: Sendable {
         guard duration >= .seconds(60) else { return }
         for (request, event) in checker.owed {
             guard case .launchRequested(_, let launch) = event,
-                // A chain of apps, each with its own time to become ready.
+                // A launch may have to wait for a chain of apps, each of which needs time to become
+                // ready.
                 checker.installed[launch.app]?.dependencies.value == nil,
                 !checker.isNamed(launch.app)
             else { continue }
@@ -190,7 +192,7 @@ struct Simulation: Sendable {
         }
     }
 
-    /// The supervisor dies and comes back: records and the spawner's table are all it has.
+    /// The supervisor dies and another one begins with only the records and the spawner's table.
     private mutating func restart(isClean: Bool) throws(Violation) {
         crashAt = nil
         if isTracing {
@@ -209,7 +211,7 @@ struct Simulation: Sendable {
             restoring: records, apps: Array(checker.savedApps.values),
             nextInstance: InstanceIdentifier(highest + 1), policy: checker.policy,
             seed: seed &+ UInt64(eventCount), at: now)
-        try checker.require(core.instances == records, "restored other instances than saved")
+        try checker.require(core.instances == records, "restored instances differ from saved")
         if isClean {
             try checker.require(before.instances == core.instances, "an instance was not saved")
             try checker.require(before.apps == core.apps, "an app was not saved")
@@ -240,19 +242,19 @@ struct Simulation: Sendable {
         if wasShuttingDown { try feed(.shutdownRequested) }
     }
 
-    /// Whatever was decided before the crash is as it was.
+    /// Checks that everything decided before the crash is the same after it.
     private func compare(with before: Lifecycle) throws(Violation) {
         for old in before.instances where old.state != .launching || old.launchedAt != nil {
             guard let new = core.instance(old.instance) else { continue }
             try checker.require(
-                old.state == new.state, "\(old.instance) was \(old.state), came back \(new.state)")
+                old.state == new.state, "\(old.instance) was \(old.state), now \(new.state)")
             try checker.require(
                 old.deadline == new.deadline, "the deadline of \(old.instance) changed")
         }
         for group in ["seat0", "seat1"] {
             try checker.require(
                 before.foreground(of: group) == core.foreground(of: group),
-                "another is in front of \(group)")
+                "the instance in front of \(group) changed")
         }
     }
 }

@@ -1,15 +1,15 @@
 public import GreenroomLifecycle
 
-/// What has come to pass in the worlds, so that one can see that nothing was left untried.
+/// Counts what has happened in the worlds, which shows whether everything was tried.
 public struct Tally: Sendable {
     public private(set) var launches: [LaunchKind: Int] = [:]
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
-    /// Apps started again, and given up.
+    /// The number of restarts of apps; and of apps that the daemon gave up.
     public internal(set) var appRestarts = 0
     public internal(set) var failures = 0
-    /// Scheduled work that was run, and what became of it.
+    /// The number of runs of scheduled work, and how they ended.
     public internal(set) var runs = 0
     public internal(set) var runOutcomes: [RunOutcome: Int] = [:]
 
@@ -36,7 +36,7 @@ public struct Tally: Sendable {
 }
 
 extension Tally: CustomStringConvertible {
-    /// A line for each, the most frequent first.
+    /// A line for each kind of count, with the most frequent entry first.
     public var description: String {
         let lines = [
             "launches: \(Self.words(launches))",

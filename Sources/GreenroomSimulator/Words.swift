@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// Short words for a trace: module names and what did not change left out.
+/// A short text for a trace, without module names and without what did not change.
 func words(_ effect: Effect) -> String {
     guard case .save(let record) = effect else { return shortened("\(effect)") }
     var parts = ["save \(record.instance) \(record.app) \(record.state)"]

@@ -1,78 +1,79 @@
 import GreenroomLifecycle
 
-/// What is wrong, in words.
+/// An invariant that does not hold, in words.
 struct Violation: Error, Sendable {
     let words: String
     init(_ words: String) { self.words = words }
 }
 
-/// The invariants of the design, checked after every step against books of its own: what the
-/// core has said (effects) and what the world knows, never what the core believes.
+/// Checks the invariants of the design after every step. It keeps its own record of what the core
+/// has said (effects) and of what the world knows, and never relies on what the core believes.
 struct Checker: Sendable {
-    /// The runtime state as the shell would have it.
+    /// What the shell would have in the runtime state.
     var saved: [InstanceIdentifier: InstanceRecord] = [:]
     var savedApps: [AppIdentifier: AppRecord] = [:]
-    /// States as announced.
+    /// The states as the core has announced them.
     var states: [InstanceIdentifier: ExecutionState] = [:]
     var backgroundSince: [InstanceIdentifier: Instant] = [:]
-    /// Requests that are owed an answer.
+    /// Requests that must still be answered.
     var owed: [RequestIdentifier: Event] = [:]
     var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
-    /// Which instance a launch name was told to be served by.
+    /// The instance that was said to serve each launch name.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false
     var isAsleep = false
-    /// From the death of a supervisor in the middle of an event to `restored`.
+    /// True from the death of a supervisor in the middle of an event to `restored`.
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
-    /// What clients had sent: an end by one of them is no crash.
+    /// Signals that clients had sent. An end by one of them is no crash.
     var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
     var tally = Tally()
-    /// Prewarms of an app since somebody gave a reason for some.
+    /// The number of prewarms of an app since something last gave a reason for one.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
     var prewarmedBytes: UInt64 = 0
     var prewarmingCount = 0
     var liveCount = 0
     var endedCount = 0
-    /// Every reclaim of which there is a record.
+    /// Every instance whose reclaim was recorded.
     var reclaimed: Set<InstanceIdentifier> = []
-    /// Apps of which a paused instance was reclaimed and none was paused since.
+    /// Apps of which a paused instance was reclaimed and none has been paused since.
     var poolReclaimed: Set<AppIdentifier> = []
-    /// By the event being handled.
+    /// The instances that the event being handled has changed.
     var touched: Set<InstanceIdentifier> = []
     var frontsMayDiffer = false
-    /// Sent to the background by the event being handled.
+    /// The instances that the event being handled has sent to the background.
     var displaced: Set<InstanceIdentifier> = []
-    /// When they acknowledged willTerminate.
+    /// When each instance acknowledged willTerminate.
     var agreedAt: [InstanceIdentifier: Instant] = [:]
-    /// Whose end began, and who was sent a signal.
+    /// The instances whose end this event began, and those that it sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
-    /// Starts of an app since it was last forgiven, and the launches that began already: one that
-    /// falls back to another instance is no further start.
+    /// The starts of an app since its failures were last forgotten; and the launches that have
+    /// begun, because a launch that falls back to another instance counts only once.
     var starts: [AppIdentifier: [Instant]] = [:]
     var begun: Set<BegunLaunch> = []
     /// Instances that a client ended.
     var endedByClient: Set<InstanceIdentifier> = []
-    /// Whose protected data is unavailable, and what was said about it to whom.
+    /// Users whose protected data cannot be read.
     var locked: Set<UInt32> = []
-    /// Who missed a deadline: the watchdog may end it.
+    /// Instances that missed a deadline, so the watchdog may end them.
     var overdue: Set<InstanceIdentifier> = []
-    /// The latest cookie that each was told.
+    /// The latest cookie that each instance was told.
     var told: [InstanceIdentifier: UInt64] = [:]
-    /// Told to go, and their channel was lost; and the one that may have run, by the event being handled.
+    /// Instances that were told to go and whose channel was lost; and the one that may have run, by
+    /// the event being handled.
     var unheard: Set<InstanceIdentifier> = []
     var mayHaveRun: InstanceIdentifier?
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()
     var kept = StateBooks()
-    /// Whose launch screen is on the display.
+    /// Instances whose launch screen is on the display.
     var screens: Set<InstanceIdentifier> = []
     let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
     var tasks = TaskBooks()
@@ -99,7 +100,7 @@ struct Checker: Sendable {
         try require(
             (record.state == .notRunning) == (record.isEmpty && record.endedAt != nil)
                 || record.state == .terminating || record.endedAt == nil,
-            "\(record.instance) is \(record.state) against its end")
+            "\(record.instance) is \(record.state), which contradicts its end")
         try require(
             record.state != .terminating || record.endReason != nil,
             "\(record.instance) ends without a reason")
@@ -112,7 +113,7 @@ struct Checker: Sendable {
         try require(record.state == .notRunning, "erased \(id), which is \(record.state)")
         count(record, -1)
         states[id] = nil
-        try require(!screens.contains(id), "the launch screen of \(id) stays for ever")
+        try require(!screens.contains(id), "the launch screen of \(id) was never dropped")
         backgroundSince[id] = nil
         sentSignals[id] = nil
     }
@@ -125,7 +126,7 @@ struct Checker: Sendable {
             sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
     }
 
-    /// The books of a new supervisor: what was saved, and no client.
+    /// Keeps what a new supervisor has: what was saved, and no client.
     mutating func restart() {
         owed = [:]
         launchedBy = [:]
@@ -144,20 +145,20 @@ struct Checker: Sendable {
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
-        // Saved, and perhaps told: it is told again, whatever is wanted by then.
+        // A saved step was perhaps told. It is told again, even if the goal has changed since.
         for record in saved.values {
             if let pending = record.conversation?.pending { told[record.instance] = pending.cookie }
         }
         for record in saved.values where record.state == .background {
             backgroundSince[record.instance] = record.since
         }
-        // A failure whose record was noted but not saved is forgotten.
+        // A failure that was recorded but not saved is forgotten.
         retryAt = savedApps.compactMapValues(\.prewarmRetryAt)
         poolReclaimed = Set(savedApps.values.filter(\.isReclaimed).map(\.app))
         crashLoopUntil = savedApps.compactMapValues(\.crashLoopUntil)
         crashes = savedApps.mapValues(\.crashes)
         starts = savedApps.mapValues(\.starts)
-        // An order that came to nothing with the supervisor binds nobody.
+        // A client's order that was lost with the supervisor no longer counts.
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
         kept = StateBooks()
         churn = [:]

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// The design's table of transitions, written a second time on purpose.
+// The design's table of transitions, deliberately written a second time.
 private let legal: [ExecutionState: Set<ExecutionState>] = [
     .prewarming: [.prewarmed, .terminating, .notRunning],
     .prewarmed: [.launching, .terminating, .notRunning],
@@ -14,7 +14,7 @@ private let legal: [ExecutionState: Set<ExecutionState>] = [
 ]
 
 extension Checker {
-    /// Before each effect is performed.
+    /// Checks an effect before it is performed.
     mutating func check(
         _ effect: Effect, of event: Event, in world: World, at now: Instant
     ) throws(Violation) {
@@ -30,12 +30,12 @@ extension Checker {
             try checkSpawn(id, app, purpose, event, world, now)
             if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
         case .go(let id, _, _):
-            // It may be ended later in the same event.
+            // The instance may be ended later in the same event.
             let isIntended =
                 saved[id].map {
                     $0.progress == .toldToGo || $0.state == .terminating
                 } ?? false
-            try require(isIntended, "told \(id) to go without the intent saved")
+            try require(isIntended, "told \(id) to go before that was saved")
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "told \(id) to go, which is not prewarmed")
             try require(process?.wasToldToGo == false, "told \(id) to go twice")
@@ -43,11 +43,11 @@ extension Checker {
             noteSeen(id, .application, world, isGiven: false)
         case .awaitStart(let id):
             try require(
-                saved[id]?.progress == .toldToGo, "awaits the start of \(id), not told to go")
+                saved[id]?.progress == .toldToGo, "awaits \(id), which was not told to go")
         case .freeze(let id):
-            // Its end may have been ordered in the same event.
+            // The instance's end may have been ordered in the same event.
             let state = saved[id]?.state
-            try require(state == .suspended || state == .terminating, "froze \(id) unsaved")
+            try require(state == .suspended || state == .terminating, "froze \(id) before saving")
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
@@ -63,24 +63,24 @@ extension Checker {
             try checkTold(id, step, world)
             if step.step == .willTerminate { signalled.insert(id) }
         case .notify(let id, _):
-            // As announced: it may be ended later in the same event.
-            try require(states[id]?.isRunning == true, "noticed \(id), which does not run")
-            try require(states[id] != .suspended, "noticed suspended \(id)")
+            // Uses the announced state, because the instance may be ended later in the same event.
+            try require(states[id]?.isRunning == true, "notified \(id), which does not run")
+            try require(states[id] != .suspended, "notified suspended \(id)")
         case .deliver(let id, let request, _):
             try require(owed[request] != nil, "delivered after the answer")
             try require(states[id] != .suspended, "delivered to suspended \(id)")
         case .inspectTracer(let id):
-            try require(states[id]?.isRunning == true, "\(id) is overdue and does not run")
+            try require(states[id]?.isRunning == true, "\(id) is overdue but not running")
             overdue.insert(id)
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
         case .record(let record): try checkRecord(record, event, now)
         case .inspectConditions: break
         case .inspectFileLocks(let id):
-            try require(states[id] == .background, "looked at the locks of \(id)")
+            try require(states[id] == .background, "looked for locks outside background: \(id)")
             try checkSuspension(id, event, now)
             machine.inquiries.insert(id)
         case .pageOut(let id):
-            try require(saved[id]?.state == .suspended, "pages out \(id), which runs")
+            try require(saved[id]?.state == .suspended, "pages out running \(id)")
         case .awaitConnection(let app): try checkListening(app)
         case .ignoreConnections: break
         case .keepState(let id, let app, let scene):
@@ -99,8 +99,9 @@ extension Checker {
         }
     }
 
-    /// Of what is not the administrator's, nobody has more than is left free. An event that starts several
-    /// decides one after the other, which shows at the end as one more for each.
+    /// No user has more than is left free of the others' part, not counting the administrator. If
+    /// one event starts several instances, each is decided after the one before it, so at the end
+    /// there is one more for each.
     private func checkShare(_ app: AppIdentifier, _ event: Event) throws(Violation) {
         guard case .launchRequested(_, let launch) = event, launch.app == app,
             let user = installed[app]?.user, user != policy.administrator
@@ -108,7 +109,7 @@ extension Checker {
         let own = saved.values.count {
             $0.state != .notRunning && installed[$0.app]?.user == user
         }
-        try require(liveCount <= policy.sharedInstanceLimit, "the administrator's part is taken")
+        try require(liveCount <= policy.sharedInstanceLimit, "users took the administrator's part")
         try require(
             own <= 1
                 || own <= min(policy.sharedInstanceLimit - liveCount + 1, policy.instancesPerUser),
@@ -120,7 +121,7 @@ extension Checker {
         _ world: World, _ now: Instant
     ) throws(Violation) {
         try require(world.processes[id]?.isLost ?? true, "spawned \(id) twice")
-        try require(saved[id] != nil, "spawned \(id) unsaved")
+        try require(saved[id] != nil, "spawned \(id), which is not saved")
         try require(!isShuttingDown, "spawned \(id) while shutting down")
         try require(liveCount <= policy.instanceLimit, "more instances than allowed")
         try checkShare(app, event)
@@ -155,15 +156,15 @@ extension Checker {
         try require(Int64(count) <= allowed, "\(app) is prewarmed in a loop")
     }
 
-    /// What is said to have failed did, and what is said to have been reclaimed was.
+    /// A launch that was cold because of a failure must have had one; the same holds for a reclaim.
     private func checkColdReason(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
         let app = record.app
         if record.coldReason == .reclaimed {
-            try require(poolReclaimed.contains(app), "\(app) was cold for no reclaim")
+            try require(poolReclaimed.contains(app), "\(app) had no reclaim to be cold for")
         } else if record.coldReason == .backOff {
             let isLooping = savedApps[app]?.crashLoopUntil.map { $0 > now } ?? false
             let hasFailed = savedApps[app].map { $0.prewarmFailures > 0 } ?? false
-            try require(hasFailed || isLooping, "\(app) was cold for no failure")
+            try require(hasFailed || isLooping, "\(app) had no failure to be cold for")
         }
     }
 
@@ -178,17 +179,17 @@ extension Checker {
         case .done(let id, let state):
             try require(state == .notRunning || saved[id] != nil, "done with unknown \(id)")
         case .exited(let record):
-            // What a client's program leaves behind lives on without it.
+            // Processes that a client's program leaves behind live on after it ended.
             let hasLeftRest =
                 record.isAttached && record.exitStatus != nil && record.state.isRunning
             try require(
                 hasLeftRest || (record.state == .notRunning && record.isEmpty),
-                "said to have ended before it did")
+                "an end was answered before it came")
         case .refused, .reset, .prepared, .scheduled: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
-            try require(world.states[app]?[scene] == nil, "discarded \(scene), not its state")
+            try require(world.states[app]?[scene] == nil, "kept the state of discarded \(scene)")
         }
     }
 
@@ -202,10 +203,11 @@ extension Checker {
             try require(
                 process!.hasStarted || mayHaveRun == id, "launched \(id), which has not started")
         }
-        try require(saved[id]?.launchedAt != nil, "launched \(id) unsaved")
+        try require(saved[id]?.launchedAt != nil, "launched \(id), which is not saved")
         tally.note(outcome)
         guard let launch = launchedBy[request] else { return }
-        // Whoever was launched under a name serves it for as long as it is remembered.
+        // The instance that was launched under a name serves that name for as long as the instance
+        // is remembered.
         let name = launch.launchIdentifier
         if let former = served[name], let record = saved[former], record.app == launch.app,
             record.launchIdentifier == name
@@ -231,11 +233,11 @@ extension Checker {
             }
             try checkReclaim(id, level)
         case .prewarmFailed(let app, _, let until):
-            try require(machine.poolTaken != app, "\(app) failed, of which one was taken")
+            try require(machine.poolTaken != app, "a kernel kill counts as failure of \(app)")
             let longest = max(policy.backOffCap, policy.reclaimPause)
             let isBounded = until > now && until <= now.advanced(by: longest)
             try require(isBounded, "back-off of \(app) is unbounded")
-            // An app that is gone is new when it comes back.
+            // An app that is removed and returns counts as new.
             if installed[app] != nil { retryAt[app] = until }
         case .exited(let record):
             tally.note(record)
@@ -247,17 +249,17 @@ extension Checker {
         case .restartScheduled(let app, let at): try checkRestart(of: app, at: at, event, now)
         case .sceneChanged(let id, _, let scene, let to): try checkScene(id, scene, to)
         case .missedStep(let id, _, _, _):
-            try require(overdue.contains(id), "\(id) missed a step nobody waited for")
+            try require(overdue.contains(id), "\(id) missed a step that was not overdue")
         case .pressureChanged(let level):
             try require(level == pressure, "the pressure is \(pressure), not \(level)")
         case .launchScreenShown(let id, _, _): try checkScreenShown(id)
         case .launchScreenDropped(let id, _, _):
-            try require(screens.remove(id) != nil, "dropped the launch screen of \(id) unshown")
+            try require(screens.remove(id) != nil, "dropped an unshown launch screen of \(id)")
         case .instanceStalled(let id, _, _):
-            try require(states[id]?.isRunning == true, "\(id) stalls and does not run")
+            try require(states[id]?.isRunning == true, "\(id) stalls but does not run")
             machine.stalledAt[id] = now
         case .triggersLeftAlone(let app, let count):
-            try require(count >= triggerLimit.burst, "\(app) is left alone too soon")
+            try require(count >= triggerLimit.burst, "triggers of \(app) ignored too soon")
         case .failed: tally.failures += 1
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut: break
         case .stateKept, .stateRefused, .stateDeleted: break
@@ -300,17 +302,18 @@ extension Checker {
     ) throws(Violation) {
         if case .transitionRequested(_, _, .suspend) = event { return }
         if case .fileLocksInspected(id, false) = event {
-            return try require(machine.inquiries.contains(id), "suspended \(id) unasked")
+            return try require(machine.inquiries.contains(id), "suspended \(id) without asking")
         }
-        // An app that acknowledges its states is suspended when it has done so.
+        // An app that acknowledges its states is suspended after its acknowledgement.
         let isAsked = owed.values.contains {
             if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
-        // Asked for, perhaps by a client that has left, and held up by a lock.
+        // The suspension was asked for, perhaps by a client that has left, and was delayed by a
+        // file lock.
         if machine.fileLockedSince[id] != nil { return }
         let record = saved[id]!
-        try require(!record.isAttached, "suspended attached \(id) by itself")
+        try require(!record.isAttached, "suspended attached \(id) without a request")
         let grace = installed[record.app]?.backgroundGrace ?? policy.backgroundGrace
         let due = backgroundSince[id]!.advanced(by: grace)
         try require(due <= now, "suspended \(id) before its background time was over")

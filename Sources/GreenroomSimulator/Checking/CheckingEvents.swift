@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 
 extension Checker {
-    /// Before the core handles an event.
+    /// Notes an event before the core handles it.
     mutating func note(_ event: Event, at now: Instant) {
         touched = []
         ending = []
@@ -80,7 +80,8 @@ extension Checker {
         retryAt[record.app] = nil
     }
 
-    /// A launch that may have run is not forgotten: it would be launched again under its name.
+    /// A launch that may have run must not be forgotten, because it would be launched again under
+    /// its name.
     private mutating func noteFinding(_ id: InstanceIdentifier, _ finding: Finding) {
         guard let record = saved[id], record.state == .launching, record.launchedAt == nil else {
             return
@@ -106,7 +107,7 @@ extension Checker {
 
     private mutating func forget(_ app: AppIdentifier) {
         installed[app] = nil
-        // The file stays, for the app to come back to; the core has forgotten.
+        // The file stays for when the app returns. The core has forgotten it.
         tasks.pending[app] = nil
         tasks.forced.remove(app)
         forgetFailures(of: app)
@@ -120,15 +121,15 @@ extension Checker {
         starts[app] = nil
     }
 
-    /// One that lasted its whole time makes up for earlier failures.
+    /// An instance that was paused for its whole time makes up for earlier failures.
     private mutating func noteExpiries(_ now: Instant) {
         for record in saved.values where record.state == .prewarmed {
             if let deadline = record.deadline, deadline <= now { retryAt[record.app] = nil }
         }
     }
 
-    /// A crash is a signal that nobody here sent, to something that was launched. SIGHUP, SIGINT,
-    /// SIGPIPE and SIGTERM end programs every day.
+    /// A crash is the end of a launched instance by a signal that neither the daemon nor a client
+    /// sent. SIGHUP, SIGINT, SIGPIPE and SIGTERM are no crashes.
     private mutating func noteExit(
         _ id: InstanceIdentifier, _ status: ExitStatus, _ now: Instant
     ) {
@@ -146,7 +147,8 @@ extension Checker {
         }
     }
 
-    /// The kernel took a paused one for others: that is a reclaim, and no failure.
+    /// The kernel killed a paused instance to free memory for others. That counts as a reclaim, not
+    /// as a failure.
     private mutating func notePoolTaken(_ id: InstanceIdentifier, _ now: Instant) {
         guard let record = saved[id], record.endReason == nil,
             record.state == .prewarming || record.state == .prewarmed,
@@ -160,7 +162,7 @@ extension Checker {
         }
     }
 
-    /// The kernel took it from the background, and not for a limit of its own.
+    /// Whether the kernel killed the instance in the background, and not because of its own limit.
     private func wasChosenForOthers(_ record: InstanceRecord, _ status: ExitStatus) -> Bool {
         guard case .signaled(9, _) = status else { return false }
         return (record.state == .background || record.state == .suspended)
@@ -168,7 +170,7 @@ extension Checker {
             && !machine.overOwnLimit.contains(record.instance)
     }
 
-    /// After every effect of an event was performed.
+    /// Checks the invariants after every effect of an event was performed.
     mutating func checkStep(
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
@@ -178,7 +180,7 @@ extension Checker {
                 record.launchIdentifier != nil, "\(id) may have run, and its launch is forgotten")
         }
         for id in ending {
-            try require(signalled.contains(id), "\(id) is to end and was sent no signal")
+            try require(signalled.contains(id), "\(id) is being ended without a signal")
         }
         if isRestoring { return }
         try checkTime(at: now)
@@ -186,7 +188,7 @@ extension Checker {
         try require(
             endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")
         if event == .deadlineReached {
-            try require(nextDeadline.map { $0 > now } ?? true, "a deadline was left standing")
+            try require(nextDeadline.map { $0 > now } ?? true, "a past deadline was left over")
         }
         if frontsMayDiffer { try checkFronts() }
         frontsMayDiffer = false
@@ -209,7 +211,8 @@ extension Checker {
         }
     }
 
-    /// Whom the core believes in front: it runs, is of the group, and is there or on its way.
+    /// Checks the instance that the core believes to be in front: it runs, belongs to the group,
+    /// and is in front or on its way there.
     func checkHolder(_ id: InstanceIdentifier?, of group: String) throws(Violation) {
         guard let id else { return }
         guard let record = saved[id], let state = states[id] else {
@@ -221,14 +224,14 @@ extension Checker {
             (isThere || isComing) && !record.isAttached,
             "\(id) is in front of \(group), and is \(state)")
         try require(
-            installed[record.app]?.foregroundGroup == group, "\(id) is in front of a foreign group")
+            installed[record.app]?.foregroundGroup == group, "\(id) is in front of another group")
     }
 
     private func checkFronts() throws(Violation) {
         var fronts: [String: InstanceIdentifier] = [:]
         for (id, state) in states where state == .active || state == .inactive {
             guard let record = saved[id], !record.isAttached,
-                // One that was displaced may still be leaving, if it acknowledges its states.
+                // A displaced app that acknowledges its states may still be leaving the front.
                 record.conversation == nil || !record.inBackground,
                 let group = installed[record.app]?.foregroundGroup
             else { continue }

@@ -1,24 +1,24 @@
 import GreenroomLifecycle
 
-/// What the checker has heard of the machine: memory, conditions, locks.
+/// What the checker knows of the machine: memory, conditions, file locks.
 struct MachineBooks: Sendable {
-    /// The level is left then, if the kernel reports it no more.
+    /// When the level falls, if the kernel does not report it again.
     var quietAt: Instant?
     var hold: PrewarmHold?
     var inspectedAt: Instant?
-    /// Until when a hint is believed.
+    /// Until when a hint counts.
     var hints: [AppIdentifier: Instant] = [:]
-    /// Whose locks are being looked at, and when the first lock was found.
+    /// Instances whose file locks are being looked at, and when the first lock was found.
     var inquiries: Set<InstanceIdentifier> = []
     var fileLockedSince: [InstanceIdentifier: Instant] = [:]
-    /// Whom the kernel is said to have taken.
+    /// Instances that the kernel is said to have killed to free memory.
     var outOfMemory: Set<InstanceIdentifier> = []
     var overOwnLimit: Set<InstanceIdentifier> = []
-    /// Whom it took for others, by the word that this supervisor heard.
+    /// Instances that it killed to free memory for others, as this supervisor was told.
     var takenForOthers: Set<InstanceIdentifier> = []
-    /// Of which a paused instance was taken so, in the event being handled.
+    /// The app of which a paused instance was killed in this way by the event being handled.
     var poolTaken: AppIdentifier?
-    /// When each was last warned of its own stall.
+    /// When each instance was last warned that it stalls within its own limit.
     var stalledAt: [InstanceIdentifier: Instant] = [:]
     /// Launches that triggers caused.
     var triggered: [AppIdentifier: [Instant]] = [:]
@@ -68,7 +68,8 @@ extension Checker {
         machine.quietAt = pressure == .none ? nil : now.advanced(by: policy.pressureQuietTime)
     }
 
-    /// A prewarm that is about to be made: the machine was looked at, and allows it.
+    /// Checks a prewarm that is about to be ordered: the machine must have been inspected and must
+    /// allow it.
     func checkConditions(_ app: AppIdentifier, _ now: Instant) throws(Violation) {
         let isWish = owed.values.contains {
             if case .prewarmRequested(_, app, _) = $0 { true } else { false }
@@ -78,12 +79,12 @@ extension Checker {
         try require(isWish || isHinted || starts <= now, "prewarmed \(app) before its time")
         guard policy.inspectsConditions else { return }
         let last = machine.inspectedAt?.advanced(by: policy.conditionsLifetime)
-        try require(last.map { $0 > now } ?? false, "prewarmed \(app) and did not look first")
+        try require(last.map { $0 > now } ?? false, "prewarmed \(app) before an inspection")
         let allows = machine.hold == nil || (isWish && machine.hold != .lowMemory)
         try require(allows, "prewarmed \(app) in spite of \(machine.hold!)")
     }
 
-    /// Every launch that a trigger caused, by its answer or by the record of it.
+    /// Checks that triggers launch no app more often than their limit allows.
     mutating func checkTriggered(_ event: Event, _ effect: Effect, _ now: Instant) throws(Violation)
     {
         guard case .triggered(_, let launch, let limit) = event,
@@ -96,13 +97,14 @@ extension Checker {
         try require(recent.count <= limit.burst, "\(launch.app) was triggered too often")
     }
 
-    /// One that stalls alone: warned first, behind, and never at once.
+    /// Checks the end of an instance that stalls alone: it must have been warned before, and be in
+    /// the background.
     func checkStalledEnd(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
         let since = machine.stalledAt[id]
         try require(
             since.map { $0.advanced(by: policy.reclaimInterval) <= now } ?? false,
-            "reclaimed \(id), which stalls, unwarned")
-        try require(states[id] == .background, "reclaimed \(id), which stalls, in \(states[id]!)")
+            "reclaimed stalling \(id) without a warning")
+        try require(states[id] == .background, "reclaimed stalling \(id) in \(states[id]!)")
         try require(saved[id]?.isAttached == false, "reclaimed attached \(id)")
     }
 
@@ -111,10 +113,10 @@ extension Checker {
         case .suspendedWithLockedFile?:
             let since = machine.fileLockedSince[record.instance]
             let isOver = since.map { $0.advanced(by: policy.fileLockGrace) <= now } ?? false
-            try require(isOver, "\(record.instance) was ended within the grace for its lock")
+            try require(isOver, "\(record.instance) was ended during its lock grace")
         case .outOfMemory?, .probablyOutOfMemory?:
             try require(
-                machine.outOfMemory.contains(record.instance), "nobody took \(record.instance)")
+                machine.outOfMemory.contains(record.instance), "no OOM kill of \(record.instance)")
         default: break
         }
     }

@@ -1,8 +1,9 @@
 import GreenroomLifecycle
 
-// Apps that acknowledge their states: what they were told against what is known of their scenes.
+// Apps that acknowledge their states: compares what they are told with what is known of their
+// scenes.
 
-/// The legal ways of a scene, written a second time on purpose.
+/// The legal changes of a scene's state, deliberately written a second time.
 private let legal: [ActivationState: Set<ActivationState>] = [
     .unattached: [.foregroundInactive, .background],
     .foregroundInactive: [.foregroundActive, .background],
@@ -32,21 +33,21 @@ extension Checker {
         }
         switch step.step {
         case .willTerminate:
-            try require(record.endReason != nil, "\(id) is told its end, and does not end")
+            try require(record.endReason != nil, "\(id) is told its end but is not being ended")
         case .connect, .willEnterForeground, .didBecomeActive:
             try require(record.state.isRunning, "told \(id) in \(record.state)")
-            // A step that was under way when the goal changed is told again after a restart; one
-            // that lets a waiting launch go on may be displaced by it.
+            // A step that was under way when the goal changed is told again after a restart. A step
+            // that lets a blocked launch continue may itself be displaced by that launch.
             try require(
                 !record.inBackground || step.cookie <= told[id] ?? 0 || displaced.contains(id),
-                "a foreground call to \(id) in the background")
+                "told \(id) in the background to enter the foreground")
         case .connectInBackground, .willResignActive, .didEnterBackground, .disconnect:
             try require(record.state.isRunning, "told \(id) in \(record.state)")
         }
         told[id] = step.cookie
     }
 
-    /// An app that has acknowledged its end leaves by itself.
+    /// Notes when an app agrees to end. It then exits by itself.
     mutating func noteAgreement(_ id: InstanceIdentifier, _ cookie: UInt64, _ now: Instant) {
         guard let record = saved[id], record.state == .terminating,
             record.conversation?.pending?.cookie == cookie
@@ -57,7 +58,7 @@ extension Checker {
     func checkOwnEnd(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
         guard saved[id]?.exitStatus == nil, let agreed = agreedAt[id] else { return }
         try require(
-            agreed.advanced(by: policy.exitGrace) <= now, "\(id) agreed to end and had no time")
+            agreed.advanced(by: policy.exitGrace) <= now, "\(id) agreed to end, got no time")
     }
 
     mutating func checkScene(
@@ -70,7 +71,7 @@ extension Checker {
         scenes[id, default: [:]][scene] = to
     }
 
-    /// The state of an app is the aggregate of its scenes'.
+    /// Checks that the state of an app follows from its scenes.
     func checkConversation(
         _ record: InstanceRecord, _ nextDeadline: Instant?
     ) throws(Violation) {
@@ -106,17 +107,17 @@ extension Checker {
 extension Checker {
     mutating func checkScreenShown(_ id: InstanceIdentifier) throws(Violation) {
         try require(screens.insert(id).inserted, "showed the launch screen of \(id) twice")
-        try require(states[id] == .launching, "showed a launch screen of \(id), which runs")
+        try require(states[id] == .launching, "showed a launch screen of running \(id)")
         guard let record = saved[id] else { throw Violation("a launch screen of unknown \(id)") }
         try require(!record.isAttached, "showed a launch screen of attached \(id)")
         try require(!record.inBackground, "showed a launch screen of \(id) in the background")
     }
 
-    /// It is on the display only of an app that is in front, or on its way there.
+    /// Checks that a launch screen is shown only for an app that is in front or on its way there.
     func checkScreen(_ record: InstanceRecord) throws(Violation) {
         let isShown = screens.contains(record.instance)
         if isRestoring { return }
-        try require(isShown == record.showsLaunchScreen, "the screen of \(record.instance) unsaved")
+        try require(isShown == record.showsLaunchScreen, "screen of \(record.instance) not saved")
         guard isShown else { return }
         try require(
             [.launching, .inactive, .active].contains(record.state),

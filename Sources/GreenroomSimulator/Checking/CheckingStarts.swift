@@ -1,8 +1,8 @@
 import GreenroomLifecycle
 
-// Starts that nobody asked for, and apps that depend on others.
+// Starts that no client asked for, and apps that depend on others.
 
-/// A launch of an app, by its name.
+/// A launch of an app, identified by its name.
 struct BegunLaunch: Hashable, Sendable {
     var app: AppIdentifier
     var name: LaunchIdentifier
@@ -21,12 +21,12 @@ extension Checker {
         endedByClient.insert(id)
     }
 
-    /// Somebody names it as a conflict: its launch may wait for their end.
+    /// Whether another app names it in Conflicts=, so that its launch may have to wait.
     func isNamed(_ app: AppIdentifier) -> Bool {
         installed.values.contains { $0.dependencies.value?.conflicts.contains(app) == true }
     }
 
-    /// An instance is about to run for a launch.
+    /// Checks that an instance may begin to run for a launch.
     mutating func checkBeginning(_ id: InstanceIdentifier, _ now: Instant) throws(Violation) {
         guard let record = saved[id], let name = record.launchIdentifier,
             begun.insert(BegunLaunch(app: record.app, name: name)).inserted,
@@ -54,7 +54,8 @@ extension Checker {
         of description: AppDescription, _ id: InstanceIdentifier
     ) throws(Violation) {
         guard let dependencies = description.dependencies.value else { return }
-        // As announced so far: a later effect of the same event may end one of them again.
+        // The states announced so far. A later effect of the same event may end one of these
+        // instances again.
         func states(of app: AppIdentifier) -> [ExecutionState] {
             saved.values.filter { $0.app == app && $0.instance != id }.compactMap {
                 $0.isAttached ? nil : self.states[$0.instance]
@@ -97,9 +98,9 @@ extension Checker {
     }
 
     func checkListening(_ app: AppIdentifier) throws(Violation) {
-        try require(installed[app]?.hasSockets == true, "watches sockets that \(app) has not")
-        try require(savedApps[app]?.failure == nil, "watches the sockets of \(app), which failed")
+        try require(installed[app]?.hasSockets == true, "watches \(app), which has no sockets")
+        try require(savedApps[app]?.failure == nil, "watches the sockets of failed \(app)")
         let isServed = saved.values.contains { $0.app == app && isUp($0.state) }
-        try require(!isServed, "watches the sockets of \(app), which runs")
+        try require(!isServed, "watches the sockets of running \(app)")
     }
 }

@@ -1,10 +1,12 @@
 import GreenroomLifecycle
 
-/// What the checker knows of saved state, beside the files of the world.
+/// What the checker knows of saved state, in addition to the files of the world.
 struct StateBooks: Sendable {
-    /// What each instance may save over: there was nothing when it came, it was given it, or it saved it.
+    /// The archives that each instance may replace: there was none when it began, or it was given
+    /// the archive, or it saved the archive itself.
     var seen: [InstanceIdentifier: Set<SceneIdentifier>] = [:]
-    /// On trial, as far as the checker can tell: given with a launch that is not over.
+    /// Instances whose state is on trial as far as the checker can tell: it was given to them, and
+    /// their launch is not over.
     var onTrial: Set<InstanceIdentifier> = []
 }
 
@@ -21,7 +23,7 @@ extension Checker {
         let pending = record.conversation?.pending
         let isLeaving = pending?.step == .didEnterBackground && pending?.scene == scene
         try require(
-            isLeaving || pending?.step == .willTerminate, "\(id) saved where it stood")
+            isLeaving || pending?.step == .willTerminate, "\(id) saved, but was told no step")
         try require(record.endReason != .forceQuit, "\(id) saved after it was force-quit")
         let hasScenes = installed[app]?.scenes != .unsupported
         try require(
@@ -30,7 +32,7 @@ extension Checker {
             "\(id) saved scene \(scene), which it does not have")
         try require(
             kept.seen[id]?.contains(scene) ?? true || !isThere(scene, for: id, world),
-            "\(id) saved over a state that it was not shown")
+            "\(id) replaced a state that it was not given")
         kept.seen[id]?.insert(scene)
     }
 
@@ -57,11 +59,11 @@ extension Checker {
         if record.conversation == nil { kept.onTrial.insert(id) }
     }
 
-    /// A launch is decided, or a scene is connected: what it may save over later.
+    /// When a launch is decided or a scene is connected, notes what the instance may replace later.
     mutating func noteSeen(
         _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World, isGiven: Bool
     ) {
-        // One of a former supervisor's is not known so well.
+        // For the instance of a former supervisor this is not known so precisely.
         if scene == .application { kept.seen[id] = [] }
         if isGiven || !isThere(scene, for: id, world) {
             kept.seen[id]?.insert(scene)
@@ -70,14 +72,14 @@ extension Checker {
         }
     }
 
-    /// It was told that nothing comes.
+    /// Notes that the instance was told that no archive will come.
     mutating func noteAbsent(
         _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World
     ) {
         if !isThere(scene, for: id, world) { kept.seen[id]?.insert(scene) }
     }
 
-    /// What another version saved is as good as nothing.
+    /// An archive of another state version counts as none.
     private func isThere(
         _ scene: SceneIdentifier, for id: InstanceIdentifier, _ world: World
     ) -> Bool {
@@ -85,7 +87,7 @@ extension Checker {
         return world.states[app]?[scene] == installed[app]?.stateVersion
     }
 
-    /// After every effect of an event was performed.
+    /// Checks saved state after every effect of an event was performed.
     mutating func checkStates(
         _ event: Event, _ core: Lifecycle, _ world: World
     ) throws(Violation) {
@@ -97,12 +99,12 @@ extension Checker {
         default: break
         }
         for id in touched where saved[id]?.conversation != nil { kept.onTrial.remove(id) }
-        // What is found of an app is told next.
+        // The archives of an app are reported right after it is installed.
         if isRestoring { return }
         if case .appInstalled = event { return }
         for (app, files) in world.states where installed[app] != nil {
             try require(
-                core.keptStates(of: app) == files, "the states of \(app) are not as they are")
+                core.keptStates(of: app) == files, "the core has wrong states of \(app)")
         }
     }
 
@@ -118,7 +120,7 @@ extension Checker {
                 && ending.contains($0.instance)
         }
         guard isQuit else { return }
-        try require(world.states[app]?.isEmpty ?? true, "\(app) was force-quit, and is restored")
+        try require(world.states[app]?.isEmpty ?? true, "\(app) was force-quit and its state kept")
     }
 
     private func checkFailure(
@@ -130,6 +132,6 @@ extension Checker {
         else { return }
         try require(
             world.states[record.app]?[.application] == nil,
-            "\(id) crashed with its state, and the next one gets it")
+            "\(id) crashed with its state, which was not deleted")
     }
 }

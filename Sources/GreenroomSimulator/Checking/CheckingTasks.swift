@@ -1,26 +1,27 @@
 import GreenroomLifecycle
 
-// Background tasks and scheduled work: what may not happen.
+// What must never happen with background tasks and scheduled work.
 
-/// What the checker has heard of them.
+/// What the checker knows of tasks and runs.
 struct TaskBooks: Sendable {
-    /// Files of the state directory.
+    /// The files in the state directory.
     var saved: [AppIdentifier: AppTasks] = [:]
-    /// Requests that were accepted and have not been run, by what makes each the same.
+    /// The identifiers of tasks that were accepted and have not been run.
     var pending: [AppIdentifier: Set<String>] = [:]
     /// The run under way.
     var current: (instance: InstanceIdentifier, run: ScheduledRun)?
     var lastNumber: UInt64 = 0
-    /// Asked for by administrators, whatever holds them.
+    /// Apps whose task an administrator asked for, whatever holds it.
     var forced: Set<AppIdentifier> = []
-    /// Accepted and not ended, of each instance.
+    /// The tasks of each instance that were accepted and have not ended.
     var open: [InstanceIdentifier: OpenTasks] = [:]
 }
 
 /// The open background tasks of one instance.
 struct OpenTasks: Sendable {
     var numbers: Set<UInt64> = []
-    /// Counted by a former supervisor: any end may be theirs whose number lies below all that began since.
+    /// Tasks that a former supervisor counted. Any end may belong to one of them if its number is
+    /// lower than all that began since.
     var unknown = 0
     var first = UInt64.max
 
@@ -57,7 +58,7 @@ extension Checker {
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
         case .becameReady(let id), .started(let id), .spawned(let id),
             .reconciled(let id, found: _):
-            // One whose app is gone, or is a program now, is ready at once.
+            // An instance whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id, let task): tasks.open[id]?.end(task)
@@ -78,24 +79,24 @@ extension Checker {
             try checkHears(id, world)
             guard let end else { return }
             let longest = now.advanced(by: policy.backgroundTaskLimit)
-            try require(end <= longest, "\(id) is given more background time than there is")
+            try require(end <= longest, "\(id) is given more background time than allowed")
         case .tellExpiration(let id, let end):
             try checkHears(id, world)
-            // Told again after a restart: it may be held by a debugger.
+            // This is told again after a restart, and a debugger may be attached.
             try require(
-                end >= now || event == .restored, "\(id) hears too late that its time ends")
+                end >= now || event == .restored, "\(id) is told too late that its time ends")
         case .startRun(let id, let run, let end): try checkRun(run, on: id, end, event, world, now)
         case .expireRun(let id, let run, _):
             try checkHears(id, world)
-            try require(tasks.current?.run == run, "a run of \(id) expires that is not under way")
+            try require(tasks.current?.run == run, "\(id) has no run that could expire")
         case .inspectTaskConditions:
             try require(
                 tasks.saved.contains { !$0.value.requests.isEmpty },
-                "looks at the machine though nothing is pending")
+                "inspects the machine though no task is pending")
         case .setTaskAlarm(let time?):
             try require(
                 tasks.saved.values.contains { $0.requests.contains { $0.earliestBegin == time } },
-                "the alarm is set to no request's time")
+                "the alarm is set to a time that no task has")
         case .setTaskAlarm(nil): break
         case _: break
         }
@@ -112,9 +113,9 @@ extension Checker {
     }
 
     private func checkHears(_ id: InstanceIdentifier, _ world: World) throws(Violation) {
-        // As announced: it may be ended later in the same event.
-        try require(states[id]?.isRunning == true, "told \(id) of time, which does not run")
-        try require(world.processes[id]?.isFrozen == false, "told frozen \(id) of time")
+        // Uses the announced state, because the instance may be ended later in the same event.
+        try require(states[id]?.isRunning == true, "told \(id) its time, but it does not run")
+        try require(world.processes[id]?.isFrozen == false, "told frozen \(id) its time")
     }
 
     private mutating func checkRun(
@@ -131,15 +132,15 @@ extension Checker {
             return
         }
         tally.runs += 1
-        try require(tasks.current == nil, "\(id) runs \(run.identifier) beside another run")
+        try require(tasks.current == nil, "\(id) runs \(run.identifier) during another run")
         try require(run.number > tasks.lastNumber, "run \(run.number) is not new")
         tasks.lastNumber = run.number
         try require(
             tasks.pending[app]?.remove(run.identifier) != nil,
-            "\(run.identifier) of \(app) is run and was not asked for")
+            "\(run.identifier) of \(app) is run, but was not scheduled")
         let limit =
             run.kind == .appRefresh ? policy.refreshTaskLimit : policy.processingTaskLimit
-        try require(end <= now.advanced(by: limit), "\(run.identifier) has more time than there is")
+        try require(end <= now.advanced(by: limit), "\(run.identifier) has too much time")
         if tasks.forced.remove(app) == nil, case .taskConditionsInspected = event {
             try require(pressure == .none, "runs \(run.identifier) under pressure")
             try require(!isAsleep, "runs \(run.identifier) on the way to sleep")
@@ -154,15 +155,15 @@ extension Checker {
         if tasks.current?.instance == id { tasks.current = nil }
     }
 
-    /// It is about to be frozen.
+    /// Checks that an instance about to be frozen has no task and no run open.
     func checkNothingOpen(_ id: InstanceIdentifier) throws(Violation) {
         try require(tasks.open[id]?.count ?? 0 == 0, "suspended \(id) while a task is open")
         try require(tasks.current?.instance != id, "suspended \(id) in the middle of a run")
     }
 
-    /// After every event.
+    /// Checks the time limits after every event.
     func checkTime(at now: Instant) throws(Violation) {
-        // A debugger may hold one for a look or two.
+        // A debugger may keep an instance alive for one or two inspections.
         let patience: Duration = .seconds(3)
         for (id, open) in tasks.open where open.count > 0 {
             guard let record = saved[id], record.state.isRunning else { continue }
@@ -180,7 +181,7 @@ extension Checker {
         }
     }
 
-    /// A new supervisor: what was asked for and not saved was never asked for.
+    /// In a new supervisor, what was asked for and not saved counts as never asked for.
     mutating func restartTasks() {
         tasks.forced = []
         tasks.current = nil
@@ -192,7 +193,7 @@ extension Checker {
 }
 
 extension InstanceRecord {
-    /// A step is under way, or it is wanted in front.
+    /// Whether a step is under way, or the instance is to come to the front.
     fileprivate var inFlight: Bool {
         guard let conversation else { return false }
         return conversation.pending != nil

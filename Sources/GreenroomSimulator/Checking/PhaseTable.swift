@@ -1,5 +1,5 @@
-/// What each event leads to in each phase of an instance: the table of States/Transitions.swift, written a second time
-/// on purpose. A test runs each pair and compares the two.
+/// What each event leads to in each phase of an instance: the table of States/Transitions.swift,
+/// deliberately written a second time. A test runs each pair and compares the two.
 public struct PhaseTable: Sendable {
     public let lines: [String]
 

@@ -11,7 +11,7 @@ extension Simulation {
                         app: identifier(app), launchIdentifier: name(repeating),
                         environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
                         isAttached: isAttached,
-                        // Some callers have what no paused instance can take over.
+                        // Some callers bring what no paused instance can take over.
                         coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil)))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
@@ -102,7 +102,7 @@ extension Simulation {
         case .runOutOfMemory(let pick, let isCertain, let isOwnLimit):
             guard let id = live(pick), world.processes[id]?.isAlive == true else { return }
             try feed(.outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit))
-            // Of a paused one the channel is heard first.
+            // If the instance is paused, the loss of its channel may be reported first.
             if pick % 2 == 0 { try happen(.channelLost(id)) }
             try happen(.exited(id, .signaled(9, coreDumped: false)))
         case .stallInstance(let pick, let level):
@@ -155,7 +155,7 @@ extension Simulation {
 
     // MARK: What the numbers of a stimulus name
 
-    /// Now and then an app that was never installed.
+    /// The app that a number names; sometimes one that was never installed.
     func identifier(_ pick: Int) -> AppIdentifier {
         if pick % 50 == 49 { return AppIdentifier("org.example.unknown") }
         return catalogue[pick % catalogue.count].identifier
@@ -180,7 +180,7 @@ extension Simulation {
         return RequestIdentifier(requestCount)
     }
 
-    /// A new name, or one of the latest again.
+    /// A new launch name, or one of the latest again.
     private mutating func name(_ repeating: Int?) -> LaunchIdentifier {
         if let repeating, !names.isEmpty {
             return names[names.count - 1 - repeating % min(names.count, 10)]
@@ -191,7 +191,7 @@ extension Simulation {
 }
 
 extension Simulation {
-    /// With what is kept for it.
+    /// Installs an app, and reports what is kept for it.
     mutating func install(_ app: AppDescription) throws(Violation) {
         let identifier = app.identifier
         try feed(.appInstalled(app))

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 
-/// What is done with background tasks and scheduled work. Picks are resolved when they happen, as those of
-/// `Stimulus`.
+/// What apps and administrators do with background tasks and scheduled work. As in `Stimulus`, a
+/// number is resolved to an instance or app when the stimulus happens.
 enum TaskStimulus: Sendable {
     case begin(instance: Int)
     case end(instance: Int, isStray: Bool)
@@ -24,14 +24,14 @@ enum TaskStimulus: Sendable {
 }
 
 extension Simulation {
-    /// What apps and administrators do.
+    /// Applies what apps and administrators do.
     mutating func applyTask(_ stimulus: TaskStimulus) throws(Violation) {
         switch stimulus {
         case .begin(let pick):
             guard let id = live(pick), let event = world.beginTask(id) else { return }
             try feed(event)
         case .end(let pick, let isStray):
-            // A stray one does harm only where another task is open.
+            // The end of a task that is not open can do harm only if another task is open.
             let busy = isStray ? world.firstWithTasks : nil
             guard let id = busy ?? live(pick), let event = world.endTask(id, isStray: isStray)
             else { return }

@@ -1,8 +1,8 @@
 import GreenroomLifecycle
 
-/// One push from outside: what a client, an administrator, a fault or the passing of time does.
-/// It names things by number, resolved when it happens, so that a run stays meaningful when
-/// others are left out of it.
+/// One action from outside: what a client, an administrator, a fault or the passing of time does.
+/// It names instances and apps by numbers, which are resolved when it happens. So a run still makes
+/// sense when other stimuli are left out of it.
 enum Stimulus: Sendable {
     case launch(app: Int, key: Int, inBackground: Bool, isAttached: Bool, repeating: Int?)
     case prewarm(app: Int, key: Int)
@@ -22,29 +22,31 @@ enum Stimulus: Sendable {
     case stallInstance(instance: Int, MemoryPressure)
     case trigger(app: Int)
     case forgiveTriggers
-    /// The kernel takes it for want of memory, surely or probably.
+    /// The kernel kills it because memory is short; certainly, or probably.
     case runOutOfMemory(instance: Int, isCertain: Bool, isOwnLimit: Bool)
     case crash(instance: Int)
-    /// By a signal that a client may have had sent to it.
+    /// Ends by a signal that a client may have had sent to it.
     case endBySignal(instance: Int, signal: UInt8, isSent: Bool)
     case exit(instance: Int)
     case loseChannel(instance: Int)
-    /// The world says again what is true of an instance.
+    /// The world reports again what is true of an instance.
     case repeatFact(instance: Int)
-    /// Asked by a client, or by the app itself.
+    /// Asked for by a client, or by the app itself.
     case scene(app: Int, wish: Int, session: Int, byApp: Bool)
     case lock(user: Int, Bool)
     case changeTime
-    /// A file of its state cannot be read.
+    /// One of the app's archives cannot be read.
     case loseState(app: Int)
     case logOut(group: Int)
     case sleep(Bool)
-    /// It is called off at once, or after a while.
+    /// A shutdown that is cancelled at once or after a while.
     case shutDownInVain(after: Duration)
     case wait(Duration)
-    /// The supervisor dies before the effect of this number of the next event, or after all.
+    /// The supervisor dies before the effect with this number of the next event, or after all of
+    /// them.
     case crashSupervisor(effect: Int, withSpawner: Bool)
-    /// The supervisor lives on; what it had ordered and not heard of is lost.
+    /// The spawner dies, and the supervisor lives on. Orders that it had given and not heard of are
+    /// lost.
     case crashSpawner
     case connect(app: Int)
     case resetFailed(app: Int)

@@ -1,7 +1,8 @@
 import GreenroomLifecycle
 
 extension Simulation {
-    /// Requires and After lead to lower numbers only: circles are refused when manifests are loaded.
+    /// Requires= and After= name only apps with lower numbers, because circles are refused when
+    /// manifests are loaded.
     static func varySupervision(
         _ app: inout AppDescription, _ number: Int, among count: Int, _ dice: inout Dice
     ) {

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// What will become of one instance: decided by the world's seed and its identifier.
+/// What will happen to one instance. The world's seed and the instance's identifier decide it.
 struct Fate: Sendable {
     var spawnDelay: Duration
     var spawnFails: Bool
@@ -11,26 +11,27 @@ struct Fate: Sendable {
     var ignoresTerm: Bool
     var leavesChildren: Bool
     var dieDelay: Duration
-    /// Signals that find it in an uninterruptible sleep.
+    /// The number of SIGKILLs that find it in an uninterruptible sleep and have no effect.
     var deafKills: Int
     var freeze: Freeze
-    /// It takes what comes to its sockets.
+    /// It accepts connections to its sockets.
     var accepts: Bool
-    /// To each step it is told; nil never acknowledges.
+    /// How long it takes to acknowledge a step; nil if it never does.
     var acknowledgement: Duration?
-    /// Paused, it cannot take over the launch that it is told.
+    /// When it is paused, it cannot take over the launch that it is told to go for.
     var isUnfit: Bool
-    /// A debugger holds it when somebody looks.
+    /// A debugger is attached to it when the shell looks for one.
     var isTraced: Bool
-    /// Looks at its file locks that find one.
+    /// How many inspections of its file locks find one.
     var locksLeft: Int
-    /// From being told to run scheduled work to saying that it is done; nil never says so.
+    /// How long it takes from being told to run scheduled work to saying that it is done; nil if it
+    /// never says so.
     var runDelay: Duration?
     var hasHandler: Bool
-    /// It ends its tasks and runs when it hears that their time ends.
+    /// It ends its tasks and runs when it is told that their time is about to end.
     var heedsExpiration: Bool
 
-    /// With its saved state.
+    /// What it does with its saved state.
     var habit: Habit
 
     enum Habit: Sendable { case none, keeps, forgets, exceeds, extends }
@@ -102,7 +103,7 @@ extension Fate {
     }
 }
 
-/// A process tree of the fake world: what is true of it, whatever the core believes.
+/// A process tree of the simulated world. It says what is true, whatever the core believes.
 struct FakeProcess: Sendable {
     let app: AppIdentifier
     let isPrewarm: Bool
@@ -113,16 +114,16 @@ struct FakeProcess: Sendable {
     var wasToldToGo = false
     var hasStarted = false
     var hasChannel = true
-    /// It ended with its spawner, which nobody saw.
+    /// It ended with its spawner, and nobody saw how.
     var isLost = false
-    /// Whether it starts is looked for where its channel does not say so.
+    /// Its channel is lost, so the shell finds out in another way when it starts.
     var isWatched = false
     var isReady = false
     var isFrozen = false
     var exitStatus: ExitStatus?
     var isEmpty = false
     var isReleased = false
-    /// Open background tasks, how many it ever began, and the runs it was told.
+    /// The open background tasks, the number of the latest one, and the runs that it was told.
     var openBackgroundTasks: [UInt64] = []
     var lastTask: UInt64 = 0
     var runs: Set<UInt64> = []

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// What the supervisor asks of the machine: its condition, memory, locks, sockets.
+// What the supervisor asks of the machine: its condition, paging out, file locks, sockets.
 
 extension World {
     mutating func inspectConditions(at now: Instant) {
@@ -23,7 +23,7 @@ extension World {
             .fileLocksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
     }
 
-    /// Somebody connects; nil if nobody watches.
+    /// A client connects to the app's socket. Nil if the supervisor does not watch it.
     mutating func connect(_ app: AppIdentifier) -> Event? {
         connected.insert(app)
         return listening.remove(app) == nil ? nil : .connectionArrived(app)

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// Background tasks and scheduled work: what the machine says of them, and what apps do.
+// Background tasks and scheduled work: the machine's condition, and what apps do.
 
 extension World {
     /// The wall clock, in microseconds since 1970.
@@ -23,7 +23,7 @@ extension World {
         agenda.add(.taskAlarmRang, at: now.advanced(by: delay))
     }
 
-    /// The app runs its handler, says so, or does not.
+    /// The app runs its handler and says so, or never does.
     mutating func startRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
         guard let process = processes[id], process.isAlive, !process.runs.contains(run.number)
         else { return }
@@ -54,7 +54,7 @@ extension World {
         }
     }
 
-    /// It does so itself, so it must run.
+    /// An app begins a task by itself, so it must be running.
     mutating func beginTask(_ id: InstanceIdentifier) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
         processes[id]!.lastTask += 1
@@ -66,7 +66,8 @@ extension World {
         processes.filter { $0.value.isAlive && !$0.value.openBackgroundTasks.isEmpty }.keys.min()
     }
 
-    /// - Parameter isStray: not one that is open, but one that has ended, or never began.
+    /// - Parameter isStray: whether to end a task that has ended already or never began, instead of
+    ///   an open one.
     mutating func endTask(_ id: InstanceIdentifier, isStray: Bool) -> Event? {
         guard let process = processes[id], process.isAlive, !process.isFrozen else { return nil }
         if isStray {

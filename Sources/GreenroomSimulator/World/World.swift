@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// What is going to happen in the world by itself, soonest first.
+/// The events that the world will cause by itself, soonest first.
 struct Agenda: Sendable {
     private var entries: [(instant: Instant, order: Int, event: Event)] = []
     private var order = 0
@@ -8,7 +8,7 @@ struct Agenda: Sendable {
     var soonest: Instant? { entries.last?.instant }
 
     mutating func add(_ event: Event, at instant: Instant) {
-        // Kept in descending order; worlds are small.
+        // The entries are in descending order. Worlds are small, so a search is fast enough.
         let place =
             entries.lastIndex { ($0.instant, $0.order) > (instant, order) }.map { $0 + 1 } ?? 0
         entries.insert((instant, order, event), at: place)
@@ -18,19 +18,20 @@ struct Agenda: Sendable {
     mutating func popFirst() -> Event? { entries.popLast()?.event }
 }
 
-/// Kernel, spawner and channels, faked: performs effects and reports facts, after a while.
+/// A simulated kernel, spawner and channels. It performs effects and reports facts after a while.
 struct World: Sendable {
     let seed: UInt64
     var processes: [InstanceIdentifier: FakeProcess] = [:]
     var agenda = Agenda()
-    /// Apps whose sockets the supervisor watches, and those that somebody waits at.
+    /// Apps whose sockets the supervisor watches, and apps to whose sockets a client has connected.
     var listening: Set<AppIdentifier> = []
     var connected: Set<AppIdentifier> = []
-    /// What is kept beyond the boot: state versions by session, the sessions, versions launched.
+    /// What is kept across a reboot: state versions by session, the sessions, and the versions
+    /// launched.
     var states: [AppIdentifier: [SceneIdentifier: UInt64]] = [:]
     var sessions: [AppIdentifier: SessionList] = [:]
     var versions: [AppIdentifier: UInt64] = [:]
-    /// What the supervisor's alarm is set to, on the wall clock.
+    /// The time of the wall clock that the supervisor's alarm is set to.
     var alarm: Int64?
 
     init(seed: UInt64) { self.seed = seed }
@@ -82,7 +83,7 @@ struct World: Sendable {
         agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.fate.dieDelay))
     }
 
-    /// The app does what it is told and says so.
+    /// The app does the step that it is told, and acknowledges it.
     mutating func tell(_ id: InstanceIdentifier, _ step: PendingStep, at now: Instant) {
         guard let process = processes[id], process.isAlive, let delay = process.fate.acknowledgement
         else { return }
@@ -91,7 +92,7 @@ struct World: Sendable {
             agenda.add(.stateReported(id, step.scene, wish), at: then)
         }
         agenda.add(.acknowledged(id, cookie: step.cookie), at: then)
-        // Some leave at once, some take their time, some wait for the signal.
+        // Some apps exit at once, some take their time, and some wait for the signal.
         if step.step == .willTerminate, process.fate.dieDelay < .milliseconds(250) {
             agenda.add(.exited(id, .exited(0)), at: then.advanced(by: process.fate.dieDelay * 3))
         }
@@ -99,7 +100,7 @@ struct World: Sendable {
 
     mutating func inspectTracer(_ id: InstanceIdentifier, at now: Instant) {
         let isTraced = processes[id]?.fate.isTraced ?? false
-        // The debugger goes away at some time.
+        // The debugger is gone when the shell looks for it again.
         processes[id]?.fate.isTraced = false
         agenda.add(.tracerInspected(id, isTraced: isTraced), at: now)
     }
@@ -117,7 +118,7 @@ struct World: Sendable {
         agenda.add(.emptied(id), at: then)
     }
 
-    /// An event of the agenda comes true. Nil if it no longer can.
+    /// Makes an event of the agenda happen. Returns nil if it no longer can.
     mutating func realize(_ event: Event, at now: Instant) -> Event? {
         switch event {
         case .spawned(let id): return spawned(id, at: now)
@@ -165,7 +166,7 @@ struct World: Sendable {
                 return nil
             }
         case .backgroundTaskEnded(let id, let task):
-            // Perhaps again: it ended the task itself meanwhile.
+            // The task may have ended already, because the app ended it itself meanwhile.
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
@@ -208,7 +209,7 @@ struct World: Sendable {
     private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {
         guard let delay = processes[id]!.fate.readyDelay else { return }
         agenda.add(.becameReady(id), at: now.advanced(by: delay))
-        // Some draw at once, some later than they are active, some never.
+        // Some apps draw before they are ready, some long after, and some never.
         switch id.rawValue % 3 {
         case 0: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay / 2))
         case 1: agenda.add(.drewFirstFrame(id), at: now.advanced(by: delay * 3))
@@ -216,7 +217,7 @@ struct World: Sendable {
         }
     }
 
-    /// What a new supervisor finds in the spawner's table about the records it has.
+    /// What a new supervisor finds in the spawner's table, compared with its records.
     func report(about records: [InstanceRecord]) -> [Event] {
         var events: [Event] = []
         let known = Set(records.map(\.instance))
