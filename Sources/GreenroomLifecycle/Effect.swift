@@ -19,14 +19,21 @@ public struct LaunchOutcome: Hashable, Sendable {
 
 /// Why a request was not carried out.
 public enum Refusal: Hashable, Sendable {
+    /// No app of that name is installed.
     case noSuchApp(AppIdentifier)
+    /// The app or instance that the request is about does not run.
     case notRunning(Target)
     /// The instance's state does not allow it, for example suspending a terminating instance.
     case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
+    /// The app cannot be prewarmed.
     case ineligible(AppIdentifier)
+    /// Prewarms or launches of the app have failed lately.
     case backOff(AppIdentifier, until: Instant)
+    /// The app has crashed too often lately.
     case crashLoop(AppIdentifier, until: Instant)
+    /// There is no memory for another paused instance: the budget is used up, or memory is short.
     case overBudget(AppIdentifier)
+    /// No more instances may exist. The limit is that of all users together.
     case tooManyInstances(limit: Int)
     /// The app's user has as many instances as that user's share allows.
     case tooManyInstancesOfUser(limit: Int)
@@ -46,6 +53,7 @@ public enum Refusal: Hashable, Sendable {
     /// The app supports no scenes (`noScenes`), or only one (`singleScene`).
     case noScenes(AppIdentifier)
     case singleScene(AppIdentifier)
+    /// The app has no session of that number.
     case noSuchScene(AppIdentifier, SceneIdentifier)
     case tooManyScenes(AppIdentifier, limit: Int)
     /// A client ended the app while its launch waited for other apps.
@@ -67,11 +75,15 @@ public enum Refusal: Hashable, Sendable {
 /// The one answer to a request.
 public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome)
+    /// The instance is paused.
     case prewarmed(InstanceIdentifier)
+    /// The request is done, and the instance is in this state now.
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
+    /// The app's failures are forgotten.
     case reset(AppIdentifier)
+    /// The session is discarded.
     case discarded(AppIdentifier, SceneIdentifier)
     /// The hint was taken. `isReady` says whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
@@ -142,9 +154,11 @@ public enum Record: Hashable, Sendable {
     case reclaimed(
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
+    /// The app is not prewarmed again before `retryAt`.
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     /// The app is not prewarmed again.
     case misfired(InstanceIdentifier, AppIdentifier, Misfire)
+    /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)
@@ -204,6 +218,7 @@ public enum Effect: Hashable, Sendable {
     /// Watch the app's listening sockets until one is readable, then send `Event.connectionArrived`
     /// once.
     case awaitConnection(AppIdentifier)
+    /// Stop watching the app's listening sockets.
     case ignoreConnections(AppIdentifier)
     /// Tell the app its next step. The same cookie may come again.
     case tell(InstanceIdentifier, PendingStep)

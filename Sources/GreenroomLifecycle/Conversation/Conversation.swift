@@ -157,7 +157,7 @@ extension Conversation {
         return (scene.scene, step)
     }
 
-    /// Some scene is in the foreground, or on its way there.
+    /// Whether a scene is in the foreground or on its way there.
     var wantsForeground: Bool { scenes.contains { $0.goal == .foreground } }
 
     /// The app's state follows from its scenes (UIScene): active if any scene is, else inactive if

@@ -92,8 +92,8 @@ extension Lifecycle {
         wantRefill(of: app)
     }
 
-    /// Whether an app is not prewarmed before `time` because its memory was taken back, and not because
-    /// it failed.
+    /// Whether an app is not prewarmed before `time` because its memory was reclaimed, and not
+    /// because it failed.
     public func isPausedByReclaim(_ app: AppIdentifier, until time: Instant) -> Bool {
         guard let record = directory[app]?.record else { return false }
         return record.isReclaimed && record.prewarmRetryAt == time

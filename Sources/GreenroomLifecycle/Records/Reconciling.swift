@@ -1,11 +1,11 @@
 // Compares the records with what the shell finds: after a restart of the supervisor or of the
 // spawner, and when a paused instance is about to be told to go.
 //
-//   found            prewarming        prewarmed   launching, ordered   launching, told to go   all others
-//   nothing          ordered again     ended       spawn failed         started, ended          ended
-//   remains          ordered again     ended       spawned, ended       started, ended          ended
-//   no channel       prewarm failed    the same    -                    waits for its start     -
-//   unfit            -                 -           -                    go failed               -
+//   found        prewarming       paused     ordered          told to go            all others
+//   nothing      ordered again    ended      spawn failed     started, ended        ended
+//   remains      ordered again    ended      spawned, ended   started, ended        ended
+//   no channel   prewarm failed   the same   -                waits for its start   -
+//   unfit        -                -          -                go failed             -
 //
 // A launch that may have run counts as run. If it were reported as failed, its client would launch
 // it again under the same name, and it might run twice.

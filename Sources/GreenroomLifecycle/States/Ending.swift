@@ -10,7 +10,8 @@
 //                                      itself, the rest lives on, as with a shell: the client is
 //                                      told of the end at once; the instance goes when it is empty
 //
-// SIGKILL is repeated (killRetry, for killPersistence), since a process may be uninterruptible.
+// SIGKILL is repeated (`killRetry`, `killPersistence`), because a process may be in an
+// uninterruptible sleep.
 
 extension Lifecycle {
     mutating func end(_ id: InstanceIdentifier, _ reason: ExitReason, gently: Bool) {

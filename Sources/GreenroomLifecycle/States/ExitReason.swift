@@ -1,7 +1,7 @@
 /// Why an instance ended. Raw values are kept in the runtime state.
 public enum ExitReason: UInt8, CaseIterable, Sendable {
-    /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT, PIPE,
-    /// TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
+    /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT,
+    /// PIPE, TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
     case exitedSelf = 0
     /// Another signal ended it, and neither the daemon nor a client had sent that.
     case crashed = 1
@@ -57,7 +57,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
 ///     metric     how the end counts in the app's metrics
 ///     report     whether the app's developer gets a report of the end
 ///     word       the name in the control socket's interface and in the journal
-///     message    MESSAGE_ID= of the journal (sd-journal(3)); `systemd/greenroom.catalog` explains each
+///     message    MESSAGE_ID= (sd-journal(3)), which `systemd/greenroom.catalog` explains
 public struct ExitRow: Hashable, Sendable {
     public enum Level: Sendable { case info, warning }
 

@@ -108,7 +108,7 @@ extension ExecutionState {
     /// Prewarmed, or on the way there. Such instances count against the budget.
     public var isPrewarm: Bool { self == .prewarming || self == .prewarmed }
 
-    /// It was launched and is not being ended.
+    /// Whether the instance was launched and is not being ended.
     public var isRunning: Bool {
         switch self {
         case .launching, .inactive, .active, .background, .suspended: true
