@@ -2,12 +2,14 @@ internal import CGreenroomLinux
 internal import Glibc
 internal import Synchronization
 
-/// A descriptor with one owner, closed when the owner goes. Close-on-exec from birth: only a
+/// A descriptor with one owner, closed when the owner goes. It is close-on-exec from birth: only a
 /// ``SpawnRequest`` hands it to another program.
 public final class FileDescriptor: Sendable {
-    /// -1 once given up: a stale use must trap, never reach a number that was given out again.
+    /// -1 after it was given up: a late use must trap, and never reach a number that was given out
+    /// again.
     private let number: Atomic<CInt>
-    /// Whose it is, if it is not ours: it is never closed here, where that could take any time.
+    /// The stranger who owns it; nil if it is ours. A stranger's descriptor is never closed here,
+    /// because closing it could take any time.
     private let stranger: Stranger?
     private let share: Stranger.Share
 
@@ -41,10 +43,10 @@ public final class FileDescriptor: Sendable {
         }
     }
 
-    /// A stranger sent it.
+    /// Whether a stranger owns it.
     public var isStrangers: Bool { stranger != nil }
 
-    /// The same descriptor, from now on a stranger's.
+    /// Turns this descriptor into a stranger's.
     public func given(to stranger: Stranger, _ share: Stranger.Share) -> FileDescriptor {
         FileDescriptor(owning: release(), of: stranger, share)
     }
@@ -56,7 +58,7 @@ public final class FileDescriptor: Sendable {
         return rawValue
     }
 
-    /// Gives up ownership: the caller closes the returned number. Never of a stranger's.
+    /// Gives up ownership: the caller closes the returned number. Not for a stranger's descriptor.
     public func release() -> CInt {
         precondition(stranger == nil, "a stranger's descriptor is closed by the disposer")
         let rawValue = number.exchange(-1, ordering: .acquiringAndReleasing)
@@ -73,10 +75,11 @@ public final class FileDescriptor: Sendable {
         return FileDescriptor(owning: copy, of: stranger, share)
     }
 
-    /// Gives it a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC), before anybody has used the one that it has.
-    /// For what a process that spawns others keeps for long: a child starts with a copy of all descriptors below the
-    /// highest that it is given (``SpawnRequest``), and those that lie above cost it nothing. Where
-    /// there is no room nothing changes.
+    /// Gives the descriptor a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC). Call it before
+    /// anybody has used the present number. It is for descriptors that a process with many children
+    /// keeps for long: a child starts with a copy of all descriptors below the highest that it is
+    /// given (``SpawnRequest``), and those above cost it nothing. If there is no room, nothing
+    /// changes.
     public func moveAside(to lowest: CInt) {
         guard stranger == nil, rawValue < lowest else { return }
         let aside = gr_dup_cloexec(rawValue, lowest)
@@ -84,13 +87,14 @@ public final class FileDescriptor: Sendable {
         _ = Glibc.close(number.exchange(aside, ordering: .acquiringAndReleasing))
     }
 
-    /// What it is of, as far as the kernel knows by itself: fstat(2) would wait for whoever serves the file
-    /// system, who may be a stranger (fuse(4)). O_PATH will do.
+    /// Whether this is a directory, as far as the kernel knows by itself: fstat(2) would wait for
+    /// whoever serves the file system, who may be a stranger (fuse(4)). An O_PATH descriptor
+    /// suffices.
     public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
 
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
 
-    /// Opens a file (open); `mode` matters with `O_CREAT`.
+    /// Opens a file (open); `mode` is used with `O_CREAT`.
     public static func open(
         _ path: String, _ flags: CInt, mode: UInt32 = 0
     ) throws(SystemError) -> FileDescriptor {
@@ -108,7 +112,7 @@ public final class FileDescriptor: Sendable {
             })
     }
 
-    /// The path of what is open, as this process would call it (readlink of /proc/self/fd).
+    /// The path of the open file, as this process would name it (readlink of /proc/self/fd).
     public func path() throws(SystemError) -> String {
         let name = "/proc/self/fd/\(rawValue)"
         return try unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
@@ -137,26 +141,27 @@ public final class FileDescriptor: Sendable {
         try systemCall("fcntl") { gr_set_nonblocking(rawValue, on) }
     }
 
-    /// Only for a descriptor that is to live through our own exec.
+    /// Only for a descriptor that must stay open over this process's own exec.
     public func setCloseOnExec(_ on: Bool) throws(SystemError) {
         try systemCall("fcntl") { gr_set_cloexec(rawValue, on) }
     }
 
-    /// Writes from the buffer (write); returns how many bytes went, nil where it would wait.
+    /// Writes from the buffer (write). Returns the number of bytes written; nil if the call would
+    /// block.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
         try systemCallUnlessBlocked("write") {
             unsafe Glibc.write(rawValue, bytes.baseAddress, bytes.count)
         }
     }
 
-    /// Reads into the buffer (read); 0 at the end, nil where it would wait.
+    /// Reads into the buffer (read). Returns 0 at the end; nil if the call would block.
     public func read(into bytes: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
         try systemCallUnlessBlocked("read") {
             unsafe Glibc.read(rawValue, bytes.baseAddress, bytes.count)
         }
     }
 
-    /// Device and inode: the identity of what is open (fstat).
+    /// The identity of the open file: device and inode (fstat).
     public func identity() throws(SystemError) -> (device: UInt64, inode: UInt64) {
         var status = stat()
         try systemCall("fstat") { unsafe fstat(rawValue, &status) }

@@ -1,6 +1,6 @@
 internal import CGreenroomLinux
 
-/// Whether the kernel has a call and lets us make it: asked by making it, never by its version.
+/// Whether the kernel has a call and permits it: found by making the call, never from the version.
 public enum KernelProbe {
     /// clone3(2)
     public static var hasClone3: Bool { gr_has_clone3() }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What to wait for, and what came (poll(2)).
+/// Events to wait for, and the events that came (poll(2)).
 public struct PollEntry: Sendable {
     public var descriptor: CInt
     /// POLLIN, POLLOUT or POLLPRI, combined.
@@ -12,15 +12,15 @@ public struct PollEntry: Sendable {
         self.events = Int16(events)
     }
 
-    /// Something asked for came, or the other end is gone.
+    /// Whether an event came that was asked for, or the other end is gone.
     public var isReady: Bool { happened != 0 }
 }
 
 extension PollEntry {
-    /// Waits until one of them is ready or the time is over.
+    /// Waits until one of the entries is ready or the time is over.
     ///
-    /// - Parameter milliseconds: -1 for ever.
-    /// - Returns: how many are ready; 0: the time is over, or a signal came.
+    /// - Parameter milliseconds: -1 means for ever.
+    /// - Returns: how many are ready; 0 if the time is over, or a signal came.
     @discardableResult
     public static func wait(
         _ entries: inout [PollEntry], milliseconds: CInt
@@ -39,7 +39,7 @@ extension PollEntry {
 }
 
 extension FileDescriptor {
-    /// Waits until it is readable, for tests and for programs without a loop.
+    /// Waits until it is readable. For tests and for programs without a loop.
     public func waitUntilReadable(milliseconds: CInt = -1) throws(SystemError) -> Bool {
         var entries = [PollEntry(rawValue, POLLIN)]
         return try PollEntry.wait(&entries, milliseconds: milliseconds) > 0

@@ -1,16 +1,16 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// A system call that the world refused: what was called, on what, and why.
+/// A system call that the kernel refused: what was called, on what, and why.
 ///
-/// Errors that only our own mistakes can cause (`EBADF`, `EFAULT`) are never thrown: they trap in
-/// ``systemCall(_:on:_:)``.
+/// Errors that only mistakes in our code can cause (`EBADF`, `EFAULT`) are never thrown: they trap
+/// in ``systemCall(_:on:_:)``.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The value of `errno`.
     public let code: CInt
-    /// The call, as its man page is named.
+    /// The name of the call's man page.
     public let call: String
-    /// The path or name that the call was about, where there is one.
+    /// The path or name that the call was about, if there is one.
     public let subject: String?
 
     public init(code: CInt, call: String, subject: String? = nil) {
@@ -19,7 +19,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// The symbol of ``code``, as `ENOENT`.
+    /// The symbol of ``code``, such as `ENOENT`.
     public var name: String { Self.name(of: code) }
 
     public var description: String {
@@ -28,12 +28,12 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         return remedy.map { "\(why); \($0)" } ?? why
     }
 
-    /// The other end of a socket is gone.
+    /// Whether the other end of a socket is gone.
     public var isDisconnection: Bool {
         code == EPIPE || code == ECONNRESET || code == ENOTCONN || code == ECONNREFUSED
     }
 
-    /// What the reader of the message can do about it, where that does not depend on the call.
+    /// What the reader of the message can do, if that does not depend on the call.
     private var remedy: String? {
         switch code {
         case EMFILE: "raise LimitNOFILE= of this service"
@@ -54,8 +54,8 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         return unsafe String(cString: text)
     }
 
-    /// The C library's words for an error number, in lower case at the start
-    /// (strerrordesc_np, which never translates and is safe in threads).
+    /// The C library's text for an error number, beginning in lower case (strerrordesc_np, which
+    /// never translates and is safe in threads).
     public static func text(of code: CInt) -> String {
         guard let text = unsafe gr_error_text(code) else { return "unknown error \(code)" }
         let words = unsafe String(cString: text)
@@ -63,13 +63,13 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The one funnel of system calls: repeats after a signal (`EINTR`), traps on our own mistakes and
-/// throws what the world refused.
+/// The one funnel of system calls: repeats after a signal (`EINTR`), traps on mistakes in our code,
+/// and throws what the kernel refused.
 ///
 /// - Parameters:
 ///   - name: the call, for the message.
-///   - subject: the path it is about, evaluated only for an error.
-///   - body: makes the call; -1 means that `errno` tells.
+///   - subject: the path that the call is about, evaluated only for an error.
+///   - body: makes the call; -1 means that `errno` tells why it failed.
 @discardableResult
 @inline(__always)
 func systemCall<Value: SignedInteger>(
@@ -84,7 +84,7 @@ func systemCall<Value: SignedInteger>(
     }
 }
 
-/// As ``systemCall(_:on:_:)``; nil where the call would have to wait (`EAGAIN`).
+/// As ``systemCall(_:on:_:)``; nil if the call would block (`EAGAIN`).
 @inline(__always)
 func systemCallUnlessBlocked<Value: SignedInteger>(
     _ name: StaticString, _ body: () -> Value

@@ -1,12 +1,13 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A cgroup of the v2 hierarchy by its directory (cgroups(7), Documentation/admin-guide/cgroup-v2).
+/// A cgroup of the v2 hierarchy, held by its directory (cgroups(7),
+/// Documentation/admin-guide/cgroup-v2).
 ///
-/// The directory stays valid when it is renamed from view (namespaces), and a removed cgroup gives
-/// `ENODEV`, never another one of the same name.
+/// The directory stays valid when a namespace hides its path. A removed cgroup gives `ENODEV`; the
+/// directory never comes to mean another cgroup of the same name.
 public struct Cgroup: Sendable {
-    /// An O_PATH descriptor of the directory: what ``SpawnRequest/cgroup`` wants.
+    /// An O_PATH descriptor of the directory, as ``SpawnRequest/cgroup`` wants it.
     public let directory: FileDescriptor
 
     public init(directory: FileDescriptor) { self.directory = directory }
@@ -15,7 +16,7 @@ public struct Cgroup: Sendable {
         directory = try FileDescriptor.open(path, Self.directoryFlags)
     }
 
-    /// Whether it is the cgroup that /proc/PID/cgroup calls by this path.
+    /// Whether this is the cgroup at `path`, as /proc/PID/cgroup names it.
     public func isAt(_ path: String) -> Bool {
         guard
             let mount = try? CgroupLocation.mountPoint(
@@ -26,12 +27,12 @@ public struct Cgroup: Sendable {
             && own.st_dev == named.st_dev && own.st_ino == named.st_ino
     }
 
-    /// A cgroup below this one that exists.
+    /// Opens an existing cgroup below this one.
     public func child(_ name: String) throws(SystemError) -> Cgroup {
         Cgroup(directory: try directory.open(name, Self.directoryFlags))
     }
 
-    /// Makes a cgroup below this one (mkdirat); one that exists is `EEXIST`.
+    /// Makes a cgroup below this one (mkdirat); `EEXIST` if it exists.
     public func createChild(_ name: String) throws(SystemError) -> Cgroup {
         try systemCall("mkdir", on: name) { unsafe mkdirat(directory.rawValue, name, 0o755) }
         return try child(name)
@@ -39,8 +40,8 @@ public struct Cgroup: Sendable {
 
     /// Removes a cgroup below this one (unlinkat).
     ///
-    /// - Returns: false while it has processes or cgroups of its own (`EBUSY`); true also where it
-    ///   was gone already.
+    /// - Returns: false while that cgroup has processes or child cgroups (`EBUSY`); true also if it
+    ///   did not exist.
     @discardableResult
     public func removeChild(_ name: String) throws(SystemError) -> Bool {
         do {
@@ -55,8 +56,8 @@ public struct Cgroup: Sendable {
         return true
     }
 
-    /// Removes a cgroup below this one with those that it has itself: whoever may write to it (root,
-    /// a container's manager) may have made some. Nothing is removed while it has processes.
+    /// Removes a cgroup below this one together with its child cgroups: whoever may write to it
+    /// (root, a container's manager) may have made some. Removes nothing while it has processes.
     ///
     /// - Returns: as ``removeChild(_:)``.
     @discardableResult
@@ -73,7 +74,7 @@ public struct Cgroup: Sendable {
         return try removeChild(name)
     }
 
-    /// The cgroups directly in it.
+    /// The names of the cgroups directly below this one.
     public func children() throws(SystemError) -> [String] {
         let list = try directory.open(".", O_RDONLY | O_DIRECTORY)
         guard let stream = unsafe fdopendir(list.rawValue) else {
@@ -94,51 +95,54 @@ public struct Cgroup: Sendable {
         return names
     }
 
-    /// How deep a cgroup is looked into that is to be removed: systemd in a container makes five.
+    /// At most this many levels of child cgroups are removed. systemd in a container makes five.
     private static let levelLimit = 16
 
-    /// Stops every process in it. Returns before they have stopped: see ``isFrozen()``. Do not wait
-    /// for that by poll(2) on cgroup.events, which tells once in 10 ms.
+    /// Stops every process in this cgroup (cgroup.freeze). Returns before they have stopped: see
+    /// ``isFrozen()``. Do not wait for that by poll(2) on cgroup.events, which reports only once in
+    /// 10 ms.
     public func freeze() throws(SystemError) { try write("cgroup.freeze", "1") }
 
-    /// Lets them go on (cgroup.freeze).
+    /// Lets the processes run again (cgroup.freeze).
     public func thaw() throws(SystemError) { try write("cgroup.freeze", "0") }
 
-    /// SIGKILL to every process in it and below, at once and also to those that fork meanwhile; also
-    /// when it is frozen. Linux 5.14; `ENOENT` before.
+    /// Sends SIGKILL to every process in this cgroup and below (cgroup.kill), at once, including
+    /// processes that fork meanwhile and frozen ones. Needs Linux 5.14; `ENOENT` before.
     public func kill() throws(SystemError) { try write("cgroup.kill", "1") }
 
-    /// Every process in it has stopped.
+    /// Whether every process in this cgroup has stopped.
     public func isFrozen() throws(SystemError) -> Bool { try events().frozen }
 
-    /// There is a process in it or below that has not ended (a zombie does not count).
+    /// Whether this cgroup, or one below it, has a process that has not ended. A zombie does not
+    /// count.
     public func isPopulated() throws(SystemError) -> Bool { try events().populated }
 
-    /// Processes directly in it. Those of another pid namespace are left out.
+    /// The processes directly in this cgroup, without those of another pid namespace.
     public func processes() throws(SystemError) -> [pid_t] {
         try read("cgroup.procs").split(separator: "\n").compactMap { pid_t($0) }.filter { $0 > 0 }
     }
 
-    /// Moves a process, 0 for this one, into it. May take 10 ms: clone into it instead.
+    /// Moves a process, 0 for this one, into this cgroup. May take 10 ms: clone into the cgroup
+    /// instead.
     public func add(_ pid: pid_t) throws(SystemError) { try write("cgroup.procs", "\(pid)") }
 
-    /// Controllers that its children could use.
+    /// The controllers that can be enabled for child cgroups.
     public func controllers() throws(SystemError) -> [String] {
         try read("cgroup.controllers").split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
-    /// Enables controllers for its children; fails with `EBUSY` while processes are directly in it.
+    /// Enables controllers for child cgroups; `EBUSY` while processes are directly in this cgroup.
     public func enable(_ controllers: [String]) throws(SystemError) {
         if controllers.isEmpty { return }
         try write("cgroup.subtree_control", controllers.map { "+" + $0 }.joined(separator: " "))
     }
 
-    /// One file of it as text, such as `memory.current`; `ENOENT` without the controller.
+    /// Reads a file of this cgroup, such as `memory.current`; `ENOENT` without its controller.
     public func read(_ file: String) throws(SystemError) -> String {
         try directory.open(file, O_RDONLY).readText()
     }
 
-    /// Writes one file of it, such as `cpu.weight`.
+    /// Writes a file of this cgroup, such as `cpu.weight`.
     public func write(_ file: String, _ value: String) throws(SystemError) {
         do {
             try directory.open(file, O_WRONLY).writeText(value)
@@ -148,7 +152,8 @@ public struct Cgroup: Sendable {
     }
 
     private func events() throws(SystemError) -> (populated: Bool, frozen: Bool) {
-        // Looked at after every exit: a search of text takes ten times as long as the rest.
+        // This runs after every exit, and searching a string would take ten times as long as the
+        // rest.
         var (populated, frozen) = (false, false)
         for line in try read("cgroup.events").utf8.split(separator: UInt8(ascii: "\n")) {
             if line.elementsEqual("populated 1".utf8) { populated = true }
@@ -159,11 +164,11 @@ public struct Cgroup: Sendable {
 
     // MARK: Labels
 
-    /// Writes what others are to know of it into an attribute (fsetxattr), which goes with it.
-    /// `EOPNOTSUPP` before Linux 5.7; `EBADF` for one that was opened by ``init(path:)``, which only
-    /// leads to it.
+    /// Writes a text for others to read into an attribute of the cgroup (fsetxattr); it is removed
+    /// with the cgroup. `EOPNOTSUPP` before Linux 5.7; `EBADF` for a cgroup opened by
+    /// ``init(path:)``, whose descriptor is O_PATH.
     public func label(_ text: String) throws(SystemError) {
-        // Of an empty one Swift has no address.
+        // Swift gives no address for an empty string, so a NUL byte is appended.
         var text = text + "\0"
         try systemCall("fsetxattr") {
             text.withUTF8 {
@@ -173,7 +178,7 @@ public struct Cgroup: Sendable {
         }
     }
 
-    /// What ``label(_:)`` wrote (fgetxattr); nil if nobody did.
+    /// The text that ``label(_:)`` wrote (fgetxattr); nil if there is none.
     public var label: String? {
         guard let list = try? directory.open(".", O_RDONLY | O_DIRECTORY) else { return nil }
         return unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
@@ -195,5 +200,5 @@ public struct Cgroup: Sendable {
     private static let directoryFlags = O_PATH_VALUE | O_DIRECTORY
 }
 
-/// O_PATH, which Swift's Glibc module does not show; the same on x86-64 and aarch64.
+/// O_PATH, which Swift's Glibc module hides; the same on x86-64 and aarch64.
 private let O_PATH_VALUE: CInt = 0o10000000

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Where the cgroup v2 hierarchy is and where we are in it (cgroups(7)).
 public enum CgroupLocation {
-    /// The mount point of cgroup2, from /proc/self/mountinfo; nil without one. On a hybrid host it
-    /// is not /sys/fs/cgroup but, mostly, /sys/fs/cgroup/unified.
+    /// The mount point of cgroup2, from /proc/self/mountinfo; nil if it is not mounted. On a hybrid
+    /// host that is usually /sys/fs/cgroup/unified, not /sys/fs/cgroup.
     public static func mountPoint(
         mountinfo: @autoclosure () throws(SystemError) -> String
     ) throws(SystemError) -> String? {
@@ -18,7 +18,7 @@ public enum CgroupLocation {
         return nil
     }
 
-    /// The path of cgroup v2 in the text of /proc/PID/cgroup ("0::/path"), beginning with a slash.
+    /// The cgroup v2 path in the text of /proc/PID/cgroup ("0::/path"); it begins with a slash.
     public static func path(in text: String) -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix("0::") {
             return String(line.dropFirst(3))

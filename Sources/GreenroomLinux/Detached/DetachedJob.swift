@@ -1,13 +1,14 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// System calls that may wait for a stranger, to be made by a process that shares our memory
-/// (``DetachedWorker``). Kept until that process has made them.
+/// System calls that may wait for a stranger. A process that shares this one's memory makes them
+/// (``DetachedWorker``); the job must live until that process has made them.
 @safe public final class DetachedJob {
     public enum Call {
-        /// A whole file; one of `limit` bytes or more is `EFBIG`.
+        /// Reads a whole file; a file of `limit` bytes or more is `EFBIG`.
         case read(String, limit: Int)
-        /// Watches what the path leads to (inotify(7)), or only looks at it.
+        /// Looks at what the path leads to, and watches it if an inotify queue is given
+        /// (inotify(7)).
         case look(String, watchedBy: Inotify? = nil, for: UInt32 = 0)
         /// `MADV_PAGEOUT` of process_madvise(2).
         case pageOut(ProcessDescriptor, Range<UInt>)
@@ -23,7 +24,7 @@ internal import Glibc
 
     private let calls: [Call]
     let records: UnsafeMutableBufferPointer<gr_detached_call>
-    /// For what is read: only what is used of it costs anything.
+    /// Memory for what the calls read; only the part that is used takes memory.
     private let room: UnsafeMutableRawPointer?
     private let roomByteCount: Int
 
@@ -78,9 +79,9 @@ internal import Glibc
         return unsafe record
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
-    /// What was read; nil if it could not be.
+    /// What the call read; nil if it failed.
     public func bytes(_ index: Int) -> [UInt8]? {
         let (address, count) = unsafe (records[index].address, records[index].result)
         guard count >= 0, let start = unsafe UnsafeRawPointer(bitPattern: address) else {
@@ -89,16 +90,16 @@ internal import Glibc
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// 0, or an errno.
+    /// 0, or the errno of the call.
     public func code(_ index: Int) -> CInt { unsafe CInt(clamping: -min(records[index].result, 0)) }
 
-    /// Nil if there is none.
+    /// The number of the watch; nil if the call made none.
     public func watch(_ index: Int) -> CInt? {
         unsafe records[index].descriptor >= 0 && records[index].result >= 0
             ? CInt(records[index].result) : nil
     }
 
-    /// What the path leads to; nil when there is nothing that can be seen.
+    /// The file that the path leads to; nil if nothing can be seen there.
     public func file(_ index: Int) -> FileIdentity? {
         guard unsafe records[index].is_found else { return nil }
         let file = unsafe records[index].file

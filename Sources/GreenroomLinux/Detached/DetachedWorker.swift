@@ -1,13 +1,14 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// A process that makes calls for us (detached.c), one job after another. There must be a ``Disposer``.
+/// A process that makes system calls for this one (detached.c), one job after another. It needs a
+/// ``Disposer`` in this process.
 @safe public final class DetachedWorker {
     private let worker: OpaquePointer
     private var job: DetachedJob?
 
-    /// Nil if there can be no other process now.
-    /// - Parameter report: readable (eventfd(2)) whenever it has done a job.
+    /// Returns nil if no other process can be made now.
+    /// - Parameter report: becomes readable (eventfd(2)) whenever the process has done a job.
     public init?(reportingTo report: FileDescriptor) {
         guard let worker = unsafe gr_detached_start(report.rawValue) else { return nil }
         unsafe self.worker = worker
@@ -17,7 +18,7 @@ internal import Glibc
         FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
     }
 
-    /// So that it is readable at the next report.
+    /// Takes the reports that have come, so that `report` is readable only at the next one.
     public static func take(_ report: FileDescriptor) { gr_eventfd_take(report.rawValue) }
 
     public func begin(_ job: DetachedJob) {
@@ -28,9 +29,10 @@ internal import Glibc
 
     public var isBusy: Bool { unsafe gr_detached_is_busy(worker) }
 
-    /// Somebody else has ended it. It is not to be used any more.
+    /// Whether somebody else has ended the process. Do not use this object any more then.
     public var isGone: Bool { unsafe gr_detached_is_gone(worker) }
 
-    /// Once it is not busy. It is not to be used any more.
+    /// Ends the process. Call it only when the process is not busy, and do not use this object any
+    /// more.
     public func end() { unsafe gr_detached_end(worker) }
 }

@@ -1,17 +1,18 @@
 internal import CGreenroomLinux
 
-/// A process that closes descriptors (disposal.c), with what it was given and whose that is.
-// Sound: the disposer alone has it, within its lock; what the process itself shares is atomic.
+/// A process that closes descriptors (disposal.c), with the descriptors that it was given and their
+/// users.
+// Sound: only the disposer uses it, with its lock held; what the process itself shares is atomic.
 @safe final class DisposalWorker: @unchecked Sendable {
     private let worker: OpaquePointer
-    /// Readable when it has ended; nil where there was no room for it.
+    /// Readable when the process has ended; nil if there was no room for a descriptor of it.
     let process: FileDescriptor?
-    /// Whose numbers it was given, without those that are known to be done.
+    /// The user of each number that it was given, without those that are known to be closed.
     private var users: [UInt32] = []
     private var firstUser: UInt32 = 0
     private var addedCount: UInt32 = 0
 
-    /// Nil if there can be no other process now.
+    /// Returns nil if no other process can be made now.
     init?(reportingTo report: FileDescriptor) {
         guard let worker = unsafe gr_disposal_start(report.rawValue) else { return nil }
         unsafe self.worker = worker
@@ -19,10 +20,10 @@ internal import CGreenroomLinux
         process = number < 0 ? nil : FileDescriptor(owning: number)
     }
 
-    /// False: it has its hands full.
+    /// Returns false if the process has no room for another number.
     func add(_ number: CInt, of user: UInt32) -> Bool {
         forgetDone()
-        // Before the worker, which may be awake, can have closed it.
+        // Before the number is handed over: a worker that is awake may close it at once.
         users.append(user)
         guard unsafe gr_disposal_add(worker, number) else {
             users.removeLast()
@@ -40,13 +41,13 @@ internal import CGreenroomLinux
 
     var isDone: Bool { outstandingCount == 0 }
 
-    /// Whose descriptor it is closing.
+    /// The user whose descriptor the process is closing.
     var currentUser: UInt32? {
         forgetDone()
         return users.first
     }
 
-    /// How many of this user's it has not closed yet.
+    /// How many of this user's descriptors it has not closed yet.
     func count(of user: UInt32) -> Int {
         forgetDone()
         return users.count { $0 == user }
@@ -58,7 +59,7 @@ internal import CGreenroomLinux
         firstUser &+= UInt32(count)
     }
 
-    /// What it has not begun with.
+    /// Takes back the numbers that the process has not begun to close.
     func takeBack() -> [(number: CInt, user: UInt32)] {
         forgetDone()
         return users.enumerated().compactMap { offset, user in
@@ -69,9 +70,9 @@ internal import CGreenroomLinux
 
     func report() { unsafe gr_disposal_report(worker) }
 
-    /// Once it has nothing to do, or is gone.
+    /// Ends the process. Call it only when the process has nothing to do, or is gone.
     func end() { unsafe gr_disposal_end(worker) }
 
-    /// Somebody else has ended it; what it was closing is closed.
+    /// Whether somebody else has ended the process. The descriptor that it was closing is closed.
     var isGone: Bool { unsafe gr_disposal_is_gone(worker) }
 }

@@ -2,62 +2,72 @@ internal import CGreenroomLinux
 internal import Glibc
 internal import Synchronization
 
-/// Closes what strangers sent, in processes of its own (disposal.c): close(2) takes as long as its sender likes.
+/// Closes what strangers sent, in separate processes (disposal.c): close(2) takes as long as its
+/// sender likes.
 ///
-/// One worker serves everybody. A number that it does not get rid of within ``patience`` is its user's: so is the worker
-/// from then on, with all that this user sent, and another one serves the others. When it has come to the end of that it
-/// reports, and is ended. So nobody waits for anybody else's descriptors, and a user has one process that hangs.
+/// One worker serves everybody. If it does not close a number within ``patience``, that number's
+/// user keeps the worker, with everything that this user sent, and another worker serves the
+/// others. When the user's worker has closed everything, it reports and is ended. So nobody waits
+/// for another user's descriptors, and a user has at most one process that hangs.
 ///
-/// The loop that owns it calls ``handOver()`` once a turn in which something came (``onFirst``), ``look()`` after
-/// ``patience`` as long as one of these asks for that, and ``heard()`` when ``reports`` is readable.
+/// The loop that owns the disposer calls ``handOver()`` once in each turn in which something came
+/// (``onFirst``), ``look()`` after ``patience`` as long as one of these asks for it, and
+/// ``heard()`` when ``reports`` is readable.
 public final class Disposer: Sendable {
     public enum Limit {
-        /// Descriptors of a user that wait behind one that cannot be closed; beyond that nothing more is taken.
+        /// At most this many descriptors of a user wait behind one that cannot be closed; then
+        /// nothing more is taken from that user.
         public static let waitingPerUser = 64
-        /// Users whose descriptors hang at the same time: a process each. All further users share another.
+        /// At most this many users whose descriptors hang at the same time, with a process each.
+        /// All further users share another process.
         public static let hangingUsers = 32
-        /// Descriptors of a user that nobody has closed yet, wherever they wait: several turns' worth.
+        /// At most this many descriptors of a user that are not closed yet, wherever they wait:
+        /// enough for several turns.
         static let underWayPerUser = 512
-        /// A user whose descriptor is found being closed so often, until the worker has nothing to do, gets a
-        /// worker of his own: his file system may answer, but slowly.
+        /// A user whose descriptor was found being closed more than this many times, while the
+        /// common worker was busy, gets a separate worker: that user's file system may answer, but
+        /// slowly.
         static let slowLooks = 2
-        /// Of the open files that this process may have, strangers get at most a quarter, and one user a half of it.
+        /// Strangers get at most a quarter of the open files that this process may have, and one
+        /// user half of that.
         static let share: UInt64 = 4
     }
 
-    /// A number that takes longer hangs: the slowest disks flush in less, and others wait for no longer than twice that.
+    /// A number that takes longer than this hangs. The slowest disks flush in less, and others wait
+    /// for at most twice this.
     public static let patience = Duration.milliseconds(50)
 
     /// A descriptor to be closed.
     private struct Item {
         let number: CInt
         let user: UInt32
-        /// It cannot hang for long, whoever sent it.
+        /// Whether closing it cannot take long, whoever sent it.
         let isHarmless: Bool
     }
 
     private struct Account {
-        /// Open, and used by us.
+        /// Descriptors that are open and in use here.
         var liveCount = 0
-        /// To be closed by the user's own worker.
+        /// Descriptors that wait for the user's own worker.
         var waiting: [Item] = []
         var worker: DisposalWorker?
         var overdueCount: Int { waiting.count + (worker?.outstandingCount ?? 0) }
     }
 
-    /// Whose descriptors go to one worker when ``Limit/hangingUsers`` have theirs: those of everybody who is
-    /// not trusted and has none. (No user has this number, nor the one above it.)
+    /// Stands for everybody who is not trusted and has no worker, once ``Limit/hangingUsers`` users
+    /// have one: the descriptors of all these go to one worker. (No user has this number, or the
+    /// one above it.)
     private static let rest = UInt32.max - 1
 
     private static func isTrusted(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
     private struct State {
-        /// Handed out at the end of the turn.
+        /// Descriptors to be handed to workers at the end of the turn.
         var fresh: [Item] = []
         var common: DisposalWorker?
-        /// What the common worker had done when it was last looked at.
+        /// How many numbers the common worker had closed when it was last looked at.
         var lastDone: UInt32?
-        /// How often each user was found to be what the busy common worker was at.
+        /// How often each user's descriptor was found being closed by the busy common worker.
         var slowLooks: [UInt32: Int] = [:]
         var accounts: [UInt32: Account] = [:]
         var liveCount = 0
@@ -67,12 +77,14 @@ public final class Disposer: Sendable {
 
     private let state = Mutex(State())
     private let most: Int
-    /// Readable when a user's worker has closed all that it was given, or a worker was ended (epoll(7)).
+    /// Readable when a user's worker has closed everything that it was given, or a worker was ended
+    /// (epoll(7)).
     public let reports: FileDescriptor
-    /// What the workers write to.
+    /// The descriptor that the workers report to.
     private let report: FileDescriptor
 
-    /// Takes the descriptors of this process into its care (``FileDescriptor``). There is one.
+    /// Makes the one disposer of this process. It closes the descriptors that strangers own
+    /// (``FileDescriptor``).
     public init() throws(SystemError) {
         let report = FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
         let reports = FileDescriptor(owning: try systemCall("epoll_create1") { gr_epoll() })
@@ -82,7 +94,7 @@ public final class Disposer: Sendable {
         most = Int(clamping: ResourceLimit.current(.openFiles).soft / Limit.share)
     }
 
-    /// Called when the first descriptor of a turn waits, by whoever let it go.
+    /// Sets what is called when the first descriptor of a turn waits, on the thread that let it go.
     public func setOnFirst(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onFirst = body }
     }
@@ -104,7 +116,7 @@ public final class Disposer: Sendable {
         }
     }
 
-    /// It is in nobody's use any more.
+    /// Takes a descriptor that nobody uses any more.
     func dispose(_ number: CInt, of user: UInt32, _ share: Stranger.Share) {
         if share == .connection, gr_close_connection(number) { return }
         let tell = state.withLock { state in
@@ -138,8 +150,8 @@ public final class Disposer: Sendable {
             {
                 return true
             }
-            // As with instances and connections: an eighth is root's and ours, and nobody else has more than
-            // is free.
+            // As with instances and connections: an eighth is reserved for root and the daemon's
+            // own user, and nobody else gets more than is free.
             let free = most - most / 8 - state.liveCount
             return account.liveCount > 0 && account.liveCount >= min(free, most / 2)
         }
@@ -147,9 +159,9 @@ public final class Disposer: Sendable {
 
     // MARK: The end
 
-    /// Closes what was let go of since the last turn, and ends its processes. It waits for at most
-    /// ``patience``; what hangs then stays with its worker and the keeper until this process has
-    /// ended. Nothing is closed after it.
+    /// Closes the descriptors that were dropped since the last turn, and ends the disposer's
+    /// processes. Waits at most ``patience``. A descriptor that then hangs stays with its worker
+    /// and the keeper until this process has ended. After this call nothing is closed any more.
     public func leave() {
         state.withLock { state in
             _ = handOver(&state)
@@ -171,8 +183,9 @@ public final class Disposer: Sendable {
 
     // MARK: Turns
 
-    /// The end of a turn in which something came.
-    /// - Returns: look again after ``patience``.
+    /// Hands the turn's descriptors to workers. Call it at the end of a turn in which something
+    /// came.
+    /// - Returns: whether to look again after ``patience``.
     public func handOver() -> Bool {
         state.withLock { handOver(&$0) }
     }
@@ -188,7 +201,7 @@ public final class Disposer: Sendable {
                 state.accounts[owner]!.waiting.append(item)
                 users.insert(owner)
             } else if state.common?.add(item.number, of: item.user) != true {
-                // Later: it has its hands full, or there is none.
+                // Later: the worker has no room, or there is none.
                 state.fresh.append(item)
             }
         }
@@ -205,15 +218,16 @@ public final class Disposer: Sendable {
         return worker
     }
 
-    /// Whose worker closes what is this user's; nil: the common one does.
+    /// The user whose own worker closes this user's descriptors; nil if the common worker does.
     private func owner(of user: UInt32, _ state: State) -> UInt32? {
         if state.accounts[user]?.worker != nil { return user }
         if !Self.isTrusted(user), state.accounts[Self.rest]?.worker != nil { return Self.rest }
         return nil
     }
 
-    /// After ``patience``: what has not moved hangs, and whoever is met again is slow.
-    /// - Returns: look again after ``patience``.
+    /// Looks at the common worker after ``patience``. A user whose number is still being closed
+    /// hangs; a user who is met again and again is slow.
+    /// - Returns: whether to look again after ``patience``.
     public func look() -> Bool {
         state.withLock { state in
             guard let common = state.common else { return handOver(&state) }
@@ -245,14 +259,16 @@ public final class Disposer: Sendable {
         return state.lastDone == done || state.slowLooks[user]! > Limit.slowLooks
     }
 
-    /// Whose the common worker can become; nil: his own is busy, and nothing of his gets to this one.
+    /// The user who can take over the common worker; nil if that user has a worker already, so that
+    /// none of that user's descriptors reaches the common one.
     private func place(for user: UInt32, _ state: State) -> UInt32? {
         let isFree = Self.isTrusted(user) || state.hangingCount < Limit.hangingUsers
         let owner = isFree ? user : Self.rest
         return state.accounts[owner]?.worker == nil ? owner : nil
     }
 
-    /// It hangs in something of the user's: what else it has goes where it belongs.
+    /// Leaves the worker, which hangs in a descriptor of the user's, to that user. Takes back the
+    /// other descriptors that it has, and hands them to the workers they belong to.
     private func leave(_ worker: DisposalWorker, to user: UInt32, _ state: inout State) {
         state.common = nil
         state.hangingCount += 1
@@ -265,12 +281,13 @@ public final class Disposer: Sendable {
         }
         state.accounts[user] = account
         worker.report()
-        // It may have gone on meanwhile.
+        // The worker may have gone on meanwhile.
         settle(user, &state)
     }
 
-    /// A user's worker has closed all that it had, or a worker was ended.
-    /// - Returns: look again after ``patience``.
+    /// Call it when ``reports`` is readable: a user's worker has closed everything it had, or a
+    /// worker was ended.
+    /// - Returns: whether to look again after ``patience``.
     public func heard() -> Bool {
         var key: UInt64 = 0
         while unsafe gr_epoll_next(reports.rawValue, &key) > 0 {}
@@ -284,7 +301,7 @@ public final class Disposer: Sendable {
         }
     }
 
-    /// Somebody has ended it: what it left goes to another one.
+    /// Drops the common worker, which somebody has ended. Another worker gets what it left.
     private func loseCommon(_ state: inout State) {
         guard let worker = state.common else { return }
         state.common = nil
@@ -302,7 +319,7 @@ public final class Disposer: Sendable {
     private func settle(_ user: UInt32, _ state: inout State) {
         guard let worker = state.accounts[user]?.worker else { return }
         if worker.isGone {
-            // Somebody has ended it. If the rest hangs as well, that shows again.
+            // Somebody has ended the worker. If the rest hangs as well, that shows again.
             takeBack(worker, &state)
             state.fresh += state.accounts[user]!.waiting
             state.accounts[user]!.waiting = []
@@ -317,7 +334,7 @@ public final class Disposer: Sendable {
         }
     }
 
-    /// The user has no worker any more.
+    /// Drops the user's worker.
     private func release(_ user: UInt32, _ state: inout State) {
         state.hangingCount -= 1
         state.accounts[user]!.worker = nil

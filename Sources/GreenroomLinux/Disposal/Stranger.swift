@@ -1,4 +1,4 @@
-/// A user who sent descriptors, as far as their end goes: each of them goes to the disposer, which nobody waits for.
+/// A user who sent descriptors. They are closed by the disposer, and nobody waits for that.
 public final class Stranger: Sendable {
     public let user: UInt32
     let disposer: Disposer
@@ -8,16 +8,18 @@ public final class Stranger: Sendable {
         self.disposer = disposer
     }
 
-    /// How a descriptor came to hold what is theirs.
+    /// How a descriptor came to hold something of the stranger's.
     public enum Share: Sendable {
-        /// They sent it: close(2) may ask whoever serves it.
+        /// The stranger sent it: close(2) may ask whoever serves its file.
         case sent
-        /// Their end of a connection (SOCK_STREAM), in which messages of theirs may wait.
+        /// The stranger's end of a connection (SOCK_STREAM), in which messages of the stranger's
+        /// may wait.
         case connection
-        /// A socket to which they can send, and which others have as well.
+        /// A socket that strangers can send to, and that others hold as well.
         case queue
     }
 
-    /// Too much of theirs cannot be closed: nothing more is to be taken from them until it is.
+    /// Whether too many descriptors of this user cannot be closed. Nothing more is to be taken from
+    /// the user until they are.
     public var isOverdrawn: Bool { disposer.isOverdrawn(user) }
 }

@@ -1,10 +1,10 @@
-/// Instructions of start code for aarch64.
+/// The instructions of start code for aarch64.
 enum ArmStartCode {
-    /// - Returns: nil if an instruction is none of start code.
+    /// - Returns: nil if one of the instructions does not belong to start code.
     static func end(of code: [UInt8], at address: UInt64) -> EntryCode.End? {
-        /// The page in a register, of an entry of a procedure linkage table.
+        /// The page address in x16, in an entry of a procedure linkage table.
         var page: UInt64?
-        /// Where the register that is jumped to was loaded from.
+        /// The address from which the register of the jump was loaded.
         var pointer: UInt64?
         for at in stride(from: 0, to: code.count & ~3, by: 4) {
             let word = code.littleEndian(at: at, as: UInt32.self)
@@ -25,7 +25,7 @@ enum ArmStartCode {
         return nil
     }
 
-    /// Registers and the process's own stack; no other memory is written.
+    /// These change only registers and the process's own stack, and no other memory.
     private static func isHarmless(_ word: UInt32) -> Bool {
         harmless.contains { word & $0.mask == $0.bits }
     }

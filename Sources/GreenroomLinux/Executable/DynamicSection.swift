@@ -1,4 +1,4 @@
-/// The dynamic section's tables, read as far as the questions need.
+/// The tables of the dynamic section, as far as the inspection needs them.
 struct DynamicSection {
     /// Offsets in the string table.
     private var needed: [UInt64] = []
@@ -7,7 +7,7 @@ struct DynamicSection {
     private var stringByteCount: UInt64 = 0
     private var symbols: UInt64?
     private var relocations = Table()
-    /// How many of the relocations come first and name no symbol.
+    /// The number of relocations at the start of the table that name no symbol.
     private var relativeCount: UInt64 = 0
     private var callRelocations = Table()
     private var preinitByteCount: UInt64 = 0
@@ -45,14 +45,15 @@ struct DynamicSection {
         case 23: callRelocations.address = value  // DT_JMPREL
         case 33: preinitByteCount = value  // DT_PREINIT_ARRAYSZ
         case 0x6fff_fff9: relativeCount = value  // DT_RELACOUNT
-        default: break  // A number of the format, not an enumeration of ours.
+        default: break  // An unknown tag of the file format; no case of ours is missing.
         }
     }
 
-    /// Functions that the dynamic linker calls before any library's constructor.
+    /// Whether the program has functions that the dynamic linker calls before any library's
+    /// constructor.
     var hasPreinitFunctions: Bool { preinitByteCount > 0 }
 
-    /// The libraries that the program names itself.
+    /// The libraries that the program itself names.
     func libraries(
         _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) throws(ElfProgram.Failure) -> NeededLibraries {
@@ -78,7 +79,7 @@ struct DynamicSection {
 
     // MARK: Symbols
 
-    /// The undefined symbol whose address the dynamic linker writes into that place; nil if it writes
+    /// The undefined symbol whose address the dynamic linker writes to `place`; nil if it writes
     /// something else there, or nothing.
     func importedSymbol(
         at place: UInt64, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
@@ -89,7 +90,7 @@ struct DynamicSection {
         guard let table = segments.offset(of: symbols) else { throw .damaged }
         let (offset, overflow) = table.addingReportingOverflow(UInt64(symbol) * 24)
         guard !overflow, let entry = file.exactly(24, at: offset) else { throw .damaged }
-        // st_shndx 0 is SHN_UNDEF
+        // st_shndx 0 is SHN_UNDEF.
         guard entry.littleEndian(at: 6, as: UInt16.self) == 0 else { return nil }
         let name = UInt64(entry.littleEndian(at: 0, as: UInt32.self))
         return try string(name, limit: 256, in: file, at: base)
@@ -110,7 +111,7 @@ struct DynamicSection {
         return try symbol(relocatedAt: place, by: others, file, segments)
     }
 
-    /// Reads in pieces: tables of several megabytes exist.
+    /// Reads the table in pieces: tables of several megabytes exist.
     private func symbol(
         relocatedAt place: UInt64, by table: Table, _ file: borrowing ExecutableFile,
         _ segments: borrowing Segments
@@ -147,7 +148,7 @@ struct DynamicSection {
         return base
     }
 
-    /// Whether the string table has one of the words, whole.
+    /// Whether the string table has one of `words` as a whole entry.
     func mentions(
         _ words: [String], _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) throws(ElfProgram.Failure) -> Bool {

@@ -1,8 +1,9 @@
-/// What an ELF file says about how it starts: enough to know that a preloaded library's
-/// `__libc_start_main` will be called, and nothing of the program's own before it. elf(5)
+/// What an ELF file says about how its program starts: enough to know that `__libc_start_main` of a
+/// preloaded library will be called, and that no code of the program runs before it. elf(5)
 ///
-/// Every number in the file is a stranger's: sums are checked, tables have limits, and a table that
-/// lies outside the file makes it damaged, never us.
+/// Every number in the file comes from a stranger. Sums are checked for overflow, tables have
+/// limits, and a table that lies outside the file is reported as damage and never crashes the
+/// reader.
 struct ElfProgram: Equatable {
     enum Linkage: Equatable {
         case staticExecutable
@@ -12,13 +13,13 @@ struct ElfProgram: Equatable {
 
     /// Which code of the program runs first.
     enum Start: Equatable {
-        /// Start code, which calls the C library's `__libc_start_main`.
+        /// Start code that calls the C library's `__libc_start_main`.
         case cLibrary
-        /// Start code, which calls something else.
+        /// Start code that calls something else.
         case otherFunction
-        /// Code that nothing is known about.
+        /// Code that this inspection does not recognize.
         case unknown
-        /// Its preinit functions.
+        /// The program's preinit functions.
         case preinitFunctions
     }
 
@@ -32,15 +33,15 @@ struct ElfProgram: Equatable {
 
     /// Real programs have a dozen; the format allows 65,535.
     static let segmentLimit = 256
-    /// A dynamic section of 64 KiB has room for 4,096 entries; programs have under a hundred.
+    /// A dynamic section of 64 KiB has room for 4,096 entries; programs have fewer than a hundred.
     static let dynamicByteLimit = 65_536
-    /// Relocations to look at, of each of two tables; the largest programs import tens of thousands of
-    /// symbols.
+    /// At most this many relocations are read from each of two tables. The largest programs import
+    /// tens of thousands of symbols.
     static let relocationLimit = 1 << 20
-    /// Of a string table; node's, the largest known here, has 4 MB.
+    /// The size of a string table. The largest known here is that of node: 4 MB.
     static let stringTableByteLimit: UInt64 = 64 << 20
-    /// Of a dynamic linker's string table, which is read as a whole; musl's, the C library itself, has
-    /// 16 KB.
+    /// The size of a dynamic linker's string table, which is read as a whole. That of musl, which
+    /// is the C library as well, has 16 KB.
     static let loaderStringByteLimit = 1 << 20
     static let pathByteLimit = 4096
 
@@ -84,8 +85,8 @@ struct ElfProgram: Equatable {
         return name == "__libc_start_main" ? .cLibrary : .otherFunction
     }
 
-    /// Whether a file that programs name as their dynamic linker is one. glibc's exports the first of the
-    /// names, musl's the second: debuggers rely on them.
+    /// Whether a file that a program names as its dynamic linker is one. Debuggers rely on two
+    /// names: glibc's linker exports the first, musl's the second.
     static func isDynamicLinker(_ file: borrowing ExecutableFile) -> Bool {
         do {
             let header = try header(of: file)
@@ -100,12 +101,12 @@ struct ElfProgram: Equatable {
         }
     }
 
-    /// Of a program for this machine.
+    /// The header of an ELF file for this machine.
     private static func header(of file: borrowing ExecutableFile) throws(Failure) -> [UInt8] {
         let header = file.bytes(at: 0, upTo: 64)
         guard header.starts(with: [0x7f, 0x45, 0x4c, 0x46]) else { throw .notElf }
         guard header.count >= 20 else { throw .damaged }
-        // 64-bit, little-endian, ours.
+        // 64-bit, little-endian, for this machine.
         guard header[4] == 2, header[5] == 1,
             header.littleEndian(at: 18, as: UInt16.self) == machine
         else { throw .otherArchitecture }
@@ -120,7 +121,7 @@ struct ElfProgram: Equatable {
     }
 }
 
-/// The program headers that matter.
+/// The program headers that the inspection uses.
 struct Segments {
     struct Range {
         var offset: UInt64
@@ -149,12 +150,12 @@ struct Segments {
             case 1: loaded.append(range)  // PT_LOAD
             case 2: dynamic = range  // PT_DYNAMIC
             case 3: loader = range  // PT_INTERP
-            default: break  // A number of the format, not an enumeration of ours.
+            default: break  // Another type of the file format; no case of ours is missing.
             }
         }
     }
 
-    /// Where in the file the byte at an address comes from.
+    /// The offset in the file of the byte that is loaded at `address`.
     func offset(of address: UInt64) -> UInt64? {
         for segment in loaded where address >= segment.address {
             let distance = address - segment.address

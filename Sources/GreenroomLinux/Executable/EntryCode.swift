@@ -1,25 +1,25 @@
-/// A program's first instructions, followed up to where they leave for a library.
+/// A program's first instructions, followed to the place where they leave for a library.
 ///
-/// What stands there runs before the preload library is called. So it is followed only as long as it
-/// does nothing but move registers and call: the start code of glibc and of musl does, in all their
-/// versions, and ends in `__libc_start_main`. Whatever else is met (a store, as in Free Pascal's, a
-/// condition, a system call, an instruction that is not known) is not followed.
+/// These instructions run before the preload library is called. So they are followed only while
+/// they do nothing but move registers and call. The start code of glibc and of musl does just that
+/// in all their versions, and ends in `__libc_start_main`. Code that does anything else (a store,
+/// as in Free Pascal's; a condition; a system call; an unknown instruction) is not followed.
 enum EntryCode {
-    /// What one straight run of instructions ends in.
+    /// How a straight run of instructions ends.
     enum End: Equatable {
-        /// A call of, or a jump to, code of the program itself.
+        /// A call of code of the program itself, or a jump to it.
         case code(at: UInt64)
-        /// A call or a jump through a pointer, which lies there.
+        /// A call or a jump through a pointer that lies at this address.
         case pointer(at: UInt64)
     }
 
-    /// From the entry to a library there are at most three calls: musl has a second function, and where
-    /// binding is lazy, a procedure linkage table lies between.
+    /// There are at most three calls from the entry to a library: musl has a second function, and
+    /// with lazy binding a procedure linkage table lies between.
     private static let callLimit = 4
-    /// The longest known, musl's second function with a frame pointer, has 60 bytes.
+    /// The longest known run, musl's second function with a frame pointer, has 60 bytes.
     private static let runByteLimit = 96
 
-    /// The place of the pointer through which the program leaves its own code for the first time.
+    /// The address of the pointer through which the program leaves its own code for the first time.
     static func pointer(
         from entry: UInt64, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) -> UInt64? {

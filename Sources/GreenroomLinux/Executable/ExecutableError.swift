@@ -1,16 +1,17 @@
 /// Why a command cannot run at all, cold or prewarmed.
 public enum ExecutableError: Error, Equatable, Sendable {
-    /// No such file, or a name that no directory of the search path has.
+    /// No such file, or no directory of the search path has the name.
     case notFound(name: String, searchPath: String?)
-    /// Somewhere a file exists, but it may not be executed, or is a directory or device.
+    /// A file exists, but it may not be executed, or it is a directory or a device.
     case notExecutable(path: String)
-    /// It is, or a folder on the way is, on a file system that a process of this user's serves.
+    /// The file, or a folder on the way to it, is on a file system that a process of this user
+    /// serves.
     case served(path: String, user: UInt32)
     /// A script whose first line names a program that does not exist.
     case interpreterNotFound(script: String, interpreter: String)
     /// Scripts that interpret scripts, beyond the kernel's limit.
     case tooManyInterpreters(path: String)
-    /// `#!` with nothing behind it, or a name too long for the kernel.
+    /// `#!` with nothing after it, or with a name too long for the kernel.
     case badFirstLine(script: String)
 
     public var code: String {

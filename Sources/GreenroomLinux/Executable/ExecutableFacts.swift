@@ -1,14 +1,14 @@
-/// What running a command means, found out without running it.
+/// What running a command means, found without running it.
 public struct ExecutableFacts: Equatable, Sendable {
-    /// The file that exec is called with: the name, looked up.
+    /// The path that exec is called with, after the name was looked up.
     public var path: String
-    /// Every file that the kernel and `env` go through, in order: scripts, wrappers, the
-    /// executable, its ELF interpreter. A change of any makes a paused instance stale.
+    /// Every file that the kernel and `env` use, in order: scripts, wrappers, the executable, its
+    /// ELF interpreter. When one of them changes, a paused instance is stale.
     public var files: [InspectedFile]
-    /// Real path of the executable that ends up running, as `/proc/PID/exe` will show it.
+    /// The real path of the executable that ends up running, as `/proc/PID/exe` will show it.
     public var executable: String
-    /// What stands before the caller's own arguments in the executable's argv, when it is not just
-    /// the program's name: interpreter, its option, script.
+    /// The arguments that come before the caller's own in the executable's argv (interpreter, its
+    /// option, script); nil if that is only the program's name.
     public var argumentPrefix: [String]?
     public var eligibility: Eligibility
 }
@@ -17,7 +17,7 @@ public struct ExecutableFacts: Equatable, Sendable {
 public struct InspectedFile: Equatable, Sendable {
     public enum Role: String, Sendable, CaseIterable {
         case script
-        /// `env`, which only passes on.
+        /// `env`, which only runs another command.
         case wrapper
         case executable
         /// The dynamic linker that the executable names.
@@ -25,7 +25,7 @@ public struct InspectedFile: Equatable, Sendable {
     }
 
     public var role: Role
-    /// As it was named; links are followed anew at each comparison.
+    /// The path as it was named; links are followed anew at each comparison.
     public var path: String
     public var identity: FileIdentity
 
@@ -35,11 +35,11 @@ public struct InspectedFile: Equatable, Sendable {
         self.identity = identity
     }
 
-    /// Whether the path names another file by now, a file with other contents, or none.
+    /// Whether the path now names another file, a file with other contents, or none.
     public var hasChanged: Bool { FileIdentity(path: path) != identity }
 }
 
-/// Whether a command can be prewarmed: a mistake would run it for real.
+/// Whether a command can be prewarmed. A wrong "eligible" would run the command for real.
 public enum Eligibility: Equatable, Sendable {
     case eligible
     case ineligible(IneligibilityReason)

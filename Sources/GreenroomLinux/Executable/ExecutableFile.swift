@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A file open for inspection. Reads are bounded and never map it: a mapped file that somebody
-/// truncates kills its reader.
+/// A file open for inspection. It is read in bounded pieces and never mapped: truncating a mapped
+/// file kills the process that reads the mapping.
 struct ExecutableFile: ~Copyable {
     private let descriptor: CInt
     let identity: FileIdentity
@@ -12,7 +12,8 @@ struct ExecutableFile: ~Copyable {
         case unreadable
     }
 
-    /// open(2). Does not wait for the other end of a FIFO and takes no terminal.
+    /// Opens the file (open(2)) without waiting for the other end of a FIFO and without taking a
+    /// terminal.
     init(path: String) throws(OpenFailure) {
         let found: FileDescriptor
         do throws(PathOwners.Objection) { found = try PathOwners.look(path) } catch {
@@ -37,7 +38,7 @@ struct ExecutableFile: ~Copyable {
 
     var byteCount: UInt64 { UInt64(max(identity.byteCount, 0)) }
 
-    /// Up to `count` bytes from `offset`; fewer at the end of the file, none beyond. pread(2)
+    /// Up to `count` bytes from `offset`; fewer at the end of the file, none after it. pread(2)
     func bytes(at offset: UInt64, upTo count: Int) -> [UInt8] {
         guard offset < byteCount, count > 0 else { return [] }
         let wanted = Int(min(UInt64(count), byteCount - offset))
@@ -53,13 +54,13 @@ struct ExecutableFile: ~Copyable {
         }
     }
 
-    /// Exactly `count` bytes, or nil when the file does not have them.
+    /// Exactly `count` bytes, or nil if the file does not have them.
     func exactly(_ count: Int, at offset: UInt64) -> [UInt8]? {
         let bytes = bytes(at: offset, upTo: count)
         return bytes.count == count ? bytes : nil
     }
 
-    /// The NUL-terminated string at an offset; nil when it does not end within `limit` bytes.
+    /// The NUL-terminated string at an offset; nil if it does not end within `limit` bytes.
     func string(at offset: UInt64, limit: Int) -> String? {
         let bytes = bytes(at: offset, upTo: limit)
         guard let end = bytes.firstIndex(of: 0) else { return nil }
@@ -68,7 +69,7 @@ struct ExecutableFile: ~Copyable {
 }
 
 extension [UInt8] {
-    /// A little-endian number; the caller knows that the bytes are there.
+    /// A little-endian number. The caller has checked that the bytes are there.
     func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         var value: Value = 0
         for index in (0..<MemoryLayout<Value>.size).reversed() {

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// Finds out what running a command would run, and whether that can be paused before main. Reads
-/// files, starts nothing: for use when a manifest is loaded, not on the path of a launch.
+/// Finds what running a command would run, and whether that can be paused before main. Reads files
+/// and starts nothing. Use it when a manifest is loaded, not during a launch.
 public enum ExecutableInspection {
-    /// The kernel's own limit of interpreters in a row (`BINPRM_RECURSION` in execve(2)).
+    /// The kernel's own limit on interpreters in a row (`BINPRM_RECURSION` in execve(2)).
     static let interpreterLimit = 5
 
-    /// Where `exec` looks when the environment has no PATH.
+    /// The directories in which `exec` looks when the environment has no PATH.
     public static let defaultSearchPath = "/usr/local/bin:/usr/bin:/bin"
 
     /// - Parameters:
     ///   - path: a path, or a name without a slash to be looked up.
-    ///   - searchPath: directories, separated by colons: the PATH of the app's environment, also
-    ///     for what `env` looks up.
+    ///   - searchPath: directories, separated by colons: the PATH of the app's environment. `env`
+    ///     looks in it, too.
     /// - Throws: ``ExecutableError`` when the command cannot run at all.
     public static func inspect(
         path: String, searchPath: String = defaultSearchPath
@@ -23,7 +23,7 @@ public enum ExecutableInspection {
         return walk.facts
     }
 
-    /// What the libraries say that an environment brings into each program. ld.so(8)
+    /// The objection to the libraries that an environment adds to every program. ld.so(8)
     /// - Parameter environment: `NAME=value`.
     public static func objection(to environment: [String]) -> IneligibilityReason? {
         var libraries = NeededLibraries()
@@ -39,8 +39,8 @@ public enum ExecutableInspection {
         return libraries.objection
     }
 
-    /// The file that exec would take for a name. As execvp(3), but an unusable file goes on record
-    /// only when no usable one follows.
+    /// The file that exec would use for a name. As execvp(3), but an unusable file is reported only
+    /// when no usable one follows.
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
     {
         if name.contains("/") {
@@ -52,7 +52,7 @@ public enum ExecutableInspection {
         }
         var unusable: String?
         for directory in searchPath.split(separator: ":", omittingEmptySubsequences: false) {
-            // An empty entry means the current directory, which a daemon's app has none of.
+            // An empty entry means the current directory, which an app of a daemon does not have.
             guard directory.hasPrefix("/"), !name.isEmpty else { continue }
             let candidate = "\(directory)/\(name)"
             guard let isExecutable = (try? isExecutable(candidate)) ?? nil else { continue }
@@ -63,8 +63,8 @@ public enum ExecutableInspection {
         throw .notFound(name: name, searchPath: searchPath)
     }
 
-    /// A regular file that somebody may execute; nil: there is nothing that can be seen. The launching
-    /// user's permission is the kernel's to check, at exec.
+    /// Whether this is a regular file that somebody may execute; nil if nothing can be seen there.
+    /// The kernel checks the launching user's permission at exec.
     private static func isExecutable(_ path: String) throws(ExecutableError) -> Bool? {
         var status = stat()
         do throws(PathOwners.Objection) {
@@ -77,8 +77,8 @@ public enum ExecutableInspection {
         return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o111 != 0
     }
 
-    /// Whether it is the system's own `env`, which does what env(1) says. Another program of that name is
-    /// paused like any other.
+    /// Whether this is the system's own `env`, which does what env(1) says. Another program of that
+    /// name is paused like any other.
     static func isEnv(_ path: String) -> Bool {
         guard path.split(separator: "/").last == "env", let own = status(path), own.st_uid == 0,
             own.st_mode & (S_IWGRP | S_IWOTH) == 0
@@ -90,18 +90,18 @@ public enum ExecutableInspection {
 
     private static func status(_ path: String) -> stat? { PathOwners.status(of: path) }
 
-    /// The path without links, as the kernel shows it.
+    /// The path without symbolic links, as the kernel shows it.
     static func realPath(_ path: String) -> String {
         guard let file = try? PathOwners.look(path) else { return path }
         return (try? file.path()) ?? path
     }
 
-    /// Whether the file gives its process capabilities. getxattr(2)
+    /// Whether the file gives capabilities to its process. getxattr(2)
     static func hasFileCapabilities(_ path: String) -> Bool {
         guard let file = try? PathOwners.look(path) else { return true }
         let size = unsafe getxattr(
             "/proc/self/fd/\(file.rawValue)", "security.capability", nil, 0)
-        // Whatever the reason for another error, it is safer to believe in capabilities.
+        // After any other error it is safer to assume capabilities.
         return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
     }
 }
@@ -112,8 +112,8 @@ extension String {
     }
 }
 
-/// Glibc's Swift module leaves sys/xattr.h out. Integer and pointer arguments are passed alike by
-/// Swift and C on both of our machines.
+/// Swift's Glibc module leaves out sys/xattr.h. On both of our machines Swift and C pass integer
+/// and pointer arguments alike.
 @_silgen_name("getxattr")
 private func getxattr(
     _ path: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>, _ value: UnsafeMutableRawPointer?,

@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// What tells one state of a file from another without reading it: replaced (device, inode), written
-/// (size, modification), or had its owner, mode or capabilities changed (status change).
+/// Distinguishes one state of a file from another without reading the file: replaced (device,
+/// inode), written (size, modification), or with another owner, mode or capabilities (status
+/// change).
 public struct FileIdentity: Equatable, Hashable, Sendable {
     public var device: UInt64
     public var inode: UInt64
@@ -18,8 +19,7 @@ public struct FileIdentity: Equatable, Hashable, Sendable {
         self.changed = changed
     }
 
-    /// The file that the path names now, links followed; nil when there is none that can be seen.
-    /// stat(2)
+    /// The file that the path names now, links followed; nil if nothing can be seen there. stat(2)
     public init?(path: String) {
         guard let status = PathOwners.status(of: path) else { return nil }
         self.init(status)

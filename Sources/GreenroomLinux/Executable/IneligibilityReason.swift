@@ -1,4 +1,4 @@
-/// Why a command always starts cold. The raw values are stable: clients and logs use them.
+/// Why a command always starts cold. The raw values are stable, because clients and logs use them.
 public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case staticallyLinked = "statically_linked"
     case staticPositionIndependent = "static_pie"
@@ -10,7 +10,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case setUserID = "set_user_id"
     case setGroupID = "set_group_id"
     case fileCapabilities = "file_capabilities"
-    /// Seen as it was executed; all others but the two last can be known before.
+    /// Noticed while the program was executed. All other reasons but the last two can be known
+    /// before.
     case secureExecution = "secure_execution"
     case unreadable = "unreadable"
     case unknownFormat = "unknown_format"
@@ -21,9 +22,9 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case wrapperNotUnderstood = "wrapper_not_understood"
     case argumentsReadEarly = "arguments_read_early"
     case preloadRefused = "preload_refused"
-    /// Known of some libraries; of others it was seen as they were about to.
+    /// Some libraries are known to do this; others were noticed when they were about to.
     case startsPrograms = "starts_programs"
-    /// Seen at its pause.
+    /// Noticed at the pause.
     case changesProcess = "changes_process"
 
     /// The code that clients and logs use.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Goes from a command to the executable that will run, one interpreter a step, as the kernel and
+/// Goes from a command to the executable that will run, one interpreter per step, as the kernel and
 /// `env` do, and notes each file on the way.
 struct InterpreterWalk {
     private(set) var facts: ExecutableFacts
@@ -15,7 +15,7 @@ struct InterpreterWalk {
             path: path, files: [], executable: path, argumentPrefix: nil, eligibility: .eligible)
     }
 
-    /// Looks at the current file; true when another comes behind it.
+    /// Looks at the current file; true if another one follows.
     mutating func step() throws(ExecutableError) -> Bool {
         let file: ExecutableFile
         do {
@@ -44,7 +44,7 @@ struct InterpreterWalk {
         return try enter(line)
     }
 
-    /// From a script to its interpreter, or through `env` to the command it names.
+    /// Goes from a script to its interpreter, or through `env` to the command that it names.
     private mutating func enter(_ line: ScriptLine) throws(ExecutableError) -> Bool {
         steps += 1
         guard steps <= ExecutableInspection.interpreterLimit else {
@@ -52,7 +52,7 @@ struct InterpreterWalk {
         }
         let script = current
         let tail = [script] + (facts.argumentPrefix?.dropFirst() ?? [])
-        // The kernel looks from the caller's directory, and in no search path.
+        // The kernel would look from the caller's directory; it uses no search path.
         guard line.interpreter.hasPrefix("/") else { return end(.relativePath) }
         current = try findInterpreter(line.interpreter, of: script)
         guard ExecutableInspection.isEnv(current) else {
@@ -97,12 +97,13 @@ struct InterpreterWalk {
         return false
     }
 
-    /// What makes ld.so ignore LD_PRELOAD comes first: there, trying would run the program.
+    /// The reasons for which ld.so ignores LD_PRELOAD come first: with those, a prewarm would run
+    /// the program.
     private mutating func ineligibility(
         of file: borrowing ExecutableFile
     ) -> IneligibilityReason? {
         if file.mode & S_ISUID != 0 { return .setUserID }
-        // Without group execute the bit means mandatory locking, a thing of the past.
+        // Without group execute the bit means mandatory locking, which is obsolete.
         if file.mode & S_ISGID != 0, file.mode & S_IXGRP != 0 { return .setGroupID }
         if ExecutableInspection.hasFileCapabilities(current) { return .fileCapabilities }
         let program: ElfProgram
@@ -131,7 +132,7 @@ struct InterpreterWalk {
         }
     }
 
-    /// It is the first that runs.
+    /// The loader is checked by itself, because it runs first.
     private mutating func ineligibility(ofLoader path: String) -> IneligibilityReason? {
         guard path.hasPrefix("/") else { return .relativePath }
         do {

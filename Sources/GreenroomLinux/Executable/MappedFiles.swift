@@ -1,36 +1,39 @@
 internal import Glibc
 
-/// The files that a process has mapped: its executable, libraries, and data such as locales.
+/// The files that a process has mapped: its executable, its libraries, and data such as locales.
 /// proc_pid_maps(5)
 public enum MappedFiles {
     /// The largest programs here have some 3,000 mappings, 300 KB of text.
     public static let byteLimit = 8 << 20
 
     public struct Mapping: Equatable, Hashable, Sendable {
-        /// As the kernel counts mappings; on stacked file systems not what stat(2) says.
+        /// The device as the kernel counts mappings; on stacked file systems it differs from
+        /// stat(2)'s.
         public var device: UInt64
         public var inode: UInt64
         public var path: String
-        /// The path no longer names the mapped file.
+        /// Whether the path no longer names the mapped file.
         public var isDeleted: Bool
-        /// Some of it is code.
+        /// Whether some of the mapping is code.
         public var isExecutable = false
 
-        /// Neither shared memory of no name nor a device: those are nobody's program.
+        /// Whether this may be a program's file: shared memory without a name and devices belong to
+        /// no program.
         public var isProgramText: Bool {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
         }
 
-        /// A file of the process's own that lost its name when it was made, as sanitizers and
-        /// compilers at run time map them: data, and nothing has come in its place.
+        /// Whether this is a temporary file of the process's own that was deleted as soon as it was
+        /// made, as sanitizers and just-in-time compilers map them. It is data, and no file has
+        /// replaced it.
         ///
         /// - Parameter found: what the path leads to now.
         public func isAnonymous(_ found: FileIdentity?) -> Bool {
             isDeleted && !isExecutable && found == nil
         }
 
-        /// Whether the path still names the mapped file. On stacked file systems the two count
-        /// inodes apart, and only a deletion shows.
+        /// Whether the path still names the mapped file. On stacked file systems stat(2) and the
+        /// mapping have different inode numbers, and only a deletion shows.
         public func isCurrent(_ found: FileIdentity?) -> Bool {
             guard !isDeleted, let found else { return false }
             return found.inode == inode || found.device != device
@@ -38,15 +41,16 @@ public enum MappedFiles {
     }
 
     /// Each mapped file once, in the order of addresses.
-    /// - Parameter text: of /proc/PID/maps, which is read under the lock of that process's mappings: it may take
-    ///   any time.
+    /// - Parameter text: the text of /proc/PID/maps. Reading that takes the lock of the process's
+    ///   mappings, so it may take any time.
     public static func parse(_ text: [UInt8]) -> [Mapping] {
         var places: [Mapping: Int] = [:]
         var mappings: [Mapping] = []
         var former: ArraySlice<UInt8> = []
         var place: Int?
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            // The parts of one file follow each other: most lines name the same as their former.
+            // The mappings of one file follow each other, so most lines name the same file as the
+            // line before.
             let file = line.afterThreeFields
             if file != former {
                 former = file
@@ -74,7 +78,7 @@ public enum MappedFiles {
         var path = String(
             decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
         guard path.hasPrefix("/") else { return nil }
-        // The kernel writes a newline in a name as \012 and leaves all else as it is.
+        // The kernel writes a newline in a name as \012 and leaves everything else as it is.
         if path.utf8.contains(UInt8(ascii: "\\")) {
             path = path.split(separator: "\\012", omittingEmptySubsequences: false)
                 .joined(separator: "\n")
@@ -86,7 +90,7 @@ public enum MappedFiles {
             isDeleted: isDeleted)
     }
 
-    /// How stat(2) packs the two halves. makedev(3)
+    /// Packs the two numbers as stat(2) does. makedev(3)
     private static func deviceNumber(_ major: UInt32, _ minor: UInt32) -> UInt64 {
         let (major, minor) = (UInt64(major), UInt64(minor))
         return minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
@@ -94,7 +98,7 @@ public enum MappedFiles {
 }
 
 extension ArraySlice<UInt8> {
-    /// The third letter of `r-xp`, behind the first blank.
+    /// Whether the third letter of `r-xp`, after the first blank, is an x.
     fileprivate var isExecutable: Bool {
         guard let blank = firstIndex(of: UInt8(ascii: " ")), blank + 3 < endIndex else {
             return false
@@ -102,7 +106,7 @@ extension ArraySlice<UInt8> {
         return self[blank + 3] == UInt8(ascii: "x")
     }
 
-    /// What stands behind address, permissions and offset: device, inode and path.
+    /// What follows address, permissions and offset: device, inode and path.
     fileprivate var afterThreeFields: ArraySlice<UInt8> {
         var spaces = 0
         for index in indices where self[index] == UInt8(ascii: " ") {

@@ -1,18 +1,19 @@
 /// What the libraries that a program names say about pausing it.
 struct NeededLibraries: Equatable {
-    /// Among them is a C library: `libc.so.6` of glibc, `libc.so` of musl, or Alpine's
+    /// Whether one of them is a C library: `libc.so.6` of glibc, `libc.so` of musl, or Alpine's
     /// `libc.musl-x86_64.so.1`.
     private(set) var hasCLibrary = false
     private(set) var objection: IneligibilityReason?
 
-    /// Their constructors run before the pause, and remember the arguments: Rust's standard library
-    /// where it is shared (libstd-HASH.so), its compiler's driver, which brings it, and GNUstep's
-    /// process information. (Swift's does so too; the preload library tells it of the launch.)
+    /// Constructors of these run before the pause and remember the arguments: Rust's standard
+    /// library if it is shared (libstd-HASH.so), Rust's compiler driver, which includes it, and
+    /// GNUstep's process information. (Swift's standard library remembers them, too; the preload
+    /// library gives it those of the launch.)
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
-    /// Ends a program in which it is not the first of all libraries.
+    /// The address sanitizer, which ends a program in which it is not the first of all libraries.
     private static let firstOnes = ["libasan.so", "libclang_rt.asan"]
-    /// The first runs `dmidecode` through a shell when it is loaded; the others execute the program anew
-    /// where its addresses or its stack do not suit them, with nothing left of the preload library.
+    /// The first runs `dmidecode` through a shell when it is loaded. The others execute the program
+    /// again, without the preload library, if its addresses or its stack do not suit them.
     private static let starters = [
         "libparted.so", "libparted-", "libtsan.so", "libclang_rt.tsan",
     ]
@@ -23,13 +24,14 @@ struct NeededLibraries: Equatable {
             hasCLibrary = true
         }
         objection = objection ?? Self.objection(to: file)
-        // A name without a slash is looked up in folders, another one from the working directory.
+        // A name without a slash is looked up in folders; a name with one is relative to the
+        // working directory.
         if file.count != name.count { insert(searchPath: name) }
     }
 
-    /// Folders in which libraries are looked up, or one library's path. ld.so(8)
+    /// Adds folders in which libraries are looked up, or one library's path. ld.so(8)
     mutating func insert(searchPath: String) {
-        // One that is empty as a whole is passed over.
+        // The dynamic linker ignores a search path that is empty as a whole.
         let folders =
             searchPath.isEmpty
             ? [] : searchPath.split(separator: ":", omittingEmptySubsequences: false)

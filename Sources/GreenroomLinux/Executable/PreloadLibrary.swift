@@ -1,23 +1,25 @@
 internal import Glibc
 
-/// A library that is to be preloaded, and what stands against it.
+/// A library that is to be preloaded, and any obstacle to that.
 ///
-/// The dynamic linker says a line about one that it cannot load and goes on without (ld.so(8)): a
-/// program that was to wait in it would run for real. So it is looked at before.
+/// If the dynamic linker cannot load the library, it prints a line and goes on without it
+/// (ld.so(8)). A program that was to wait in it would then run for real. So the library is checked
+/// before.
 public struct PreloadLibrary: Equatable, Sendable {
     public enum Obstacle: Equatable, Sendable {
         case missing
-        /// Its path has a character that LD_PRELOAD= takes for something else.
+        /// The path has a character that LD_PRELOAD= takes for something else.
         case unspeakable
-        /// Not all of a library, or not one for this machine's own programs.
+        /// The file is incomplete, or not a library for this machine's own programs.
         case damaged
-        /// Its file system is mounted noexec.
+        /// The file system is mounted noexec.
         case notExecutable
     }
 
-    /// What keeps everybody from loading it.
+    /// Why nobody can load the library; nil if nothing prevents it.
     public let obstacle: Obstacle?
-    /// It, or a folder on the way to it, that is closed to users other than its owner's and group's.
+    /// The library, or a folder on the way to it, if it is closed to users other than its owner and
+    /// group.
     public let closed: String?
 
     public init(path: String) {
@@ -28,7 +30,7 @@ public struct PreloadLibrary: Equatable, Sendable {
 
     private static func obstacle(to path: String) -> Obstacle? {
         guard unsafe access(path, R_OK) == 0 else { return .missing }
-        // Separators, and what begins $ORIGIN.
+        // Separators, and the character that begins $ORIGIN.
         guard !path.utf8.contains(where: { " :$".utf8.contains($0) }) else { return .unspeakable }
         guard isLibrary(path) else { return .damaged }
         var system = statvfs()
@@ -38,7 +40,7 @@ public struct PreloadLibrary: Equatable, Sendable {
         return nil
     }
 
-    /// elf(5): ET_DYN for this machine, with every segment in the file.
+    /// elf(5): ET_DYN for this machine, with every segment inside the file.
     private static func isLibrary(_ path: String) -> Bool {
         do {
             let file = try ExecutableFile(path: path)
@@ -58,7 +60,7 @@ public struct PreloadLibrary: Equatable, Sendable {
         }
     }
 
-    /// By the modes alone: what an access control list grants beside them is not relied on.
+    /// Looks at the modes alone and does not rely on what an access control list grants.
     private static func closed(on path: String) -> String? {
         guard mode(of: path).map({ $0 & S_IROTH != 0 }) ?? false else { return path }
         var folder = path[...]

@@ -1,10 +1,11 @@
 /// The first line of a script: `#!interpreter [one argument]`. execve(2)
 struct ScriptLine: Equatable {
     var interpreter: String
-    /// Everything behind the interpreter, spaces included: Linux passes it as one argument.
+    /// Everything after the interpreter, spaces included: Linux passes it as one argument.
     var argument: String?
 
-    /// What the kernel reads of a file to decide how to run it (`BINPRM_BUF_SIZE`).
+    /// The number of bytes that the kernel reads of a file to decide how to run it
+    /// (`BINPRM_BUF_SIZE`).
     static let byteLimit = 256
 
     enum Failure: Error {
@@ -36,13 +37,13 @@ struct EnvLine: Equatable {
     var command: [String]
 
     /// - Parameter argument: the script line's one argument.
-    /// - Returns: nil for anything else: an option that clears the environment would take the
-    ///   preload library away, and the script would run for real. A variable that env sets would be lost
+    /// - Returns: nil for anything else. An option that clears the environment would remove the
+    ///   preload library, and the script would run for real. A variable that env sets would be lost
     ///   at the launch.
     init?(_ argument: String?) {
         guard let argument else { return nil }
         guard let list = Self.afterSplitOption(argument) else {
-            // Without -S a blank belongs to the command's name.
+            // Without -S a blank is part of the command's name.
             guard Self.isPlainCommand(argument) else { return nil }
             command = [argument]
             return
@@ -65,7 +66,7 @@ struct EnvLine: Equatable {
         !word.isEmpty && !word.hasPrefix("-") && !word.contains("=")
     }
 
-    /// Whether the command is the same one whatever the working directory.
+    /// Whether the command is the same one in every working directory.
     func isFound(alikeFromEverywhere searchPath: String) -> Bool {
         if command[0].contains("/") { return command[0].hasPrefix("/") }
         return searchPath.split(separator: ":", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
-/// Instructions of start code for x86-64.
+/// The instructions of start code for x86-64.
 enum X86StartCode {
-    /// - Returns: nil if an instruction is none of start code.
+    /// - Returns: nil if one of the instructions does not belong to start code.
     static func end(of code: [UInt8], at address: UInt64) -> EntryCode.End? {
         var at = 0
         while at < code.count {
@@ -25,10 +25,10 @@ enum X86StartCode {
         var operandByteCount = 0
     }
 
-    /// Registers and the process's own stack; no other memory is written.
+    /// These change only registers and the process's own stack, and no other memory.
     private static let harmless = [
         Harmless(bytes: [0xf3, 0x0f, 0x1e, 0xfa]),  // endbr64
-        // _start, of glibc and musl
+        // _start of glibc and musl
         Harmless(bytes: [0x31, 0xed]),  // xor %ebp, %ebp
         Harmless(bytes: [0x48, 0x31, 0xed]),  // xor %rbp, %rbp
         Harmless(bytes: [0x49, 0x89, 0xd1]),  // mov %rdx, %r9
@@ -40,8 +40,8 @@ enum X86StartCode {
         Harmless(bytes: [0x54]),  // push %rsp
         Harmless(bytes: [0x45, 0x31, 0xc0]),  // xor %r8d, %r8d
         Harmless(bytes: [0x31, 0xc9]),  // xor %ecx, %ecx
-        // main and the functions of start and end, whichever way the linker names them:
-        // mov $…, lea …(%rip), mov …(%rip), to %rdi, %rcx, %r8, %rsi
+        // The addresses of main and of the start and end functions, whichever way the linker gives
+        // them: mov $…, lea …(%rip), mov …(%rip), to %rdi, %rcx, %r8, %rsi
         Harmless(bytes: [0x48, 0xc7, 0xc7], operandByteCount: 4),
         Harmless(bytes: [0x48, 0xc7, 0xc1], operandByteCount: 4),
         Harmless(bytes: [0x49, 0xc7, 0xc0], operandByteCount: 4),

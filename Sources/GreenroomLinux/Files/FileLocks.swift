@@ -3,23 +3,24 @@ public import Glibc
 /// The file locks of the machine (proc_locks(5)).
 public enum FileLocks {
     /// Whether one of these processes holds a lock of flock(2) or fcntl(2). Locks of an open file
-    /// description name nobody, and processes of another pid namespace are not seen: such locks are
-    /// passed over.
+    /// description name no process, and processes of another pid namespace are not seen: such locks
+    /// are ignored.
     ///
-    /// - Returns: nil if the machine's list of locks is too long to be looked through: then their own
-    ///   ``descriptors(of:)`` tell.
+    /// - Returns: nil if the machine's list of locks is too long to be read whole. Then look at the
+    ///   files that ``descriptors(of:)`` names.
     public static func areHeld(by processes: [pid_t]) throws(SystemError) -> Bool? {
         let (text, isWhole) = try beginning(of: "/proc/locks", byteCount: listByteCount)
         if !holders(in: text).isDisjoint(with: processes) { return true }
         return isWhole ? false : nil
     }
 
-    /// Some thousand locks: the kernel writes them within a millisecond.
+    /// Room for some thousand locks, which the kernel writes within a millisecond.
     static let listByteCount = 64 << 10
-    /// Descriptors of all processes together that are looked at.
+    /// At most this many descriptors, of all processes together, are looked at.
     static let descriptorLimit = 512
 
-    /// `1: FLOCK  ADVISORY  WRITE 1234 08:02:567 0 EOF`; one that waits has `->` behind the number.
+    /// `1: FLOCK  ADVISORY  WRITE 1234 08:02:567 0 EOF`; a lock that waits has `->` after the
+    /// number.
     static func holders(in text: String) -> Set<pid_t> {
         var holders: Set<pid_t> = []
         for line in text.split(separator: "\n") {
@@ -32,8 +33,9 @@ public enum FileLocks {
         return holders
     }
 
-    /// The files that tell of these processes' descriptors (proc_pid_fdinfo(5)), up to a limit. To read one may
-    /// take any time: that of an epoll instance is read under its lock, which its process may hold while it waits.
+    /// The paths of the files that describe these processes' descriptors (proc_pid_fdinfo(5)), up
+    /// to a limit. Reading one may take any time: that of an epoll instance is read under its lock,
+    /// which its process may hold while it waits.
     public static func descriptors(of processes: [pid_t]) -> [String] {
         var left = descriptorLimit
         return processes.flatMap { pid in
@@ -46,7 +48,8 @@ public enum FileLocks {
 
     public static let descriptorByteLimit = 4096
 
-    /// As such a file tells: `lock: 1: FLOCK ADVISORY WRITE 1234 …`.
+    /// Whether the text of such a file has a lock of one of the processes:
+    /// `lock: 1: FLOCK ADVISORY WRITE 1234 …`.
     public static func isHeld(by processes: [pid_t], _ descriptor: [UInt8]) -> Bool {
         let lines = String(decoding: descriptor, as: UTF8.self).split(separator: "\n")
         let locks = lines.filter { $0.hasPrefix("lock:") }.map { $0.dropFirst("lock:".count) }
@@ -68,7 +71,7 @@ public enum FileLocks {
             if more == 0 { return (String(decoding: bytes[..<count], as: UTF8.self), true) }
             count += more
         }
-        // Without the line that was cut off.
+        // Drop the line that was cut off.
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")) ?? 0
         return (String(decoding: bytes[..<end], as: UTF8.self), false)
     }

@@ -2,26 +2,29 @@ internal import CGreenroomLinux
 internal import Glibc
 internal import Synchronization
 
-/// Who serves the file systems of this mount namespace: the kernel, or a process of a user's (fuse(4)), who may let
-/// whoever asks wait for ever, and answers what he likes: that a file is root's, say. By /proc/self/mountinfo, which
-/// asks nobody.
+/// Finds out who serves each file system of this mount namespace: the kernel, or a process of a
+/// user (fuse(4)). Such a process may make every caller wait for ever, and may answer what it
+/// likes: that a file belongs to root, for example. /proc/self/mountinfo tells them apart without
+/// asking anybody.
 final class FileServers: Sendable {
     static let own = FileServers()
 
     private struct State {
         var list: FileDescriptor?
-        /// Users who serve mounts, by the mounts' numbers; nil: the kernel, or what serves it is root's choice.
+        /// The user who serves each mount, by the mount's number; nil if the kernel serves it, or a
+        /// server that root chose.
         var servers: [UInt64: UInt32?] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// The user whose process serves a mount that is held open; nil: none does.
-    /// - Throws: `ESTALE` for one that is no longer mounted; what reading the list did.
+    /// The user whose process serves a mount; nil if no user's process does. The caller holds the
+    /// mount open.
+    /// - Throws: `ESTALE` if the mount no longer exists; an error of reading the list.
     func server(of mount: UInt64) throws(SystemError) -> UInt32? {
         try state.withLock { state throws(SystemError) in
             if state.list == nil {
-                // Where there is no /proc nobody can know.
+                // Without /proc nobody can know.
                 guard let list = try? FileDescriptor.open("/proc/self/mountinfo", O_RDONLY) else {
                     return nil
                 }
@@ -37,13 +40,14 @@ final class FileServers: Sendable {
         }
     }
 
-    /// Since the last time that it was asked (proc_pid_mountinfo(5)).
+    /// Whether the list has changed since the last call (proc_pid_mountinfo(5)).
     private static func hasChanged(_ list: FileDescriptor) -> Bool {
         var entry = pollfd(fd: list.rawValue, events: Int16(POLLPRI), revents: 0)
         return unsafe poll(&entry, 1, 0) > 0
     }
 
-    /// `36 35 98:0 /root /mnt opts shared:1 - fuse.sshfs source rw,user_id=1000,…`
+    /// Parses lines such as
+    /// `36 35 98:0 /root /mnt opts shared:1 - fuse.sshfs source rw,user_id=1000,…`.
     static func parse(_ text: String) -> [UInt64: UInt32?] {
         var servers: [UInt64: UInt32?] = [:]
         for line in text.split(separator: "\n") {
@@ -61,7 +65,7 @@ final class FileServers: Sendable {
                 $0.hasPrefix("user_id=")
             })
         else { return nil }
-        // Somebody, where it cannot be read.
+        // If the number cannot be read, the mount is some unknown user's.
         return UInt32(option.dropFirst("user_id=".count)) ?? .max
     }
 }

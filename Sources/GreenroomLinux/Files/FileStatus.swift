@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What stat(2) says of a path, links followed.
+/// What stat(2) says about a path, links followed.
 public struct FileStatus: Sendable {
     public enum Kind: Sendable {
         case file, folder, characterDevice, other
@@ -9,7 +9,7 @@ public struct FileStatus: Sendable {
     public let kind: Kind
     public let identity: FileIdentity
 
-    /// Nil when there is nothing that can be seen.
+    /// Returns nil if nothing can be seen at the path.
     public init?(path: String) {
         guard let status = PathOwners.status(of: path) else { return nil }
         switch status.st_mode & S_IFMT {
@@ -21,7 +21,7 @@ public struct FileStatus: Sendable {
         identity = FileIdentity(status)
     }
 
-    /// As systemd understands it: a link to /dev/null, or a file without a byte, stands for nothing.
+    /// Whether this file masks a unit, as in systemd: a link to /dev/null, or an empty file.
     public var isMask: Bool {
         kind == .characterDevice || (kind == .file && identity.byteCount == 0)
     }

@@ -1,11 +1,11 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// What is in a folder (readdir(3)).
+/// The contents of a folder (readdir(3)).
 public enum FolderContents {
-    /// The names, those of hidden files too, in no order.
+    /// The names, including those of hidden files, in no order.
     ///
-    /// - Parameter limit: more are not looked at.
+    /// - Parameter limit: at most this many entries are read.
     public static func names(
         in path: String, atMost limit: Int = .max
     ) throws(SystemError) -> [String] {
@@ -23,16 +23,16 @@ public enum FolderContents {
         return names
     }
 
-    /// Nothing is in it, as far as can be seen.
+    /// Whether the folder has nothing in it, as far as can be seen.
     public static func isEmpty(_ path: String) -> Bool {
-        // A path that somebody else may have a say in.
+        // Somebody else may have a say in the path.
         guard let folder = try? PathOwners.look(path) else { return true }
         return (try? names(in: "/proc/self/fd/\(folder.rawValue)", atMost: 1))?.isEmpty ?? true
     }
 
     /// Whether a path matches the pattern (glob(7)).
     ///
-    /// - Parameter limit: more names, of all folders together, are not looked at.
+    /// - Parameter limit: at most this many names, of all folders together, are read.
     public static func hasMatch(_ pattern: String, atMost limit: Int) -> Bool {
         unsafe gr_matches(pattern, CInt(clamping: limit))
     }

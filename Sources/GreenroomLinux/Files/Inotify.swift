@@ -1,24 +1,24 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// What changed under a watch (inotify(7)).
+/// A change that a watch reported (inotify(7)).
 public struct FileEvent: Hashable, Sendable {
-    /// As returned by ``Inotify/watch(_:for:)``; -1 with ``overflowed``.
+    /// The number that ``Inotify/watch(_:for:)`` returned; -1 with ``overflowed``.
     public let watch: CInt
     public let mask: UInt32
-    /// The file in a watched directory; empty for the watched file itself.
+    /// The name of the file in a watched directory; empty for the watched file itself.
     public let name: String
 
-    /// Events were lost: look at everything again.
+    /// Whether events were lost. If so, look at everything again.
     public var overflowed: Bool { mask & UInt32(IN_Q_OVERFLOW) != 0 }
-    /// The watch is gone with its file.
+    /// Whether the watch ended, because its file is gone or the watch was removed.
     public var watchEnded: Bool { mask & UInt32(IN_IGNORED) != 0 }
 }
 
 /// An inotify queue. Its descriptor is readable when there are events.
 public final class Inotify: Sendable {
     public let descriptor: FileDescriptor
-    /// One event with the longest name has 16 + 256 bytes: room for some at once.
+    /// Room for several events: one with the longest name has 16 + 256 bytes.
     private static let bufferByteCount = 4096
 
     public init() throws(SystemError) {
@@ -28,7 +28,7 @@ public final class Inotify: Sendable {
             })
     }
 
-    /// Watches a path, or changes what is watched of it (inotify_add_watch).
+    /// Watches a path, or changes the events that are watched there (inotify_add_watch).
     @discardableResult
     public func watch(_ path: String, for mask: UInt32) throws(SystemError) -> CInt {
         try systemCall("inotify_add_watch", on: path) {
@@ -36,8 +36,8 @@ public final class Inotify: Sendable {
         }
     }
 
-    /// The same for a path that somebody else may have a say in (``PathOwners``): no file system that another user
-    /// serves is asked.
+    /// The same for a path that somebody else may have a say in (``PathOwners``): it never asks a
+    /// file system that another user serves.
     public func watch(foreign path: String, for mask: UInt32) throws(SystemError) -> CInt {
         let file: FileDescriptor
         do throws(PathOwners.Objection) { file = try PathOwners.look(path) } catch {
@@ -49,10 +49,11 @@ public final class Inotify: Sendable {
         }
     }
 
-    /// Ends a watch; one that has ended already is no error (inotify_rm_watch).
+    /// Ends a watch (inotify_rm_watch). It is no error if the watch has ended already.
     public func remove(_ watch: CInt) { _ = inotify_rm_watch(descriptor.rawValue, watch) }
 
-    /// The events that wait, possibly none. Call again until it is empty, or wait for the descriptor.
+    /// The events that wait; possibly none. Call again until it returns none, or wait for the
+    /// descriptor.
     public func read() throws(SystemError) -> [FileEvent] {
         unsafe try withUnsafeTemporaryAllocation(
             byteCount: Self.bufferByteCount, alignment: MemoryLayout<inotify_event>.alignment

@@ -1,25 +1,27 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// Whose files a daemon may open by their names with rights that others lack.
+/// Decides whose files a daemon with more rights than others may open by their names.
 ///
-/// Whoever owns a folder decides what the names in it mean. A daemon that runs as root and opens a path
-/// below a user's folder opens what that user wants, by a link for example. So each folder and each link on
-/// the way is looked at: it must belong to root or to the daemon's own user, and not everybody may change it.
-/// In a folder with the sticky bit (/tmp) each name is its owner's. Nobody else can then put something in
-/// place of what was looked at, and it may be opened by its path.
+/// Whoever owns a folder decides what the names in it mean. A daemon that runs as root and opens a
+/// path below a user's folder opens what that user wants, for example through a link. So each
+/// folder and each link on the way is checked: it must belong to root or to the daemon's own user,
+/// and must not be writable by everybody. In a folder with the sticky bit (/tmp) each name belongs
+/// to its owner. After these checks nobody else can replace what was checked, and the path may be
+/// opened.
 ///
 /// Groups are trusted: root, or the user, gave them the right to write.
 public struct PathOwners: Sendable {
-    /// Why a path is not to be opened.
+    /// Why a path must not be opened.
     public enum Objection: Error, Equatable, Sendable, CustomStringConvertible {
         case foreign(path: String, owner: UInt32)
         case writableByAll(path: String)
-        /// A file system of its own where everybody may mount: who serves it might never answer (fuse(4)).
+        /// A file system mounted where everybody may mount: its server might never answer
+        /// (fuse(4)).
         case mounted(path: String)
-        /// On a file system that a process of this user's serves.
+        /// The path is on a file system that a process of this user serves.
         case served(path: String, user: UInt32)
-        /// It cannot be looked at: it is not there, say.
+        /// The path cannot be examined: it does not exist, for example.
         case failed(SystemError)
 
         public var description: String {
@@ -38,7 +40,7 @@ public struct PathOwners: Sendable {
             }
         }
 
-        /// There is nothing of the name.
+        /// Whether nothing exists at the path.
         public var isAbsence: Bool {
             if case .failed(let error) = self {
                 error.code == ENOENT || error.code == ENOTDIR
@@ -47,7 +49,7 @@ public struct PathOwners: Sendable {
             }
         }
 
-        /// For whoever opens the path.
+        /// The error for a caller that was to open the path.
         public var systemError: SystemError {
             switch self {
             case .failed(let error): error
@@ -58,18 +60,19 @@ public struct PathOwners: Sendable {
     }
 
     private let trusted: Set<UInt32>
-    /// More links than that lead in circles (ELOOP, path_resolution(7)).
+    /// A path with more links than this leads in circles (ELOOP, path_resolution(7)).
     private static let linkLimit = 40
 
-    /// - Parameter user: whom the daemon runs as; nil is whom this process runs as.
+    /// - Parameter user: the user whom the daemon runs as; nil means the user of this process.
     public init(user: UInt32? = nil) {
         var trusted: Set<UInt32> = [0, user ?? geteuid()]
-        // In a user namespace root may be nobody's number; whoever owns this folder decides all others.
+        // In a user namespace root may have no number of its own. Whoever owns "/" decides about
+        // everything below.
         if let root = Self.status(of: nil, "/") { trusted.insert(root.owner) }
         self.trusted = trusted
     }
 
-    /// Nil if nobody else can change what the path leads to, links followed.
+    /// Returns nil if nobody else can change what the path leads to, links followed.
     public func objection(to path: String) -> Objection? {
         do throws(Objection) {
             _ = try walk(path)
@@ -80,7 +83,7 @@ public struct PathOwners: Sendable {
         }
     }
 
-    /// The same for a file in a folder that there was no objection to.
+    /// The same for a file in a folder that has already passed the check.
     public func objection(toFile name: String, in folder: String) -> Objection? {
         let path = "\(folder)/\(name)"
         guard let status = Self.status(of: nil, path) else {
@@ -96,11 +99,12 @@ public struct PathOwners: Sendable {
         }
     }
 
-    /// The folder of a file that is to be made, which may be a stranger's if the way there is that
-    /// stranger's alone; missing folders above it are made where no stranger has a say.
+    /// Opens the folder of a file that is to be made. The folder may belong to a stranger, if
+    /// everything on the way from there on belongs to that stranger alone. Missing folders are made
+    /// where no stranger has a say.
     ///
-    /// - Returns: the folder, where its path might lead elsewhere by the time it is used; nil where nobody
-    ///   else can change what the path leads to.
+    /// - Returns: the folder, if its path might lead elsewhere by the time it is used; nil if
+    ///   nobody else can change what the path leads to.
     func folder(of path: String) throws(Objection) -> FileDescriptor? {
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? ""
         let (descriptor, status) = try walk(String(parent), strangers: true, makesFolders: true)
@@ -111,9 +115,10 @@ public struct PathOwners: Sendable {
 
     private static let ofRoot = PathOwners(user: 0)
 
-    /// What a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root it asks no file system that
-    /// a user serves: nobody is waited for who may not answer. (A user who is not root is asked by the kernel on his
-    /// own behalf.) What is returned can be opened by its name in /proc/self/fd.
+    /// Opens what a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root, it
+    /// never asks a file system that a user serves, so it never waits for a process that may not
+    /// answer. (For a user other than root, the kernel asks such a file system on that user's own
+    /// behalf.) The result can be opened again by its name in /proc/self/fd.
     static func look(_ path: String) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
             guard geteuid() == 0, path.hasPrefix("/") else {
@@ -130,7 +135,7 @@ public struct PathOwners: Sendable {
         return try ofRoot.walk(path, owners: false).descriptor
     }
 
-    /// The folder that a path leads to, as ``look(_:)`` opens it.
+    /// Opens the folder that a path leads to, as ``look(_:)`` does.
     public static func folder(at path: String) throws(SystemError) -> FileDescriptor {
         let found: FileDescriptor
         do throws(Objection) { found = try look(path) } catch { throw error.systemError }
@@ -140,7 +145,7 @@ public struct PathOwners: Sendable {
         return found
     }
 
-    /// stat(2), as far as ``look(_:)`` goes; nil if there is nothing that can be seen.
+    /// stat(2) of what ``look(_:)`` opens; nil if nothing can be seen at the path.
     public static func status(of path: String) -> stat? {
         var status = stat()
         if geteuid() != 0 { return unsafe stat(path, &status) == 0 ? status : nil }
@@ -157,17 +162,17 @@ public struct PathOwners: Sendable {
         let device: UInt64
         let mount: UInt64
 
-        /// Everybody may make names here, and each is its owner's.
+        /// Whether everybody may make names here, and each name belongs to its owner.
         var isSticky: Bool { kind == S_IFDIR && mode & 0o1002 == 0o1002 }
     }
 
     /// What the path leads to.
     ///
     /// - Parameters:
-    ///   - strangers: the way may lead into a folder of a stranger's, and must then stay among that one's
-    ///     folders, without any link and on one file system.
-    ///   - makesFolders: those that are missing are made, where no stranger has a say.
-    ///   - owners: it matters whose the way is.
+    ///   - strangers: the way may lead into a stranger's folder. From there on it must stay in
+    ///     folders of that stranger, without any link and on one file system.
+    ///   - makesFolders: missing folders are made where no stranger has a say.
+    ///   - owners: whether it matters who owns the folders and links on the way.
     private func walk(
         _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true
     ) throws(Objection) -> (descriptor: FileDescriptor, status: Status) {
@@ -230,15 +235,15 @@ public struct PathOwners: Sendable {
         guard trusted.contains(status.owner) else {
             throw .foreign(path: path, owner: status.owner)
         }
-        // The mode of a link means nothing, and what a device is was root's decision.
+        // The mode of a link means nothing, and root decided about a device's mode.
         let canBeChanged = status.kind == S_IFREG || status.kind == S_IFDIR
         if canBeChanged, status.mode & 0o2 != 0, !status.isSticky {
             throw .writableByAll(path: path)
         }
     }
 
-    /// The first one last. By bytes, as the kernel does it: to Swift a slash before a combining mark is
-    /// another character.
+    /// The components of a path, the first one last. Split by bytes, as the kernel does: to Swift a
+    /// slash before a combining mark is another character.
     private static func components(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).reversed().map { String(Substring($0)) }
             .filter { $0 != "." }
@@ -262,8 +267,9 @@ public struct PathOwners: Sendable {
         .failed(SystemError(code: errno, call: "stat", subject: path))
     }
 
-    /// Links not followed; an empty name is the descriptor itself. As far as the kernel knows by itself, for
-    /// whoever serves the file system might not answer.
+    /// The status of a name in a folder, links not followed; an empty name means the folder itself.
+    /// It contains only what the kernel knows by itself, because the server of the file system
+    /// might not answer.
     private static func status(of folder: FileDescriptor?, _ name: String) -> Status? {
         var status = gr_file_status()
         guard unsafe gr_look(folder?.rawValue ?? AT_FDCWD, name, &status) == 0 else { return nil }
@@ -284,6 +290,6 @@ public struct PathOwners: Sendable {
         }
     }
 
-    /// O_PATH (open(2)), which the C library's module hides.
+    /// O_PATH (open(2)), which Swift's Glibc module hides.
     private static let pathOnly: CInt = 0o10000000
 }

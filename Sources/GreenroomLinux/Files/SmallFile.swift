@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Files of a few kilobytes that the kernel makes up: /proc and cgroup.
+/// Files of a few kilobytes that the kernel generates: /proc and cgroups.
 extension FileDescriptor {
-    /// The whole file as text, from its beginning; what is not UTF-8 is repaired.
+    /// The whole file as text, from its beginning; bytes that are not UTF-8 are replaced.
     public func readText() throws(SystemError) -> String {
         try unsafe withUnsafeTemporaryAllocation(
             byteCount: SmallFile.chunkByteCount, alignment: 1
@@ -18,7 +18,8 @@ extension FileDescriptor {
         }
     }
 
-    /// The bytes of a file from its beginning (fstat, pread); longer than the limit is `EFBIG`.
+    /// The whole file as bytes, from its beginning (fstat, pread); `EFBIG` if it is longer than the
+    /// limit.
     public func readBytes(atMost limit: Int) throws(SystemError) -> [UInt8] {
         var status = stat()
         try systemCall("fstat") { unsafe fstat(rawValue, &status) }
@@ -38,7 +39,7 @@ extension FileDescriptor {
         return bytes
     }
 
-    /// Writes a short text in one call, as such files demand.
+    /// Writes a short text in one call, as files of the kernel demand.
     public func writeText(_ text: String) throws(SystemError) {
         var text = text
         try systemCall("write") {
@@ -49,10 +50,10 @@ extension FileDescriptor {
 
 /// Files of a few kilobytes by their paths: /proc, cgroups, manifests.
 public enum SmallFile {
-    /// A page: most such files are shorter, and mountinfo takes a few rounds.
+    /// One page: most such files are shorter, and mountinfo takes a few rounds.
     static let chunkByteCount = 4096
 
-    /// Puts a file with this text in the place of another, whole or not at all (rename(2)).
+    /// Replaces a file by one with this text, whole or not at all (rename(2)).
     public static func replace(
         _ path: String, with text: String, mode: UInt32 = 0o644
     ) throws(SystemError) {
@@ -62,7 +63,8 @@ public enum SmallFile {
     public static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32 = 0o644
     ) throws(SystemError) {
-        // Hidden, so that it cannot be a neighbour's: an app may well be called X.new.
+        // The draft's name is hidden, so that it cannot be another app's file: an app may be called
+        // X.new.
         let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         let draft = String(path[..<name] + "." + path[name...] + ".new")
         do throws(SystemError) {

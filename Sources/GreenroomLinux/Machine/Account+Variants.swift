@@ -1,7 +1,7 @@
 public import Glibc
 
 extension Account {
-    /// A user that the system's database does not list, as in a container.
+    /// Makes an account for a user whom the system's database does not list, as in a container.
     public init(unlisted user: uid_t, group: gid_t) {
         self.init(name: "\(user)", user: user, group: group, home: "/", shell: "/bin/sh")
     }

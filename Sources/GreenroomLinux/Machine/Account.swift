@@ -1,6 +1,7 @@
 public import Glibc
 
-/// A user of the system's database (passwd(5)). Looking one up may ask the network: only at load.
+/// A user in the system's database (passwd(5)). A look-up may ask the network, so do it only at
+/// load.
 public struct Account: Hashable, Sendable {
     public let name: String
     public let user: uid_t
@@ -8,7 +9,7 @@ public struct Account: Hashable, Sendable {
     public let home: String
     public let shell: String
 
-    /// Every group the user is in, the own one included (getgrouplist).
+    /// Every group that the user is in, including the primary one (getgrouplist).
     public func groups() -> [gid_t] {
         var count: CInt = Self.groupCountMax
         var groups = [gid_t](repeating: 0, count: Int(count))
@@ -16,17 +17,17 @@ public struct Account: Hashable, Sendable {
         return result < 0 ? groups : Array(groups.prefix(Int(count)))
     }
 
-    /// The user of this name (getpwnam_r); nil if there is none.
+    /// The user with this name (getpwnam_r); nil if there is none.
     public static func named(_ name: String) throws(SystemError) -> Account? {
         unsafe try look("getpwnam_r", name) { unsafe getpwnam_r(name, $0, $1, $2, $3) }
     }
 
-    /// The user of this number (getpwuid_r); nil if there is none.
+    /// The user with this number (getpwuid_r); nil if there is none.
     public static func numbered(_ user: uid_t) throws(SystemError) -> Account? {
         unsafe try look("getpwuid_r", "\(user)") { unsafe getpwuid_r(user, $0, $1, $2, $3) }
     }
 
-    /// The number of the group of this name (getgrnam_r); nil if there is none.
+    /// The number of the group with this name (getgrnam_r); nil if there is none.
     public static func group(named name: String) throws(SystemError) -> gid_t? {
         var entry = unsafe Glibc.group()
         var found: UnsafeMutablePointer<Glibc.group>?
@@ -36,9 +37,10 @@ public struct Account: Hashable, Sendable {
         return unsafe found.map { unsafe $0.pointee.gr_gid }
     }
 
-    /// The kernel's limit on groups of a process is 65,536; a user in more than this is not ours.
+    /// The kernel's limit is 65,536 groups per process; users in more groups than this are not
+    /// supported.
     private static let groupCountMax: CInt = 4096
-    /// One line of the database; group lines name every member.
+    /// The size of one entry of the database. An entry for a group names every member.
     private static let entryByteCountMax = 256 * 1024
 
     private typealias Lookup = (

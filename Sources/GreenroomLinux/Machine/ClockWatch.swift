@@ -1,8 +1,8 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Hears when somebody sets the clock (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Its descriptor is
-/// readable then.
+/// Notices when somebody sets the clock (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Its
+/// descriptor is readable then.
 public final class ClockWatch: Sendable {
     public let descriptor: FileDescriptor
 
@@ -21,7 +21,7 @@ public final class ClockWatch: Sendable {
 
 /// The time zone of the machine (tzset(3), localtime_r(3)).
 public enum LocalZone {
-    /// The file that says it: that of `TZ=:/path`, else localtime(5).
+    /// The file that defines the time zone: that of `TZ=:/path`, or else localtime(5).
     public static var path: String {
         guard let text = unsafe getenv("TZ").map({ unsafe String(cString: $0) }),
             text.hasPrefix(":/")
@@ -29,7 +29,7 @@ public enum LocalZone {
         return String(text.dropFirst())
     }
 
-    /// Reads it anew where it has changed. For programs of one thread.
+    /// Reads the time zone again if it has changed. For programs with one thread.
     public static func reload() {
         if let value = unsafe getenv("TZ").map({ unsafe String(cString: $0) }) {
             // The C library looks at the file only when the variable's text has changed.
@@ -50,7 +50,8 @@ public enum LocalZone {
         return magic.starts(with: "TZif".utf8)
     }
 
-    /// Does something as if the machine were in another time zone; nil is its own. For programs of one thread.
+    /// Runs `body` as if the machine were in another time zone; nil means its own. For programs
+    /// with one thread.
     public static func within<Result>(_ name: String?, _ body: () -> Result) -> Result {
         guard let name else { return body() }
         let former = unsafe getenv("TZ").map { unsafe String(cString: $0) }

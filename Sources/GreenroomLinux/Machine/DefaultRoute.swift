@@ -1,9 +1,9 @@
 extension MachineCondition {
-    /// Whether there is a way out: a default route over IPv4 (proc_net(5), `route`) or IPv6
-    /// (`ipv6_route`), apart from the loopback's.
+    /// Whether the machine has a default route over IPv4 (proc_net(5), `route`) or IPv6
+    /// (`ipv6_route`), apart from that of the loopback device.
     public var hasDefaultRoute: Bool { hasDefaultRoute4 || hasDefaultRoute6 }
 
-    /// RTF_UP of route(8)'s flags; RTF_REJECT of a route that leads nowhere.
+    /// Flags of route(8): RTF_UP, and RTF_REJECT for a route that leads nowhere.
     private static let up = 0x1
     private static let reject = 0x200
 

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// How the machine is: load, batteries and temperatures, as the kernel's files below `root` say. What
-/// a machine does not have is nil.
+/// The condition of the machine: load, batteries and temperatures, as the kernel's files below
+/// `root` tell. A value that the machine does not have is nil.
 public struct MachineCondition: Sendable {
-    /// In front of `/proc` and `/sys`; empty for this machine.
+    /// The prefix of `/proc` and `/sys`; empty for this machine.
     public let root: String
 
     public init(root: String) { self.root = root }
@@ -12,8 +12,8 @@ public struct MachineCondition: Sendable {
         text(of: "/proc/meminfo").flatMap(MemoryFacts.init(meminfo:))
     }
 
-    /// Tasks that run or wait to, of the last minute, for each processor that is on
-    /// (proc_loadavg(5)); in hundredths.
+    /// The number of tasks that ran or waited to run in the last minute, per processor that is on
+    /// (proc_loadavg(5)), in hundredths.
     public var loadPercent: Int? {
         guard let word = text(of: "/proc/loadavg")?.split(separator: " ").first else { return nil }
         let parts = word.split(separator: ".")
@@ -23,14 +23,14 @@ public struct MachineCondition: Sendable {
         return (whole * 100 + hundredths) / max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     }
 
-    /// Of the machine's own battery that has most, while it feeds the machine
-    /// (sysfs-class-power); nil while the mains do.
+    /// The charge of the machine's fullest battery while batteries feed the machine
+    /// (sysfs-class-power); nil on mains power.
     public var dischargingBatteryPercent: Int? {
         let directory = "/sys/class/power_supply"
         var levels: [Int] = []
         for name in names(in: directory) {
             let path = "\(directory)/\(name)/"
-            // A mouse or a keyboard has one, too.
+            // A mouse or a keyboard may have a battery, too.
             guard word(of: path + "type") == "Battery", word(of: path + "scope") != "Device",
                 let capacity = word(of: path + "capacity").flatMap({ Int($0) })
             else { continue }
@@ -40,8 +40,9 @@ public struct MachineCondition: Sendable {
         return levels.max()
     }
 
-    /// The first zone that has reached a trip point at which the machine throttles or ends
-    /// (sysfs-class-thermal), and its degrees Celsius. A fan's does not count.
+    /// The first thermal zone that has reached a trip point at which the machine throttles or shuts
+    /// down (sysfs-class-thermal), and its temperature in degrees Celsius. Trip points for fans do
+    /// not count.
     public var hotZone: (name: String, degrees: Int)? {
         let directory = "/sys/class/thermal"
         for name in names(in: directory) where name.hasPrefix("thermal_zone") {

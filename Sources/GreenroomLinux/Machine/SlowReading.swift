@@ -1,11 +1,12 @@
-/// Something to read that may take long, of a driver that asks its hardware over a slow bus, and that
-/// changes slowly: what was slow twice in a row is believed for a hundred times as long as it took. So a
-/// slow driver has no more than a hundredth of a thread's time, and what is read quickly, or was held up
-/// once by a busy machine, is always read anew.
+/// A value that may take long to read, because a driver asks its hardware over a slow bus, and that
+/// changes slowly. After two slow readings in a row the value is kept for a hundred times as long
+/// as the reading took. So a slow driver takes at most a hundredth of a thread's time. A value that
+/// is read quickly, or was delayed only once by a busy machine, is read again every time.
 public struct SlowReading<Value> {
-    /// From here on a reading is slow, in nanoseconds. Others take a hundredth of it.
+    /// A reading that takes at least this many nanoseconds is slow. Others take a hundredth of
+    /// that.
     public static var slowness: UInt64 { 10_000_000 }
-    /// However long it took.
+    /// A value is kept at most this long, in nanoseconds.
     public static var longestBelief: UInt64 { 5_000_000_000 }
 
     private var known: (value: Value, until: UInt64)?

@@ -3,11 +3,11 @@ internal import Glibc
 /// The machine's memory in bytes (proc_meminfo(5)).
 public struct MemoryFacts: Hashable, Sendable {
     public var total: UInt64
-    /// What a new program could have without swapping.
+    /// The memory that a new program could get without swapping.
     public var available: UInt64
     public var swapTotal: UInt64
 
-    /// Nil where the kernel does not say.
+    /// Returns nil if the kernel does not tell.
     public init?(meminfo text: String) {
         guard let total = Self.field("MemTotal:", in: text),
             let available = Self.field("MemAvailable:", in: text)
@@ -23,15 +23,17 @@ public struct MemoryFacts: Hashable, Sendable {
     }
 }
 
-/// What one process has in memory, as the kernel counts it: nobody is waited for (proc_pid_statm(5)), unlike for its
-/// proportional share, which is read under the lock of the process's mappings.
+/// The memory of one process, as the kernel counts it without waiting for anybody
+/// (proc_pid_statm(5)). The proportional share, in contrast, is read under the lock of the
+/// process's mappings.
 public struct ProcessMemory: Hashable, Sendable {
-    /// All that is resident.
+    /// All resident memory.
     public let resident: UInt64
-    /// What ends with it: neither files' pages nor memory that it shares by a name.
+    /// The memory that is freed with the process: neither pages of files nor memory that is shared
+    /// by name.
     public let own: UInt64
 
-    /// Nil of one that is gone.
+    /// Returns nil if the process is gone.
     public init?(of pid: Int32) {
         guard let text = try? SmallFile.text(of: "/proc/\(pid)/statm") else { return nil }
         let pages = text.split(separator: " ").prefix(3).compactMap { UInt64($0) }
@@ -42,16 +44,17 @@ public struct ProcessMemory: Hashable, Sendable {
     }
 }
 
-/// Processes that the kernel ended for want of memory.
+/// The processes that the kernel killed because memory ran out.
 public struct OutOfMemoryKills: Hashable, Sendable {
-    /// Of a cgroup and those below: `oom_kill` of memory.events.
+    /// How many were killed in a cgroup and below: `oom_kill` of memory.events.
     public let count: UInt64
-    /// How often one of these was at its own memory.max (`oom`).
+    /// How often one of these cgroups reached its own memory.max (`oom`).
     private let limitCount: UInt64
-    /// At its own limit; else they were chosen for what others took.
+    /// Whether a cgroup's own limit was the cause; if not, the processes were chosen for what
+    /// others took.
     public var isOwnLimit: Bool { limitCount > 0 }
 
-    /// Nil without the controller.
+    /// Returns nil without the memory controller.
     public init?(in cgroup: Cgroup) {
         guard let text = try? cgroup.read("memory.events") else { return nil }
         self.init(memoryEvents: text)
@@ -67,7 +70,7 @@ public struct OutOfMemoryKills: Hashable, Sendable {
         self.limitCount = limitCount
     }
 
-    /// What came after an earlier look at the same cgroup.
+    /// The kills since an earlier reading of the same cgroup.
     public func since(_ earlier: OutOfMemoryKills?) -> OutOfMemoryKills {
         guard let earlier else { return self }
         return OutOfMemoryKills(
@@ -75,7 +78,7 @@ public struct OutOfMemoryKills: Hashable, Sendable {
             limitCount: limitCount - min(limitCount, earlier.limitCount))
     }
 
-    /// Of the machine since its boot: `oom_kill` of /proc/vmstat, as text.
+    /// The kills on the machine since boot: `oom_kill` in the text of /proc/vmstat.
     public static func count(vmstat text: String) -> UInt64? { field("oom_kill", in: text) }
 
     private static func field(_ name: String, in text: String) -> UInt64? {

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Taking what processes hold out of memory, without their help: back to its files, or to swap.
+/// Takes memory away from processes without their help: back to its files, or to swap.
 extension Cgroup {
-    /// Asks the kernel for so many bytes of it (memory.reclaim, Linux 5.19, with the memory controller).
-    /// Works as long as it takes: ask for few.
+    /// Asks the kernel to reclaim `byteCount` bytes of this cgroup (memory.reclaim, Linux 5.19,
+    /// with the memory controller). Returns only when that is done, so ask for few.
     ///
-    /// - Returns: false when no more is to be had (`EAGAIN`).
+    /// - Returns: false if no more can be reclaimed (`EAGAIN`).
     public func reclaim(byteCount: UInt64) throws(SystemError) -> Bool {
         do {
             try write("memory.reclaim", "\(byteCount)")
@@ -16,12 +16,13 @@ extension Cgroup {
         }
     }
 
-    /// What it holds; nil without the memory controller.
+    /// The memory of this cgroup; nil without the memory controller.
     public var memoryByteCount: UInt64? {
         (try? read("memory.current")).flatMap { UInt64($0.prefix { $0.isNumber }) }
     }
 
-    /// What of it is no file's, and ends with its processes; nil without the memory controller.
+    /// The part of that memory that belongs to no file and is freed with the processes; nil without
+    /// the memory controller.
     public var ownMemoryByteCount: UInt64? {
         let lines = (try? read("memory.stat"))?.split(separator: "\n")
         return lines?.first { $0.hasPrefix("anon ") }.flatMap {
@@ -32,19 +33,20 @@ extension Cgroup {
 
 /// The private and file-backed memory of one process, which can be paged out bit by bit.
 public enum PageableMemory {
-    /// Of a text with more mappings the rest is left alone.
+    /// At most this many mappings are used; the others are left alone.
     private static let mappingLimit = 4096
-    /// Of user memory, unless a program asks for more.
+    /// The end of user addresses, unless a program asks for more.
     private static let addressLimit: UInt = 1 << 47
 
-    /// `55d0c0a00000-55d0c0a02000 r--p 00000000 08:02 1234 /bin/cat` (proc_pid_maps(5)).
+    /// Parses lines such as `55d0c0a00000-55d0c0a02000 r--p 00000000 08:02 1234 /bin/cat`
+    /// (proc_pid_maps(5)).
     public static func ranges(in maps: [UInt8]) -> [Range<UInt>] {
         var ranges: [Range<UInt>] = []
         let text = String(decoding: maps, as: UTF8.self)
         for line in text.utf8.split(separator: UInt8(ascii: "\n")).prefix(mappingLimit) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-            // The kernel's own ([vdso], [vvar], [vsyscall]), of which the last is no address of a
-            // process (EFAULT).
+            // Skip the kernel's own mappings ([vdso], [vvar], [vsyscall]). The last is no address
+            // of the process (EFAULT).
             guard fields.count > 1, !fields[1].starts(with: "---".utf8),
                 !line.contains(UInt8(ascii: "[")) || !Substring(line).contains("[v")
             else { continue }

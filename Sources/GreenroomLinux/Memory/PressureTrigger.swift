@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// A trigger of pressure stall information (Documentation/accounting/psi): its descriptor reports
-/// POLLPRI, at most once in a window, when tasks stalled for longer than the threshold in it.
+/// A trigger of pressure stall information (Documentation/accounting/psi). Its descriptor reports
+/// POLLPRI, at most once per window, when tasks stalled for longer than the threshold in that
+/// window.
 public struct PressureTrigger: Sendable {
     public enum Stall: String, Sendable {
-        /// At least one task.
+        /// At least one task stalled.
         case some
-        /// All that were not idle.
+        /// All tasks that were not idle stalled.
         case full
     }
 
@@ -14,14 +15,14 @@ public struct PressureTrigger: Sendable {
     public let window: Duration
     private let stall: Stall
     private let threshold: Duration
-    /// When it was made.
+    /// The stall total when the trigger was made.
     private let totalBefore: Duration
 
     /// - Parameters:
     ///   - path: `/proc/pressure/memory`, or `memory.pressure` of a cgroup.
-    ///   - threshold: of each second. Without CAP_SYS_RESOURCE the kernel takes windows of a multiple
-    ///     of two seconds only; then both are doubled.
-    /// - Throws: `ENOENT` without PSI, `EOPNOTSUPP` when it was disabled at boot.
+    ///   - threshold: the stall time in each second. Without CAP_SYS_RESOURCE the kernel accepts
+    ///     only windows of a multiple of two seconds; then window and threshold are doubled.
+    /// - Throws: `ENOENT` without PSI, `EOPNOTSUPP` if it was disabled at boot.
     public init(_ stall: Stall, of path: String, threshold: Duration) throws(SystemError) {
         try self.init(stall, threshold) { () throws(SystemError) in
             try FileDescriptor.open(path, O_RDWR | O_NONBLOCK)
@@ -60,15 +61,16 @@ public struct PressureTrigger: Sendable {
         try descriptor.writeText("\(stall.rawValue) \(stalled) \(inAll)\0")
     }
 
-    /// Whether what it reports can be so. Without CAP_SYS_RESOURCE its first windows begin with all that
-    /// stalled since the machine was started, as far as nobody had a trigger (Linux 6.5 to 6.18:
-    /// psi_trigger_create takes the total of another count than update_triggers).
+    /// Whether a report can be true. Without CAP_SYS_RESOURCE the first windows count all stalls
+    /// since boot, if nobody had a trigger until then (Linux 6.5 to 6.18: psi_trigger_create takes
+    /// the total of another counter than update_triggers).
     public var isTrue: Bool {
         guard let total = try? Self.total(of: stall, descriptor) else { return true }
         return total - totalBefore >= threshold
     }
 
-    /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=2143124`, in microseconds.
+    /// The total in lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=2143124`, in
+    /// microseconds.
     private static func total(
         of stall: Stall, _ file: FileDescriptor
     ) throws(SystemError) -> Duration {

@@ -1,17 +1,18 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Memory that two processes share through a memfd (memfd_create, mmap). Unmapped when it goes.
+/// Memory that two processes share through a memfd (memfd_create, mmap). Unmapped when this object
+/// goes.
 ///
-/// What lies in it is the users' agreement; this type only guarantees that it does not move and that
-/// its size cannot change (sealed, or a file of our own), so that reading it never faults.
+/// The users agree on what lies in it. This type only guarantees that it does not move and that its
+/// size cannot change (it is sealed, or a file of our own), so that reading it never faults.
 public final class SharedMemory: Sendable {
-    /// Hand this to the other process.
+    /// The descriptor to hand to the other process.
     public let descriptor: FileDescriptor
     public let byteCount: Int
     private let base: UInt
 
-    /// New memory, zeroed, of a size that is fixed for ever.
+    /// Makes new memory, zeroed, with a size that never changes.
     public static func create(byteCount: Int, name: String) throws(SystemError) -> SharedMemory {
         let descriptor = FileDescriptor(
             owning: try systemCall("memfd_create") { unsafe gr_memfd(name) })
@@ -20,8 +21,10 @@ public final class SharedMemory: Sendable {
         return try SharedMemory(mapping: descriptor)
     }
 
-    /// Memory that outlives whoever maps it: a file of our own, made if it is not there. One that is
-    /// kept and too short (of an older version) is made longer, and what it holds stays. On tmpfs it costs what a memfd costs. Nobody but its owner can shrink it.
+    /// Maps memory that outlives every process that maps it: a file of our own, made if it does not
+    /// exist. A kept file that is too short, because an older version made it, is extended and
+    /// keeps its contents. On tmpfs the file costs what a memfd costs. Only its owner can shrink
+    /// it.
     public static func file(
         at path: String, byteCount: Int, isKept: Bool
     ) throws(SystemError) -> SharedMemory {
@@ -46,7 +49,7 @@ public final class SharedMemory: Sendable {
         return try SharedMemory(mapping: descriptor)
     }
 
-    /// Maps memory that another process created, whole.
+    /// Maps the whole of memory that another process created.
     public init(mapping descriptor: FileDescriptor) throws(SystemError) {
         var status = stat()
         try systemCall("fstat") { unsafe fstat(descriptor.rawValue, &status) }
@@ -59,7 +62,8 @@ public final class SharedMemory: Sendable {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.base = UInt(bitPattern: base)
-        // Where it is a file on a disk, 128 KiB would be read around every page that is touched.
+        // If it is a file on a disk, the kernel would otherwise read 128 KiB around every page that
+        // is touched.
         _ = unsafe madvise(baseAddress, byteCount, MADV_RANDOM)
     }
 

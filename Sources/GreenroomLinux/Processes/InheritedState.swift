@@ -1,9 +1,10 @@
 internal import CGreenroomLinux
 
-/// What a process has from whoever executed it, beside strings, descriptors, directory and umask.
+/// What a process inherits from whoever executed it, besides strings, descriptors, directory and
+/// umask.
 public struct InheritedState: Hashable, Sendable {
     public struct Limit: Hashable, Sendable {
-        /// ``ResourceLimit/unlimited`` is no limit.
+        /// ``ResourceLimit/unlimited`` means no limit.
         public var soft: UInt64
         public var hard: UInt64
 
@@ -13,23 +14,24 @@ public struct InheritedState: Hashable, Sendable {
         }
     }
 
-    /// By the kernel's number of the resource (getrlimit(2)); none: they stay as they are.
+    /// By the kernel's number of the resource (getrlimit(2)); empty: all limits stay as they are.
     public var limits: [Limit] = []
-    /// Resources whose soft limit is not raised either, a bit each: the manifest's own.
+    /// The resources whose soft limit is not raised either, because the manifest sets them; a bit
+    /// each.
     public var fixedLimits: UInt32 = 0
-    /// setpriority(2)
+    /// The priority of setpriority(2).
     public var nice: Int32 = 0
-    /// ioprio_set(2); 0 is none.
+    /// The priority of ioprio_set(2); 0 means none.
     public var ioPriority: UInt32 = 0
-    /// CPUs, a bit each; none: they stay as they are.
+    /// The CPUs to run on, a bit each; empty: they stay as they are.
     public var affinity: [UInt64] = []
-    /// A bit for each signal, the first one's being the lowest.
+    /// A bit for each signal; the first signal's is the lowest.
     public var ignoredSignals: UInt64 = 0
     public var blockedSignals: UInt64 = 0
-    /// personality(2); 0 is Linux.
+    /// The execution domain of personality(2); 0 is Linux.
     public var personality: UInt32 = 0
     public var noNewPrivileges = false
-    /// Of descriptors 0, 1 and 2 those that are closed, a bit each.
+    /// Those of descriptors 0, 1 and 2 that are closed, a bit each.
     public var closedDescriptors: UInt32 = 0
 
     public static let limitCount = Int(GR_LIMITS)
@@ -37,13 +39,13 @@ public struct InheritedState: Hashable, Sendable {
 
     public init() {}
 
-    /// This process's own.
+    /// The state of this process; nil if it cannot be read.
     public static func own() -> InheritedState? {
         var state = gr_inherited()
         return unsafe gr_observe_self(&state) == 0 ? InheritedState(state) : nil
     }
 
-    /// Limits, CPUs and priorities of another process; nil where they cannot be learned.
+    /// The limits, CPUs and priorities of another process; nil if they cannot be read.
     public init?(observing process: Int32) {
         var state = gr_inherited()
         guard unsafe gr_observe(process, &state) == 0 else { return nil }
@@ -68,9 +70,9 @@ public struct InheritedState: Hashable, Sendable {
         noNewPrivileges = state.parts & GR_INHERITED_NO_NEW_PRIVILEGES.rawValue != 0
     }
 
-    /// As a `struct gr_inherited`.
+    /// The bytes of a `struct gr_inherited`.
     ///
-    /// - Parameter atPause: what an exec alone can change is left out.
+    /// - Parameter atPause: whether to leave out what only an exec can change.
     public func encoded(atPause: Bool) -> [UInt8] {
         var state = gr_inherited()
         if limits.count == Self.limitCount {

@@ -2,7 +2,8 @@ internal import Glibc
 
 /// This process's program.
 public enum OwnProgram {
-    /// Its file (readlink of /proc/self/exe); ask early, for a replaced file is said to be deleted.
+    /// The path of the program's file (readlink of /proc/self/exe). Ask early: the path of a
+    /// replaced file says that it is deleted.
     public static var path: String {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe bytes.withUnsafeMutableBytes {
@@ -11,8 +12,8 @@ public enum OwnProgram {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : ""
     }
 
-    /// Replaces this process's program, keeping its environment, children, signal mask and the
-    /// descriptors that are not close-on-exec (execv). Returns only by throwing.
+    /// Replaces this process's program (execv). The environment, children, signal mask and
+    /// descriptors that are not close-on-exec stay. Returns only by throwing.
     public static func execute(_ path: String, _ arguments: [String]) throws(SystemError) {
         let strings = unsafe arguments.map { unsafe strdup($0) }
         defer { unsafe strings.forEach { unsafe free($0) } }

@@ -3,14 +3,14 @@ public import Glibc
 
 /// How a process ended.
 public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
-    /// It ended by itself with this status (0–255).
+    /// The process ended by itself with this status (0–255).
     case exited(CInt)
-    /// A signal ended it.
+    /// A signal ended the process.
     case signaled(CInt, coreDumped: Bool)
-    /// It was not our child, and the kernel does not tell (before 6.15).
+    /// The process was not our child, and the kernel does not tell (before 6.15).
     case unknown
 
-    /// From `si_code` and `si_status` of waitid(2).
+    /// Makes the status from `si_code` and `si_status` of waitid(2).
     init(code: CInt, status: CInt) {
         switch code {
         case CLD_EXITED_VALUE: self = .exited(status)
@@ -28,29 +28,31 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// CLD_EXITED and its like of waitid(2): the C enumeration is imported differently by platform.
+/// CLD_EXITED and the like of waitid(2): Swift imports the C enumeration differently on each
+/// platform.
 private let CLD_EXITED_VALUE: CInt = 1
 private let CLD_DUMPED_VALUE: CInt = 3
 private let CLD_TRAPPED_VALUE: CInt = 4
 
-/// A process by its pidfd: never another one that got the same number. Readable when it has ended.
+/// A process, held by its pidfd, which never comes to mean another process with the same number.
+/// Readable when the process has ended.
 public struct ProcessDescriptor: Sendable {
     public let descriptor: FileDescriptor
 
     public init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
-    /// The process that has this number now (pidfd_open).
+    /// Opens the process that has this number now (pidfd_open).
     public init(pid: pid_t) throws(SystemError) {
         descriptor = FileDescriptor(
             owning: try systemCall("pidfd_open", on: "\(pid)") { gr_pidfd_open(pid) })
     }
 
-    /// Descriptors may be taken out of its table (pidfd_getfd).
+    /// Whether this process may take descriptors out of that process's table (pidfd_getfd).
     public var letsFetch: Bool { gr_can_fetch(descriptor.rawValue) }
 
-    /// Sends a signal (pidfd_send_signal); 0 only asks whether it would be allowed.
+    /// Sends a signal (pidfd_send_signal); 0 only checks whether sending would be allowed.
     ///
-    /// - Returns: false where the process has ended and was waited for.
+    /// - Returns: false if the process has ended and was waited for.
     @discardableResult
     public func send(signal: CInt) throws(SystemError) -> Bool {
         do {
@@ -64,7 +66,7 @@ public struct ProcessDescriptor: Sendable {
         }
     }
 
-    /// Waits for the end of a child of ours and reaps it (waitid P_PIDFD).
+    /// Waits until a child of ours ends, and reaps it (waitid P_PIDFD).
     public func wait() throws(SystemError) -> TerminationStatus {
         var code: CInt = 0
         var status: CInt = 0
@@ -73,23 +75,24 @@ public struct ProcessDescriptor: Sendable {
     }
 }
 
-/// Children of this process, including orphans that a sub-reaper inherits.
+/// The children of this process, including orphans that a subreaper inherits.
 public enum Children {
-    /// Orphaned descendants become our children, not init's (prctl PR_SET_CHILD_SUBREAPER).
+    /// Makes orphaned descendants children of this process instead of init's (prctl
+    /// PR_SET_CHILD_SUBREAPER).
     public static func adoptOrphans() throws(SystemError) {
         try systemCall("prctl") { gr_subreaper() }
     }
 
-    /// What became of one child.
+    /// What happened to one child.
     public enum Change: Hashable, Sendable {
-        /// It has ended, and is reaped.
+        /// The child has ended and is reaped.
         case ended(TerminationStatus)
-        /// A thread that we trace stands still until we let it go on.
+        /// A thread that we trace has stopped, and stays so until we let it go on.
         case stopped(Tracee.Stop)
     }
 
-    /// One child that has ended, which stays a zombie, or traced thread that has stopped (waitid P_ALL,
-    /// WNOWAIT); nil if there is none, or no child is left.
+    /// A child that has ended, which stays a zombie, or a traced thread that has stopped (waitid
+    /// P_ALL, WNOWAIT); nil if there is none, or no child is left.
     public static func nextChanged() throws(SystemError) -> pid_t? {
         var code: CInt = 0
         var status: CInt = 0
@@ -102,13 +105,14 @@ public enum Children {
         }
     }
 
-    /// Takes the change of this child (waitpid); nil if it stood still and has been killed meanwhile.
+    /// Takes the change of this child (waitpid); nil if the child was stopped and has been killed
+    /// meanwhile.
     public static func take(_ pid: pid_t) throws(SystemError) -> Change? {
         var status: CInt = 0
         let wall: CInt = 0x4000_0000  // __WALL
         let taken = unsafe waitpid(pid, &status, WNOHANG | wall)
         if taken < 0 {
-            // A thread that executed became another by then.
+            // The thread has executed a program, and so has taken another number meanwhile.
             if errno == ECHILD { return nil }
             throw SystemError(code: errno, call: "waitpid")
         }
@@ -117,7 +121,8 @@ public enum Children {
         return .ended(TerminationStatus(waitStatus: status))
     }
 
-    /// Takes the next change of any child (waitid P_ALL); nil if there is none, or no child is left.
+    /// Takes the next change of any child (waitid P_ALL); nil if there is none, or no child is
+    /// left.
     public static func nextChange() throws(SystemError) -> (pid: pid_t, change: Change)? {
         var code: CInt = 0
         var status: CInt = 0

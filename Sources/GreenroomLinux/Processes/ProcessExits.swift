@@ -2,16 +2,16 @@ internal import CGreenroomLinux
 internal import Glibc
 
 extension ProcessDescriptor {
-    /// What can be said of a process's end by one that is not its parent.
+    /// What a process that is not the parent can learn about a process's end.
     public enum Exit: Hashable, Sendable {
         case known(TerminationStatus)
-        /// It runs, or its parent has not waited for it yet: ask again.
+        /// The process runs, or its parent has not waited for it yet: ask again.
         case pending
         /// The kernel does not tell: Linux before 6.15.
         case untold
     }
 
-    /// How a process ended that need not be a child of ours (PIDFD_GET_INFO of ioctl_pidfd(2)).
+    /// How a process ended, which need not be a child of ours (PIDFD_GET_INFO of ioctl_pidfd(2)).
     public var exit: Exit {
         var status: CInt = 0
         return switch unsafe gr_pidfd_exit(descriptor.rawValue, &status) {
@@ -23,7 +23,7 @@ extension ProcessDescriptor {
 }
 
 extension TerminationStatus {
-    /// From what wait(2) gives.
+    /// Makes the status from the one that wait(2) gives.
     init(waitStatus status: CInt) {
         let signal = status & 0x7f
         self =
@@ -32,7 +32,7 @@ extension TerminationStatus {
     }
 }
 
-/// Tells which of many processes have ended, by one descriptor (epoll(7)).
+/// Reports which of many processes have ended, through one descriptor (epoll(7)).
 public final class ProcessExits: Sendable {
     /// Readable when ``next()`` has something.
     public let descriptor: FileDescriptor
@@ -41,14 +41,15 @@ public final class ProcessExits: Sendable {
         descriptor = FileDescriptor(owning: try systemCall("epoll_create1") { gr_epoll() })
     }
 
-    /// Until the last copy of the process's descriptor is closed.
+    /// Watches a process until the last copy of its descriptor is closed.
     public func watch(_ process: ProcessDescriptor, key: UInt64) throws(SystemError) {
         try systemCall("epoll_ctl") {
             gr_epoll_add(descriptor.rawValue, process.descriptor.rawValue, key)
         }
     }
 
-    /// The key of a process that has ended, or been waited for since; nil if there is none.
+    /// The key of a process that has ended, or that has been waited for since; nil if there is
+    /// none.
     public func next() throws(SystemError) -> UInt64? {
         var key: UInt64 = 0
         let count = try systemCall("epoll_wait") {

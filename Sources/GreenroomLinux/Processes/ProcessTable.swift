@@ -1,6 +1,7 @@
 public import Glibc
 
-/// Processes as /proc shows them (proc(5)): racy by nature, for hosts without cgroups only.
+/// Processes as /proc shows them (proc(5)). This is racy by nature, and only for hosts without
+/// cgroups.
 public enum ProcessTable {
     /// One line of /proc/PID/stat.
     public struct Entry: Hashable, Sendable {
@@ -8,15 +9,15 @@ public enum ProcessTable {
         public let parent: pid_t
         public let session: pid_t
         public let isZombie: Bool
-        /// By a signal that stops: SIGSTOP has been acted on.
+        /// Whether a stop signal has stopped the process: SIGSTOP has taken effect.
         public let isStopped: Bool
-        /// It has executed a program since it was made (PF_FORKNOEXEC).
+        /// Whether the process has executed a program since it was made (PF_FORKNOEXEC).
         public let hasExecuted: Bool
-        /// When it was started, in clock ticks since the boot: with the number, who it is.
+        /// The start time, in clock ticks since boot. With the number it identifies the process.
         public let startTicks: UInt64
 
         init?(stat text: String) {
-            // "PID (NAME) STATE PPID PGRP SESSION": the name may hold anything, also ")".
+            // "PID (NAME) STATE PPID PGRP SESSION": the name may contain anything, also ")".
             guard let close = text.lastIndex(of: ")"),
                 let pid = pid_t(text.prefix { $0 != " " })
             else { return nil }
@@ -31,7 +32,8 @@ public enum ProcessTable {
             let forkedWithoutExec: UInt64 = 0x40
             let flags = fields.count > 7 ? UInt64(fields[7]) ?? 0 : 0
             hasExecuted = flags & forkedWithoutExec == 0
-            // Of fields counted from 1 the 22nd; ours begin with the 2nd's closing parenthesis.
+            // This is the 22nd field, counted from 1; `fields` begin with the 2nd's closing
+            // parenthesis.
             startTicks = fields.count > 20 ? UInt64(fields[20]) ?? 0 : 0
         }
     }
@@ -41,13 +43,14 @@ public enum ProcessTable {
         (try? SmallFile.text(of: "/proc/\(pid)/stat")).flatMap { Entry(stat: $0) }
     }
 
-    /// What its program's file was called when it was executed, 15 bytes of it (proc_pid_comm(5)), unless the
-    /// process says otherwise; nil if it is gone.
+    /// The name of the program's file when it was executed, up to 15 bytes (proc_pid_comm(5)),
+    /// unless the process has changed it; nil if the process is gone.
     public static func name(of pid: pid_t) -> String? {
         (try? SmallFile.text(of: "/proc/\(pid)/comm")).map { String($0.prefix { $0 != "\n" }) }
     }
 
-    /// What it executes (readlink of /proc/PID/exe); nil if it is gone, or not ours to ask about.
+    /// The program that the process executes (readlink of /proc/PID/exe); nil if the process is
+    /// gone, or we may not ask.
     public static func program(of pid: pid_t) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe bytes.withUnsafeMutableBytes {
@@ -56,7 +59,7 @@ public enum ProcessTable {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
     }
 
-    /// Every process that can be seen; those that end meanwhile are left out.
+    /// Every process that can be seen, without those that end meanwhile.
     public static func entries() throws(SystemError) -> [Entry] {
         guard let directory = unsafe opendir("/proc") else {
             throw SystemError(code: errno, call: "opendir", subject: "/proc")

@@ -1,12 +1,12 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A pseudo-terminal (pty(7)): what one writes to the controller, a program reads from the terminal,
+/// A pseudo-terminal (pty(7)): a program reads from the terminal what is written to the controller,
 /// and the other way round.
 public struct PseudoTerminal: Sendable {
-    /// Not blocking.
+    /// The descriptor is nonblocking.
     public let controller: FileDescriptor
-    /// Nil once it is closed here.
+    /// Nil after it was closed here.
     public private(set) var terminal: FileDescriptor?
 
     public init() throws(SystemError) {
@@ -17,12 +17,13 @@ public struct PseudoTerminal: Sendable {
         self.terminal = FileDescriptor(owning: terminal)
     }
 
-    /// Closes our descriptor of it: once nobody has it open, the controller is at its end.
+    /// Closes our descriptor of the terminal. When nobody has it open, the controller reports the
+    /// end.
     public mutating func closeTerminal() { terminal = nil }
 }
 
-/// Calls on terminals, by the descriptor of one or of its controller (ioctl_tty(2), termios(3)).
-/// Those that fail have found no terminal, or one that was hung up.
+/// Calls on terminals, by the descriptor of a terminal or of its controller (ioctl_tty(2),
+/// termios(3)). A call fails if there is no terminal, or if it was hung up.
 public enum Terminal {
     public static func isTerminal(_ descriptor: CInt) -> Bool { isatty(descriptor) == 1 }
 
@@ -31,7 +32,7 @@ public enum Terminal {
         return unsafe tcgetattr(descriptor, &attributes) == 0 ? attributes : nil
     }
 
-    /// Once what was written has left (TCSADRAIN).
+    /// Sets the attributes after all output was written (TCSADRAIN).
     @discardableResult
     public static func setAttributes(_ attributes: termios, of descriptor: CInt) -> Bool {
         var attributes = attributes
@@ -41,28 +42,30 @@ public enum Terminal {
         return true
     }
 
-    /// To a controller: its foreground hears of a change (SIGWINCH).
+    /// Copies the window size to a controller; the terminal's foreground group is told of a change
+    /// (SIGWINCH).
     public static func copyWindowSize(from: CInt, to: CInt) { _ = gr_copy_window_size(from, to) }
 
-    /// The process group in front, 0 if there is none that is known.
+    /// The foreground process group; 0 if none is known.
     public static func foregroundGroup(of descriptor: CInt) -> pid_t {
         max(0, tcgetpgrp(descriptor))
     }
 
-    /// SIGINT, SIGQUIT or SIGTSTP to the foreground of a controller's terminal (TIOCSIG).
+    /// Sends SIGINT, SIGQUIT or SIGTSTP to the foreground group of a controller's terminal
+    /// (TIOCSIG).
     public static func signalForeground(of controller: CInt, _ signal: CInt) {
         _ = gr_pty_signal(controller, signal)
     }
 
-    /// Whatever signal ends this process, the terminal has these attributes again; nil: no longer.
-    /// One terminal at a time.
+    /// Restores these attributes of the terminal if a signal ends this process; nil turns that off.
+    /// For one terminal at a time.
     public static func restoreOnCrash(_ descriptor: CInt, _ attributes: termios?) {
         guard var attributes else { return gr_restore_on_crash(-1, nil) }
         unsafe gr_restore_on_crash(descriptor, &attributes)
     }
 
-    /// The character by which a program that reads lines sees the end of its input; nil if it does
-    /// not read lines.
+    /// The character that means end of input to a program that reads lines; nil if the terminal is
+    /// not in line mode.
     public static func endOfInput(of descriptor: CInt) -> UInt8? {
         guard let attributes = attributes(of: descriptor),
             attributes.c_lflag & tcflag_t(ICANON) != 0
@@ -70,7 +73,7 @@ public enum Terminal {
         return attributes.c_cc.4  // VEOF
     }
 
-    /// The identity of the terminal that is open: equal for two descriptors of one.
+    /// The identity of the open terminal: equal for two descriptors of the same one.
     public static func device(of descriptor: CInt) -> UInt64? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else {

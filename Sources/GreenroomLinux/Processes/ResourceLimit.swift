@@ -26,7 +26,7 @@ public struct ResourceLimit: Hashable, Sendable {
     public static let unlimited = UInt64.max
 
     public var resource: Resource
-    /// Bytes, seconds, microseconds or a count, as the resource is measured.
+    /// In bytes, seconds, microseconds or a count, depending on the resource.
     public var soft: UInt64
     public var hard: UInt64
 
@@ -36,8 +36,8 @@ public struct ResourceLimit: Hashable, Sendable {
         self.hard = hard
     }
 
-    /// Raises this process's soft limit to this hard one, as far as the kernel lets it (setrlimit):
-    /// whoever runs into it then says so.
+    /// Raises this process's soft limit to this hard one, as far as the kernel permits (setrlimit).
+    /// A failure is ignored: whoever reaches the limit reports it.
     public func raiseSoft() {
         var limit = rlimit()
         limit.rlim_cur = rlim_t(hard)
@@ -48,7 +48,7 @@ public struct ResourceLimit: Hashable, Sendable {
     /// The limit of this process (getrlimit).
     public static func current(_ resource: Resource) -> ResourceLimit {
         var limit = rlimit()
-        // It cannot fail: the resource exists and the memory is ours.
+        // This cannot fail: the resource exists and the memory is valid.
         _ = unsafe getrlimit(__rlimit_resource_t(UInt32(resource.rawValue)), &limit)
         return ResourceLimit(resource, soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max))
     }

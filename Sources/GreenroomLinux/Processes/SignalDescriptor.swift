@@ -1,24 +1,25 @@
 internal import CGreenroomLinux
 
-/// Signals as a descriptor to wait for, instead of handlers (signalfd(2)).
+/// A descriptor from which signals are read, instead of handlers (signalfd(2)).
 public struct SignalDescriptor: Sendable {
     public let descriptor: FileDescriptor
 
-    /// Blocks the signals for this thread; programs with one thread only.
+    /// Blocks the signals for this thread; only for programs with one thread.
     public init(_ signals: [CInt]) throws(SystemError) {
         descriptor = FileDescriptor(
             owning: try systemCall("signalfd") { unsafe gr_signalfd(signals, CInt(signals.count)) })
     }
 
-    /// Stops our process group as the terminal would (SIGTSTP, SIGTTOU), and us with it though the
-    /// signal is blocked. Returns when we are continued; at once where the kernel does not stop a
-    /// group that nobody could continue, or the signal is ignored.
+    /// Stops this process's group as the terminal would (SIGTSTP, SIGTTOU), this process included,
+    /// though the signal is blocked. Returns when the process is continued; returns at once if the
+    /// signal is ignored, or if the kernel does not stop a group that nobody could continue.
     public static func stopGroup(_ signal: CInt) { _ = gr_stop_group(signal) }
 
-    /// Whether it was ignored when this program was called (nohup(1)), and shall be.
+    /// Whether the signal was ignored when this program was executed (nohup(1)), and so must stay
+    /// ignored.
     public static func isIgnored(_ signal: CInt) -> Bool { gr_signal_is_ignored(signal) }
 
-    /// One signal that came, nil if none did. Several SIGCHLD come as one.
+    /// A signal that has come; nil if there is none. Several SIGCHLD come as one.
     public func next() throws(SystemError) -> CInt? {
         let signal = try systemCall("read") { gr_signalfd_read(descriptor.rawValue) }
         return signal == 0 ? nil : signal

@@ -1,26 +1,28 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A thread of another process that we trace (ptrace(2)). All calls but ``stop(of:)`` are for one that is
-/// stopped; one that has been killed meanwhile is passed over, for its end is reported anyway.
+/// A thread of another process that this process traces (ptrace(2)). All calls but ``stop(of:)``
+/// need a stopped thread. A thread that has been killed meanwhile is ignored, because its end is
+/// reported anyway.
 public struct Tracee: Hashable, Sendable {
     public let thread: pid_t
 
     public init(_ thread: pid_t) { self.thread = thread }
 
-    /// Why it has stopped.
+    /// Why the thread has stopped.
     public enum Stop: Hashable, Sendable {
-        /// It is about to receive this signal.
+        /// The thread is about to receive this signal.
         case signal(CInt)
-        /// It has executed a program and run no instruction of it.
+        /// The thread has executed a program, and has run no instruction of it.
         case executed
-        /// It has made a process, which has run no instruction.
+        /// The thread has made a process, which has run no instruction.
         case forked
-        /// It has made a thread, or a process by a call that is meant for threads.
+        /// The thread has made a thread, or has made a process by a call that is meant for threads.
         case cloned
         case other
 
-        /// From `si_status` of waitid(2): the signal, and above it a PTRACE_EVENT_*.
+        /// Makes the value from `si_status` of waitid(2): the signal, and above it a
+        /// PTRACE_EVENT_*.
         init(status: CInt) {
             self =
                 switch status >> 8 {
@@ -33,27 +35,29 @@ public struct Tracee: Hashable, Sendable {
         }
     }
 
-    /// Has its later execs, children and threads reported (PTRACE_SETOPTIONS); should we end, it is killed.
+    /// Has later execs, children and threads of this thread reported (PTRACE_SETOPTIONS). If the
+    /// tracer ends, the thread is killed.
     public func reportStarts() { _ = gr_trace_options(thread) }
 
-    /// Lets it go on (PTRACE_CONT).
+    /// Lets the thread go on (PTRACE_CONT).
     ///
-    /// - Parameter signal: what it receives first; 0: nothing.
+    /// - Parameter signal: the signal that the thread receives first; 0 means none.
     public func proceed(with signal: CInt = 0) { _ = gr_trace_continue(thread, signal) }
 
-    /// Lets it go on, traced no longer (PTRACE_DETACH).
+    /// Lets the thread go on and stops tracing it (PTRACE_DETACH).
     public func detach(with signal: CInt = 0) { _ = gr_trace_detach(thread, signal) }
 
-    /// The process or thread that it has just made (PTRACE_GETEVENTMSG).
+    /// The process or thread that this thread has just made (PTRACE_GETEVENTMSG).
     public var child: pid_t? {
         let child = gr_trace_child(thread)
         return child > 0 ? child : nil
     }
 
-    /// Whether the kernel has told the program that this process has just executed not to trust its environment
-    /// (AT_SECURE in getauxval(3)): its dynamic linker loads no library that LD_PRELOAD names. A set-user-ID
-    /// program is not the only kind: file capabilities and rules of AppArmor and SELinux do it as well. True of
-    /// one that we may not look at: it has more rights than we have.
+    /// Whether the kernel has told the program that this process has just executed not to trust its
+    /// environment (AT_SECURE in getauxval(3)). If so, the dynamic linker loads no library that
+    /// LD_PRELOAD names. The kernel does that for set-user-ID programs, for file capabilities, and
+    /// for rules of AppArmor and SELinux. True also if this process may not look: then the program
+    /// has more rights than this process.
     public func isSecurelyExecuted(by process: pid_t) -> Bool {
         let secure: UInt = 23
         do throws(SystemError) {
@@ -72,6 +76,6 @@ public struct Tracee: Hashable, Sendable {
         }
     }
 
-    /// Asks for a stop: `Stop.signal(SIGSTOP)` follows (tgkill(2)).
+    /// Stops the thread (tgkill(2)); `Stop.signal(SIGSTOP)` follows.
     public func stop(of process: pid_t) { _ = gr_signal_thread(process, thread, SIGSTOP) }
 }

@@ -1,17 +1,18 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// A Unix datagram socket with a name, whose messages come with their senders' credentials: what
-/// sd_notify(3) writes to. Nonblocking.
+/// A nonblocking Unix datagram socket with a name, whose messages come with their senders'
+/// credentials. sd_notify(3) writes to such a socket.
 public struct DatagramSocket: Sendable {
     public let descriptor: FileDescriptor
     private let disposer: Disposer?
 
-    /// Takes the name, replacing a file left by a dead owner (unlink, bind, chmod).
+    /// Binds the socket to a path, and replaces a file that a dead owner left (unlink, bind,
+    /// chmod).
     ///
     /// - Parameters:
-    ///   - owner: whose it is to be.
-    ///   - disposer: takes what strangers send along.
+    ///   - owner: the user who is to own the socket's file.
+    ///   - disposer: closes the descriptors that strangers send.
     public init(
         boundAt path: String, mode: UInt32, owner: UInt32? = nil, disposer: Disposer? = nil
     ) throws(SystemError) {
@@ -32,8 +33,8 @@ public struct DatagramSocket: Sendable {
         try systemCall("setsockopt") { gr_pass_credentials(number, true) }
     }
 
-    /// One message as text with its sender, or nil if none waits. At most 4 KiB; descriptors that
-    /// came along are closed.
+    /// The next message as text, at most 4 KiB, and its sender; nil if no message waits.
+    /// Descriptors that came with it are closed.
     public func receive() throws(SystemError) -> (text: String, sender: Credentials)? {
         unsafe try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
             buffer throws(SystemError) in

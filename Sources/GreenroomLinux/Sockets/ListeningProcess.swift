@@ -1,14 +1,14 @@
 public import Glibc
 
-/// Whether a process listens on a socket, from what the kernel shows of it in /proc (proc(5)).
+/// Finds out whether a process listens on a socket, from /proc (proc(5)).
 public enum ListeningProcess {
-    /// Bytes read of one table, and descriptors looked at of all processes together: a look must not hold
-    /// up whoever makes it.
+    /// At most this many bytes are read of one table, and at most this many descriptors of all
+    /// processes together are looked at, so that the caller is not held up.
     private static let tableByteLimit = 1 << 20
     public static let descriptorLimit = 4096
 
-    /// True if one of the processes has a listening socket among its descriptors, or a bound one of
-    /// UDP. The tables are those of the first one's network namespace.
+    /// Whether one of the processes has a descriptor of a listening socket or of a bound UDP
+    /// socket. The tables are those of the first process's network namespace.
     public static func isAmong(
         _ processes: [pid_t], descriptors limit: Int = descriptorLimit
     ) -> Bool {
@@ -46,7 +46,7 @@ public enum ListeningProcess {
         return text.split(separator: "\n")
     }
 
-    /// The inodes of a process's sockets, as digits.
+    /// The inode numbers of a process's sockets, as digits.
     private static func sockets(of pid: pid_t, atMost left: inout Int) -> Set<String> {
         var inodes: Set<String> = []
         let path = "/proc/\(pid)/fd"
@@ -58,7 +58,7 @@ public enum ListeningProcess {
         return inodes
     }
 
-    /// `socket:[123]`
+    /// The inode number in a link such as `socket:[123]`.
     private static func socket(_ link: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 64)
         let count = unsafe readlink(link, &buffer, buffer.count)

@@ -4,18 +4,18 @@ public import Glibc
 /// Where a socket listens, in the words of systemd.socket(5), `ListenStream=`.
 public enum SocketAddress: Hashable, Sendable {
     case path(String)
-    /// Without its `@` (unix(7), abstract).
+    /// The name without its `@` (unix(7), abstract).
     case abstract(String)
-    /// 4 or 16 bytes, in network order.
+    /// An address of 4 or 16 bytes, in network order.
     case internet([UInt8], port: UInt16)
-    /// Every address of this machine, IPv4 and IPv6.
+    /// A port on every address of this machine, IPv4 and IPv6.
     case port(UInt16)
 
     /// `/path`, `@name`, `port`, `IPv4:port` or `[IPv6]:port`; nil for anything else.
     public init?(_ text: String) {
         if text.hasPrefix("/") || text.hasPrefix("@") {
             let name = String(text.dropFirst(text.hasPrefix("@") ? 1 : 0))
-            // sun_path has 108 bytes, one of them the NUL behind a path or before a name.
+            // sun_path has 108 bytes, one of which is the NUL after a path or before a name.
             guard !name.isEmpty, name != "/", name.utf8.count <= 107, !name.utf8.contains(0) else {
                 return nil
             }
@@ -63,7 +63,7 @@ public enum SocketAddress: Hashable, Sendable {
     }
 }
 
-/// A socket that is bound, and listens if it is of a kind that does (socket(2), bind(2), listen(2)).
+/// A bound socket, which also listens if its kind can (socket(2), bind(2), listen(2)).
 public struct ListeningSocket: Sendable {
     public enum Kind: UInt8, Sendable {
         case stream
@@ -82,8 +82,9 @@ public struct ListeningSocket: Sendable {
     public let descriptor: FileDescriptor
 
     /// - Parameters:
-    ///   - mode: of the socket file; so are `user` and `group`, of which -1 leaves the owner.
-    ///   - backlog: connections that may wait; the kernel bounds it.
+    ///   - mode: the mode of the socket's file, which also gets `user` and `group`; -1 keeps the
+    ///     owner.
+    ///   - backlog: at most this many connections may wait; the kernel has a limit of its own.
     public static func open(
         _ kind: Kind, at address: SocketAddress, mode: mode_t, user: uid_t = .max,
         group: gid_t = .max, backlog: CInt = .max
@@ -114,8 +115,8 @@ public struct ListeningSocket: Sendable {
         return ListeningSocket(descriptor: socket)
     }
 
-    /// Gives a socket that is bound at the address already another mode, owner and backlog; connections
-    /// that wait stay.
+    /// Changes the mode, owner and backlog of a socket that is already bound at the address;
+    /// connections that wait stay.
     public static func adjust(
         _ socket: FileDescriptor, _ kind: Kind, at address: SocketAddress, mode: mode_t,
         user: uid_t, group: gid_t, backlog: CInt = .max
@@ -132,7 +133,7 @@ public struct ListeningSocket: Sendable {
         _ = unsafe unlink(place.name)
     }
 
-    /// One socket for both families, or for IPv4 where the kernel has no IPv6.
+    /// Opens one socket for both families, or for IPv4 if the kernel has no IPv6.
     private static func openAnywhere(
         _ port: UInt16, _ kind: Kind
     ) throws(SystemError) -> FileDescriptor {
@@ -156,13 +157,13 @@ public struct ListeningSocket: Sendable {
             owning: try systemCall("socket") { socket(family, kind.rawType | closeOnExec, 0) })
     }
 
-    /// - Parameter isSixOnly: nil for a socket of IPv4.
+    /// - Parameter isSixOnly: nil for an IPv4 socket.
     private static func prepareInternet(
         _ socket: FileDescriptor, isSixOnly: Bool?
     ) throws(SystemError) {
         try setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
         guard let isSixOnly else { return }
-        // EOPNOTSUPP of an IPv4 socket does not matter.
+        // An IPv4 socket gives EOPNOTSUPP, which does not matter.
         try? setOption(socket, CInt(IPPROTO_IPV6), IPV6_V6ONLY, isSixOnly ? 1 : 0)
     }
 
@@ -178,7 +179,7 @@ public struct ListeningSocket: Sendable {
 
     // MARK: Binding
 
-    /// A file that nobody listens to any more is replaced.
+    /// Binds the socket, and replaces a file on which nobody listens any more.
     private static func bind(
         _ socket: FileDescriptor, to place: SocketPlace, _ kind: Kind
     ) throws(SystemError) {
@@ -191,19 +192,21 @@ public struct ListeningSocket: Sendable {
         }
     }
 
-    /// A file of another kind refuses connections, too, and is nobody's to remove.
+    /// Whether nobody listens on the socket file. A file of another kind would refuse connections,
+    /// too, but must not be removed.
     private static func isAbandoned(_ path: String, _ kind: Kind) -> Bool {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,
             let probe = try? make(AF_UNIX, kind),
-            // With its backlog full, a living one would have us wait.
+            // If the backlog of a live socket is full, a blocking connect would wait.
             (try? probe.setNonblocking(true)) != nil
         else { return false }
         return unsafe gr_connect(probe.rawValue, path) < 0 && errno == ECONNREFUSED
     }
 
-    /// Mode and owner of a socket's file. The folder may be another user's, who could have put
-    /// something else in its place by now: hence not by its name but by what it was found to be.
+    /// Sets the mode and owner of a socket's file. Another user may own the folder and may have
+    /// replaced the file by now, so the file is not changed by its name but through a descriptor
+    /// that was checked.
     private static func give(
         _ place: SocketPlace, _ mode: mode_t, _ user: uid_t, _ group: gid_t
     ) throws(SystemError) {
@@ -214,14 +217,14 @@ public struct ListeningSocket: Sendable {
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SystemError(code: ENOTSOCK, call: "chmod", subject: path)
         }
-        // fchmod(2) takes no such descriptor.
+        // fchmod(2) does not take an O_PATH descriptor.
         let name = "/proc/self/fd/\(file.rawValue)"
         try systemCall("chmod", on: path) { unsafe chmod(name, mode) }
         guard user != .max || group != .max else { return }
         try systemCall("chown", on: path) { unsafe chown(name, user, group) }
     }
 
-    /// O_PATH (open(2)), which the C library's module hides.
+    /// O_PATH (open(2)), which Swift's Glibc module hides.
     private static let pathOnly: CInt = 0o10000000
 
     private static func bind(
@@ -236,12 +239,12 @@ public struct ListeningSocket: Sendable {
         }
     }
 
-    /// struct sockaddr_un up to the end of the name: its length is part of an abstract name.
+    /// A struct sockaddr_un up to the end of the name: its length is part of an abstract name.
     private static func unixAddress(abstract name: String) -> [UInt8] {
         family(AF_UNIX) + [0] + Array(name.utf8)
     }
 
-    /// struct sockaddr_in and sockaddr_in6 (ip(7), ipv6(7)).
+    /// A struct sockaddr_in or sockaddr_in6 (ip(7), ipv6(7)).
     private static func internetAddress(_ bytes: [UInt8], _ port: UInt16) -> [UInt8] {
         let head =
             family(bytes.count == 4 ? AF_INET : AF_INET6)
@@ -256,13 +259,14 @@ public struct ListeningSocket: Sendable {
     }
 }
 
-/// Where a socket's file is, or is to be made. Missing folders are made as DirectoryMode= of
-/// systemd.socket(5) has it by default.
+/// The place where a socket's file is, or is to be made. Missing folders are made with the default
+/// mode of DirectoryMode= in systemd.socket(5).
 private struct SocketPlace {
-    /// For people.
+    /// The path for messages.
     let path: String
-    /// For the kernel: in a stranger's folder by the folder that was looked at, for its path may lead
-    /// elsewhere by now. (getsockname(2) then says this name.)
+    /// The path for the kernel. In a stranger's folder it goes through the descriptor of the folder
+    /// that was checked, because the folder's path may lead elsewhere by now. (getsockname(2) then
+    /// returns this name.)
     let name: String
     private let folder: FileDescriptor?
 

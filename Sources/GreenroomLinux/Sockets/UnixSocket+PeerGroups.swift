@@ -2,7 +2,7 @@ internal import CGreenroomLinux
 public import Glibc
 
 extension UnixSocket {
-    /// The supplementary groups of whoever connected, as of then (SO_PEERGROUPS, unix(7)); empty
+    /// The supplementary groups that the peer had when it connected (SO_PEERGROUPS, unix(7)); empty
     /// on a kernel that does not tell. The primary group is not among them.
     public func peerGroups() -> [gid_t] {
         // SO_PEERGROUPS is newer than the C library's header for it.

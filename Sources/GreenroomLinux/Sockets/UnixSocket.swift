@@ -1,7 +1,7 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// Who is at the other end of a socket, as the kernel vouches.
+/// The process at the other end of a socket, as the kernel vouches for it.
 public struct Credentials: Hashable, Sendable {
     public let pid: pid_t
     public let user: uid_t
@@ -14,12 +14,12 @@ public struct Credentials: Hashable, Sendable {
     }
 }
 
-/// A Unix socket (unix(7)); nonblocking unless asked otherwise. Closing is its descriptor's business.
+/// A Unix socket (unix(7)), nonblocking by default. Its descriptor closes it.
 public struct UnixSocket: Sendable {
     public enum Kind: Sendable {
-        /// SOCK_SEQPACKET: one send is one receive.
+        /// SOCK_SEQPACKET: one receive returns what one send sent.
         case seqpacket
-        /// SOCK_STREAM: bytes.
+        /// SOCK_STREAM: a stream of bytes.
         case stream
 
         var rawValue: CInt {
@@ -50,13 +50,13 @@ public struct UnixSocket: Sendable {
         )
     }
 
-    /// Listens at a path (socket, bind, chmod, listen). A socket file that nobody listens to is
-    /// replaced; one that answers is `EADDRINUSE`.
+    /// Listens at a path (socket, bind, chmod, listen). Replaces a socket file on which nobody
+    /// listens; if somebody does, throws `EADDRINUSE`.
     ///
     /// - Parameters:
     ///   - path: at most 107 bytes.
-    ///   - mode: permissions of the socket file. It has them before anybody can connect.
-    ///   - backlog: connections that may wait to be accepted.
+    ///   - mode: permissions of the socket file, set before anybody can connect.
+    ///   - backlog: at most this many connections may wait to be accepted.
     public static func listen(
         at path: String, _ kind: Kind, mode: mode_t, backlog: CInt = 64
     ) throws(SystemError) -> UnixSocket {
@@ -93,13 +93,13 @@ public struct UnixSocket: Sendable {
             }
             return number.map { UnixSocket(FileDescriptor(owning: $0)) }
         } catch {
-            // The client left before we came: the next one is not concerned.
+            // The client left before it was accepted; the next client is not affected.
             if error.code == ECONNABORTED { return nil }
             throw error
         }
     }
 
-    /// Who connected, or made the pair (SO_PEERCRED): as of then, not of now.
+    /// The process that connected, or made the pair, as it was then (SO_PEERCRED).
     public func peerCredentials() throws(SystemError) -> Credentials {
         var pid: pid_t = 0
         var user: uid_t = 0
@@ -110,20 +110,21 @@ public struct UnixSocket: Sendable {
         return Credentials(pid: pid, user: user, group: group)
     }
 
-    /// Closes it, whatever waits in it (SO_LINGER in socket(7)): no message can be received any more.
-    /// A child may end for that; nobody else uses the descriptor.
+    /// Closes the socket with everything that waits in it (SO_LINGER in socket(7)): no message can
+    /// be received any more. For that it may make a child of this process, which ends at once.
+    /// Nobody else uses the descriptor.
     public func closeWithQueue() { gr_close_queue(descriptor.release()) }
 
-    /// The process that connected: never another one that got its number (SO_PEERPIDFD, 6.5). Throws
-    /// `ENOPROTOOPT` where the kernel is older, else where that process has ended.
+    /// The process that connected, never another one that got its number (SO_PEERPIDFD, 6.5).
+    /// Throws `ENOPROTOOPT` on an older kernel, another error if that process has ended.
     public func peerProcess() throws(SystemError) -> ProcessDescriptor {
         ProcessDescriptor(
             FileDescriptor(
                 owning: try systemCall("getsockopt") { gr_peer_pidfd(descriptor.rawValue) }))
     }
 
-    /// The process that connected, or listened; nil if it has ended. Before Linux 6.5 it is known by its
-    /// number (``processByNumber()``).
+    /// The process that connected, or listened; nil if it has ended. Before Linux 6.5 it is found
+    /// by its number (``processByNumber()``).
     public func otherProcess() -> ProcessDescriptor? {
         do throws(SystemError) {
             return try peerProcess()
@@ -132,36 +133,38 @@ public struct UnixSocket: Sendable {
         }
     }
 
-    /// Before Linux 6.5: the number is the process's own as long as it has its end of the connection open.
-    /// An end that another process has as well, made before or by fork(2), can hide that it is another's
-    /// by now.
+    /// The process at the other end, by its number, for Linux before 6.5. The number belongs to
+    /// that process as long as that process has its end of the connection open. If another process
+    /// holds that end as well, through fork(2) or from before, the number may belong to a different
+    /// process by now.
     package func processByNumber() -> ProcessDescriptor? {
         guard let pid = (try? peerCredentials())?.pid, pid > 0,
             let process = try? ProcessDescriptor(pid: pid)
         else { return nil }
-        // After the process: had that ended before, its end would be closed.
+        // Checked after the process was opened: if it had ended before that, its end would be
+        // closed.
         return isEnded ? nil : process
     }
 
-    /// How much of what was sent the other end has not received (SIOCOUTQ): only 0 and less or more mean
-    /// something, for the kernel counts its own overhead.
+    /// How much of what was sent the other end has not received (SIOCOUTQ). Only 0, and whether it
+    /// grows or shrinks, mean something, because the kernel counts its own overhead.
     public func unreadByteCount() throws(SystemError) -> Int {
         Int(try systemCall("ioctl") { gr_unread(descriptor.rawValue) })
     }
 
-    /// The other end is closed. What it has sent may still be there to be received.
+    /// Whether the other end is closed. What it has sent may still be there to receive.
     public var isEnded: Bool {
         var entries = [PollEntry(descriptor.rawValue, 0)]
         return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
     }
 
-    /// Every later message comes with its sender's credentials (SO_PASSCRED).
+    /// Sets whether every later message comes with its sender's credentials (SO_PASSCRED).
     public func setPassesCredentials(_ on: Bool) throws(SystemError) {
         try systemCall("setsockopt") { gr_pass_credentials(descriptor.rawValue, on) }
     }
 
-    /// Nobody can send descriptors to it from now on: sending them fails with EPERM (SO_PASSRIGHTS, 6.16). Before
-    /// that kernel they may still come.
+    /// Makes sending descriptors to this socket fail with EPERM from now on (SO_PASSRIGHTS, 6.16).
+    /// On an older kernel this does nothing, and descriptors may still come.
     public func refuseDescriptors() throws(SystemError) {
         do throws(SystemError) {
             try systemCall("setsockopt") { gr_refuse_descriptors(descriptor.rawValue) }

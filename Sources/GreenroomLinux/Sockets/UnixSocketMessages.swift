@@ -3,23 +3,25 @@ public import Glibc
 
 /// One message, whose bytes lie in the receiver's buffer.
 public struct ReceivedMessage: Sendable {
-    /// Bytes in the buffer. 0: the other end is closed (or sent an empty packet: ours never do).
+    /// The number of bytes in the buffer. 0: the other end is closed (or sent an empty packet,
+    /// which Greenroom never does).
     public let byteCount: Int
-    /// Owned by the receiver, in the sender's order, close-on-exec.
+    /// Descriptors that the receiver now owns, in the sender's order, close-on-exec.
     public let descriptors: [FileDescriptor]
-    /// The sender, where ``UnixSocket/setPassesCredentials(_:)`` is on.
+    /// The sender, if ``UnixSocket/setPassesCredentials(_:)`` is on.
     public let credentials: Credentials?
-    /// The packet was longer than the buffer: its rest is lost.
+    /// Whether the packet was longer than the buffer; the rest is lost.
     public let isTruncated: Bool
-    /// Descriptors were lost: more than the kernel could give us (see `EMFILE`).
+    /// Whether descriptors were lost, because the kernel could not give this process so many (see
+    /// `EMFILE`).
     public let lostDescriptors: Bool
 }
 
 extension UnixSocket {
-    /// Sends one message (sendmsg, MSG_NOSIGNAL). Nothing is allocated without descriptors.
+    /// Sends one message (sendmsg, MSG_NOSIGNAL). Allocates nothing if there are no descriptors.
     ///
     /// - Parameter descriptors: at most 253; they stay open here.
-    /// - Returns: bytes sent (a packet: all of them); nil where it would wait.
+    /// - Returns: the number of bytes sent (all bytes of a packet); nil if the call would block.
     public func send(
         _ bytes: UnsafeRawBufferPointer, descriptors: [CInt] = []
     ) throws(SystemError) -> Int? {
@@ -41,18 +43,19 @@ extension UnixSocket {
         }
     }
 
-    /// Receives one message into the buffer (recvmsg, MSG_CMSG_CLOEXEC). Nothing is allocated for a
+    /// Receives one message into the buffer (recvmsg, MSG_CMSG_CLOEXEC). Allocates nothing for a
     /// message without descriptors.
     ///
-    /// - Parameter sender: whose descriptors come along, where that is a stranger.
-    /// - Returns: nil where it would wait.
+    /// - Parameter sender: the stranger who owns the descriptors that come with the message, if a
+    ///   stranger does.
+    /// - Returns: nil if the call would block.
     public func receive(
         into bytes: UnsafeMutableRawBufferPointer, from sender: Stranger? = nil
     ) throws(SystemError) -> ReceivedMessage? {
         unsafe try receive(into: bytes) { _ in sender }
     }
 
-    /// As ``receive(into:from:)``, from a socket to which anybody sends.
+    /// As ``receive(into:from:)``, for a socket that anybody may send to.
     public func receive(
         into bytes: UnsafeMutableRawBufferPointer, from sender: (uid_t?) -> Stranger?
     ) throws(SystemError) -> ReceivedMessage? {
@@ -75,10 +78,11 @@ extension UnixSocket {
         }
     }
 
-    /// Reads the next message and leaves it where it is, of a socket where
-    /// ``UnixSocket/setPassesCredentials(_:)`` is off; its descriptors stay with it (recvmsg, MSG_PEEK).
+    /// Reads the next message and leaves it in the socket with its descriptors (recvmsg, MSG_PEEK).
+    /// ``UnixSocket/setPassesCredentials(_:)`` must be off.
     ///
-    /// - Returns: its length, 0 at the end, and whether there are descriptors; nil where it would wait.
+    /// - Returns: the message's length, 0 at the end, and whether it has descriptors; nil if the
+    ///   call would block.
     public func peek(
         into bytes: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> (byteCount: Int, hasDescriptors: Bool)? {
@@ -89,7 +93,7 @@ extension UnixSocket {
         return count.map { ($0, hasDescriptors) }
     }
 
-    /// Takes the next message away. One with descriptors must not be: they would be closed here (recv).
+    /// Drops the next message (recv). It must not have descriptors: they would be closed here.
     public func discard() throws(SystemError) {
         _ = try systemCallUnlessBlocked("recv") { recv(descriptor.rawValue, nil, 0, 0) }
     }

@@ -2,10 +2,11 @@ internal import CGreenroomLinux
 internal import Glibc
 
 extension Confinement {
-    /// Hands the structure for C to `body`, valid for that long.
+    /// Calls `body` with the structure for C, which is valid only during the call.
     ///
-    /// An ordinary user gets the namespaces in a user namespace, as systemd's user manager does it
-    /// (PrivateUsers=): there it keeps its own number, and the program has no privilege in it.
+    /// An ordinary user gets the namespaces inside a user namespace, as in systemd's user manager
+    /// (PrivateUsers=). There the process keeps its user's number, and the program has no
+    /// privilege.
     func withRequest<Result>(
         _ body: (UnsafePointer<gr_confinement>) -> Result
     ) -> Result {
@@ -37,7 +38,8 @@ extension Confinement {
     private func withFilters<Result>(
         _ body: (UnsafeBufferPointer<gr_filter>) -> Result
     ) -> Result {
-        // One after the other in one buffer: nested closures for each would be no clearer.
+        // All programs lie one after the other in one buffer: nested closures for each would be no
+        // clearer.
         let bytes = filters.flatMap(\.self)
         return unsafe bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -51,7 +53,7 @@ extension Confinement {
     }
 }
 
-/// The paths of mounts, two of each, as C strings.
+/// The two paths of each mount, as C strings.
 private struct MountStrings {
     private var bytes: [CChar] = []
     private var offsets: [Int] = []

@@ -1,6 +1,6 @@
-/// What a process is kept from, for good, from before its first instruction: namespaces, mounts,
+/// What a process is denied for good, before its first instruction: namespaces, mounts,
 /// capabilities and system call filters (namespaces(7), mount_setattr(2), capabilities(7),
-/// seccomp(2)). Everything in it is carried out as it stands, or the process is not started.
+/// seccomp(2)). Either all of it is applied exactly, or the process is not started.
 public struct Confinement: Hashable, Sendable {
     /// Namespaces that the process gets for itself. The raw values are the kernel's CLONE_NEW*.
     public struct Namespaces: OptionSet, Hashable, Sendable {
@@ -13,7 +13,7 @@ public struct Confinement: Hashable, Sendable {
         public static let all: Namespaces = [.mount, .hostName, .network]
     }
 
-    /// Flags of a mount (mount_setattr(2)): they can only be added.
+    /// Flags of a mount (mount_setattr(2)), which can only be added.
     public struct MountAttributes: OptionSet, Hashable, Sendable {
         public let rawValue: UInt64
         public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -27,21 +27,21 @@ public struct Confinement: Hashable, Sendable {
         ]
     }
 
-    /// One change of what the process sees of the file system.
+    /// One change to the file system as the process sees it.
     public struct Mount: Hashable, Sendable {
-        /// Raw values are those of `gr_mount_kind`.
+        /// The raw values are those of `gr_mount_kind`.
         public enum Kind: UInt8, CaseIterable, Sendable {
-            /// `source`, and all that is mounted below it outside, is seen at `target`.
+            /// Shows `source`, and everything mounted below it outside, at `target`.
             case bind = 0
-            /// The attributes are set on `target` and all that is mounted below it.
+            /// Sets the attributes on `target` and on everything mounted below it.
             case attributes
-            /// An empty file system in memory, whose mode is `source` in octal.
+            /// Mounts an empty file system in memory. `source` is its mode in octal.
             case temporary
-            /// Nobody gets at what is there.
+            /// Makes what is at `target` inaccessible.
             case hidden
-            /// A symbolic link to `source`, in a file system made before.
+            /// Makes a symbolic link to `source`, in a file system made before.
             case symbolicLink
-            /// A directory, in a file system made before.
+            /// Makes a directory, in a file system made before.
             case directory
         }
 
@@ -49,12 +49,12 @@ public struct Confinement: Hashable, Sendable {
         public var target: String
         public var source: String
         public var attributes: MountAttributes
-        /// Passed over where there is no such path.
+        /// Whether to skip the mount if its path does not exist.
         public var isOptional = false
-        /// What is bound or hidden is what is there by then in the namespace, not outside;
-        /// attributes are set on this mount alone.
+        /// Whether to bind or hide what is at the path inside the namespace by then, instead of
+        /// what is outside. Attributes are then set on this mount alone.
         public var isLate = false
-        /// The target of a bind is made, in a file system made before.
+        /// Whether to make the target of a bind, in a file system made before.
         public var makesTarget = false
 
         public init(
@@ -69,25 +69,27 @@ public struct Confinement: Hashable, Sendable {
     }
 
     public var namespaces: Namespaces = []
-    /// In this order, at most ``mountLimit``: parents before children.
+    /// Applied in this order, at most ``mountLimit``: parents before children.
     public var mounts: [Mount] = []
-    /// Capabilities that can be had at all, a bit for each number; nil: as the parent's.
+    /// The capabilities that the process can ever have, a bit for each number; nil: as the
+    /// parent's.
     public var capabilityBoundingSet: UInt64?
-    /// Capabilities that the program starts with although it is nobody special's.
+    /// The capabilities that the program starts with although its user is not privileged.
     public var ambientCapabilities: UInt64 = 0
-    /// Programs of classic BPF, 8 bytes an instruction.
+    /// Programs of classic BPF, 8 bytes per instruction.
     public var filters: [[UInt8]] = []
 
     public init() {}
 
     public static let mountLimit = 192
-    /// The kernel's bound on one program, BPF_MAXINSNS, in bytes.
+    /// The kernel's limit on one program, BPF_MAXINSNS, in bytes.
     public static let filterByteLimit = 4096 * 8
 
-    /// It sees another file system than we do, so its paths mean nothing here.
+    /// Whether the process sees another file system than we do, so that its paths mean nothing
+    /// here.
     public var hasOwnMounts: Bool { namespaces.contains(.mount) }
 
-    /// Nothing in it would be cut short on its way to the kernel.
+    /// Whether everything can be handed to the kernel without being cut short.
     var isValid: Bool {
         mounts.count <= Self.mountLimit
             && !mounts.contains { $0.target.utf8.contains(0) || $0.source.utf8.contains(0) }
@@ -96,7 +98,7 @@ public struct Confinement: Hashable, Sendable {
             }
     }
 
-    /// What an ordinary user may only do in a user namespace of its own.
+    /// Whether an ordinary user may do this only in a user namespace of its own.
     var needsPrivilege: Bool {
         !namespaces.isEmpty || capabilityBoundingSet != nil || ambientCapabilities != 0
     }

@@ -2,11 +2,11 @@ internal import CGreenroomLinux
 internal import Glibc
 
 extension SpawnRequest {
-    /// Begins to start the process (clone3, execve) and returns at once: whatever it then waits for, we
-    /// do not. The end of ``SpawnUnderWay/waiter`` tells when it runs its program, or never will.
+    /// Begins to start the process (clone3, execve) and returns at once, whatever the child then
+    /// waits for. When ``SpawnUnderWay/waiter`` ends, the process runs its program or never will.
     ///
-    /// On a kernel or under a filter without clone3 or CLONE_INTO_CGROUP it uses clone and the child
-    /// enters its cgroup itself, which is slower and otherwise the same.
+    /// If the kernel or a filter does not permit clone3 or CLONE_INTO_CGROUP, clone is used and the
+    /// child enters its cgroup itself, which is slower and otherwise the same.
     public func begin() throws(SpawnError) -> SpawnUnderWay {
         try check()
         guard let strings = StringTables(path, workingDirectory, arguments, environment) else {
@@ -20,9 +20,9 @@ extension SpawnRequest {
         return unsafe SpawnUnderWay(handle, self)
     }
 
-    /// Starts the process and waits until it runs its program, or has failed to: 0.1–0.2 ms, whatever the
-    /// size of this process. One that does not get there in ten seconds is killed (ETIMEDOUT). For
-    /// programs that have no loop, or start what nobody else can hold up.
+    /// Starts the process and waits until it runs its program or has failed: 0.1–0.2 ms, whatever
+    /// the size of this process. A process that does not get there within ten seconds is killed
+    /// (ETIMEDOUT). For programs without a loop, and for children that nobody else can hold up.
     public func spawn() throws(SpawnError) -> Spawned {
         let spawn = try begin()
         guard spawn.wait(milliseconds: SpawnUnderWay.patienceMilliseconds) else {
@@ -43,8 +43,8 @@ extension SpawnRequest {
         step < 0 ? nil : confinement?.mounts[Int(step)].target
     }
 
-    /// Without CAP_SYS_ADMIN the kernel takes a filter only from who gives up new privileges
-    /// (seccomp(2)); systemd.exec(5) implies them there too.
+    /// Whether the process gives up new privileges. Without CAP_SYS_ADMIN the kernel accepts a
+    /// filter only from a process that does (seccomp(2)); systemd.exec(5) implies it there, too.
     private var givesUpPrivileges: Bool {
         guard !noNewPrivileges, let confinement, !confinement.filters.isEmpty else {
             return noNewPrivileges
@@ -58,7 +58,7 @@ extension SpawnRequest {
         if targets.count != descriptors.count || targets.contains(where: { $0 < 0 }) {
             throw SpawnError(stage: .descriptors, code: EINVAL)
         }
-        // -1 leaves the id as it is (setresuid(2)): the app would keep our own.
+        // -1 leaves the id as it is (setresuid(2)): the app would keep ours.
         if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
         if identity?.user == .max { throw SpawnError(stage: .user, code: EINVAL) }
         guard inherited.isEmpty || inherited.count == MemoryLayout<gr_inherited>.size else {
@@ -137,7 +137,7 @@ extension SpawnRequest {
 
 /// argv, envp and the paths in one buffer: the pointers first, then the bytes.
 private struct StringTables {
-    /// Into the buffer, valid as long as it is.
+    /// Pointers into the buffer, valid as long as the buffer is.
     @unsafe struct Pointers {
         let path: UnsafePointer<CChar>
         let workingDirectory: UnsafePointer<CChar>?
@@ -149,7 +149,7 @@ private struct StringTables {
     let arguments: StringBlock
     let environment: StringBlock
 
-    /// Nil if nothing can be run so: no argv[0], or a path with a NUL.
+    /// Returns nil if nothing can be executed with this: no argv[0], or a path with a NUL.
     init?(
         _ path: String, _ directory: String?, _ arguments: StringBlock, _ environment: StringBlock
     ) {
@@ -181,7 +181,8 @@ private struct StringTables {
             arguments: UnsafePointer(table), environment: UnsafePointer(first))
     }
 
-    /// The bytes at `end`, which moves behind them, and where each string of them begins.
+    /// Copies the bytes to `end`, moves `end` after them, and writes the start of each string into
+    /// `table`.
     private static func lay(
         _ block: StringBlock, at end: inout UnsafeMutableRawPointer,
         _ table: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>

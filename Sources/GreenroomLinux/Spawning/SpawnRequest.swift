@@ -1,15 +1,16 @@
 public import Glibc
 
-/// What to run and how: everything that differs from the parent is said here (execve(2)).
+/// What to run and how. Everything in which the child differs from the parent is stated here
+/// (execve(2)).
 ///
-/// Always: no descriptor is open but those of ``descriptors``. Every signal has its default action and
-/// none is blocked, where ``inherited`` does not say otherwise.
+/// The child has no open descriptors but those of ``descriptors``. Every signal has its default
+/// action and none is blocked, unless ``inherited`` says otherwise.
 public struct SpawnRequest: Sendable {
-    /// A descriptor of the parent at a number of the child.
+    /// A descriptor of the parent, and the number that it gets in the child.
     public struct DescriptorMapping: Hashable, Sendable {
         public var source: CInt
         public var target: CInt
-        /// `source` is a number of ``SpawnRequest/owner``.
+        /// Whether `source` is a number in the table of ``SpawnRequest/owner``.
         public var isOwners: Bool
 
         public init(_ source: CInt, at target: CInt, isOwners: Bool = false) {
@@ -19,7 +20,8 @@ public struct SpawnRequest: Sendable {
         }
     }
 
-    /// Whom to run as; setting it needs privilege (CAP_SETUID, CAP_SETGID), even for one's own.
+    /// The user and groups to run as. Setting them needs privilege (CAP_SETUID, CAP_SETGID), even
+    /// if they are one's own.
     public struct Identity: Hashable, Sendable {
         public var user: uid_t
         public var group: gid_t
@@ -32,42 +34,47 @@ public struct SpawnRequest: Sendable {
         }
     }
 
-    /// The program's file; no search of PATH.
+    /// The path of the program's file; PATH is not searched.
     public var path: String
-    /// The whole of argv, beginning with the program's name for itself.
+    /// The whole of argv, beginning with argv[0].
     public var arguments: StringBlock
     /// The whole environment, each `NAME=value`.
     public var environment: StringBlock
-    /// Entered as the app's user; nil: the parent's.
+    /// The directory, entered as the app's user; nil: the parent's.
     public var workingDirectory: String?
-    /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
+    /// Used instead of ``workingDirectory``; an O_PATH descriptor (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: mode_t?
     public var startsSession = true
-    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the session's (TIOCSCTTY).
+    /// Whether the first of descriptors 0, 1 and 2 that is a terminal becomes the session's
+    /// controlling terminal (TIOCSCTTY).
     public var takesControllingTerminal = false
     public var identity: Identity?
     public var noNewPrivileges = false
-    /// Namespaces, mounts, capabilities and filters; nil: as the parent.
+    /// Namespaces, mounts, capabilities and filters; nil: as the parent's.
     public var confinement: Confinement?
-    /// The child replaces ``listenPidPlaceholder`` in ``environment`` by its own
+    /// Whether the child replaces ``listenPidPlaceholder`` in ``environment`` with its own number
     /// (sd_listen_fds(3)).
     public var tellsListenPid = false
     public static let listenPidPlaceholder = "LISTEN_PID=0000000000"
-    /// The child lets us trace it: it stops behind its exec (``Tracee``), and whenever it receives a signal.
+    /// Whether the parent traces the child: it stops after its exec (``Tracee``), and whenever it
+    /// receives a signal.
     public var isTraced = false
     public var resourceLimits: [ResourceLimit] = []
-    /// −1000 to 1000 (proc(5)). Lowering it without privilege is passed over.
+    /// −1000 to 1000 (proc(5)). A value that needs privilege to set is ignored without it.
     public var oomScoreAdjustment: Int?
-    /// A process out of whose table the child takes descriptors (pidfd_getfd).
+    /// The process from whose table the child takes descriptors (pidfd_getfd).
     public var owner: ProcessDescriptor?
-    /// The child's whole table, at most 256, each target once. Initially the parent's 0, 1 and 2.
+    /// The child's whole descriptor table, at most 256 entries, each target once. Initially the
+    /// parent's 0, 1 and 2.
     public var descriptors = [
         DescriptorMapping(0, at: 0), DescriptorMapping(1, at: 1), DescriptorMapping(2, at: 2),
     ]
-    /// Where the child is born; it must not be frozen, or the parent waits until it is thawed.
+    /// The cgroup in which the child is born. It must not be frozen, or the parent waits until it
+    /// is thawed.
     public var cgroup: FileDescriptor?
-    /// What it has from its caller, an ``InheritedState`` in bytes; none: nothing.
+    /// What the child inherits from its caller, as the bytes of an ``InheritedState``; empty:
+    /// nothing.
     public var inherited: [UInt8] = []
     /// For tests: spawn as on a kernel without clone3.
     package var avoidsClone3 = false
@@ -79,15 +86,15 @@ public struct SpawnRequest: Sendable {
     }
 }
 
-/// A process that runs its own program now. It is a child: somebody has to wait for it.
+/// A process that now runs its own program. It is a child, so somebody has to wait for it.
 public struct Spawned: Sendable {
     public let pid: pid_t
     public let process: ProcessDescriptor
 }
 
-/// Why a spawn failed: at which step, and what the kernel said. No process is left over.
+/// Why a spawn failed: the step, and the kernel's error. No process is left over.
 public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The steps in their order; raw values go over the spawner's wire.
+    /// The steps in their order. The raw values go over the spawner's wire.
     public enum Stage: UInt8, CaseIterable, Sendable {
         case arguments = 0
         case clone
@@ -107,13 +114,13 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case directory
         case filter
         case execute
-        /// Of the cgroup: the spawner's, before the process is made.
+        /// Setting resources of the cgroup. The spawner does this, before the process is made.
         case resources
     }
 
     public let stage: Stage
     public let code: CInt
-    /// What the step was about, where that is not the same each time: a path, a file.
+    /// What the step was about, if that varies: a path, or a file.
     public let subject: String?
 
     public init(stage: Stage, code: CInt, subject: String? = nil) {

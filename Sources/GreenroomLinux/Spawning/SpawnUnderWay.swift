@@ -1,21 +1,22 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A process that was made and has not executed its program yet. It may take as long as its user likes:
-/// he can stop it, and his are the files that it waits for.
+/// A process that was made and has not executed its program yet. That may take as long as the app's
+/// user likes: the user can stop the process, and owns the files that it waits for.
 ///
-/// It keeps the descriptors of the request open. Dropped before ``end()``, it leaves its memory to the
-/// process, which may still use it.
+/// This object keeps the descriptors of the request open. If it is dropped before ``end()``, its
+/// memory is left to the process, which may still use it.
 @safe public final class SpawnUnderWay {
-    /// The process that waits for the exec, a child of ours. Its end is the end of this; wait for it.
+    /// The process that waits for the exec, a child of ours. Wait for its end: then the spawn is
+    /// over.
     public let waiter: pid_t
     private let request: SpawnRequest
     /// Nil after the end.
     private var handle: OpaquePointer?
 
-    /// How long ``SpawnRequest/spawn()`` waits: longer than a disk takes to spin up…
+    /// How long ``SpawnRequest/spawn()`` waits: longer than a disk takes to spin up.
     static let patienceMilliseconds: CInt = 10_000
-    /// …and for the end of what has failed, or was killed.
+    /// How long it then waits for the end of a process that has failed or was killed.
     static let endMilliseconds: CInt = 1_000
 
     init(_ handle: OpaquePointer, _ request: SpawnRequest) {
@@ -30,24 +31,27 @@ public import Glibc
         return pid > 0 ? pid : nil
     }
 
-    /// What it does now, or did last.
+    /// The step that the process is at, or the last one it reached.
     public var stage: SpawnError.Stage { unsafe SpawnError.Stage(gr_spawn_stage(handle!)) }
 
-    /// SIGKILL to the process that is to run the program; one that is not made yet ends as it begins. One
-    /// that waits for a file system that does not answer may not end for a long time.
+    /// Sends SIGKILL to the process that is to run the program; if it is not made yet, it ends as
+    /// soon as it begins. A process that waits for a file system that does not answer may take long
+    /// to end.
     public func kill() { unsafe gr_spawn_kill(handle!) }
 
-    /// Why it has failed, though its process may not have ended: errno; else 0.
+    /// The errno for which the spawn has failed, though its process may not have ended; 0 if it has
+    /// not failed.
     public var failure: CInt { unsafe gr_spawn_error(handle!) }
 
-    /// How it ended.
+    /// How the spawn ended.
     public struct End: Sendable {
-        /// Nil where there never was a process. One that failed is, or soon will be, a zombie of ours.
+        /// Nil if no process was ever made. A process that failed is a zombie of ours, or soon will
+        /// be.
         public let spawned: Spawned?
         public let error: SpawnError?
-        /// The last step: ``SpawnError/Stage/execute`` where the program runs.
+        /// The last step: ``SpawnError/Stage/execute`` if the program runs.
         public let stage: SpawnError.Stage
-        /// Why it is not traced, though it should be: errno; else 0.
+        /// The errno for which the process is not traced although it should be; else 0.
         public let traceError: CInt
 
         public func get() throws(SpawnError) -> Spawned {
@@ -62,7 +66,8 @@ public import Glibc
         }
     }
 
-    /// Call it once, when the waiter has exited with status 0, or both it and the process have ended.
+    /// Collects the result. Call it once, when the waiter has exited with status 0, or when both
+    /// the waiter and the process have ended.
     public func end() -> End {
         let result = unsafe gr_spawn_end(handle!)
         unsafe handle = nil
@@ -76,17 +81,16 @@ public import Glibc
             traceError: result.trace_error)
     }
 
-    /// Waits for the waiter, and kills what does not get there in time.
+    /// Waits for the waiter, and kills the process if it does not get there in time.
     ///
-    /// - Returns: false if it was killed, and this is over as far as it can be.
+    /// - Returns: false if it was killed; then nothing more is to be done with this spawn.
     func wait(milliseconds: CInt) -> Bool {
-        // Gone, somebody else has waited for it.
         let waiter: ProcessDescriptor
         do throws(SystemError) {
             waiter = try ProcessDescriptor(pid: self.waiter)
         } catch {
-            // Gone, somebody else has waited for it. Else there is no descriptor to wait by, and its
-            // memory is in use until it has ended.
+            // If the waiter is gone, somebody else has waited for it. Otherwise there is no
+            // descriptor to wait with, and the waiter uses this memory until it has ended.
             if error.code != ESRCH {
                 while waitpid(self.waiter, nil, 0) < 0, errno == EINTR {}
             }

@@ -1,7 +1,7 @@
-/// Arguments or environment entries as execve(2) wants their bytes: NUL-terminated, one after the
-/// other. Bytes, not characters: Linux does not promise UTF-8.
+/// Arguments or environment entries, in the form that execve(2) wants: NUL-terminated, one after
+/// the other. They are bytes, not characters: Linux does not promise UTF-8.
 ///
-/// A spawn copies one as a whole, so what many spawns share is laid out once.
+/// A spawn copies a block as a whole, so strings that many spawns share are laid out only once.
 public struct StringBlock: Hashable, Sendable {
     /// The strings, each followed by its NUL.
     public private(set) var bytes: [UInt8] = []
@@ -9,15 +9,15 @@ public struct StringBlock: Hashable, Sendable {
 
     public init() {}
 
-    /// Nil if a string contains a NUL, which would cut it short: what ran would not be what was
-    /// asked for.
+    /// Returns nil if a string contains a NUL, which would cut it short: the program would not get
+    /// what was asked for.
     public init?(_ strings: some Sequence<String>) {
         for string in strings {
             guard append(string) else { return nil }
         }
     }
 
-    /// The strings in `bytes`; nil unless they are `count`, each with its NUL.
+    /// Takes the strings in `bytes`; nil unless there are `count`, each with its NUL.
     public init?(terminated bytes: [UInt8], count: Int) {
         var terminators = 0
         for byte in bytes where byte == 0 { terminators += 1 }
@@ -26,7 +26,7 @@ public struct StringBlock: Hashable, Sendable {
         self.count = count
     }
 
-    /// False, and nothing is appended, if the string contains a NUL.
+    /// Appends a string. If it contains a NUL, appends nothing and returns false.
     @discardableResult
     public mutating func append(_ string: String) -> Bool {
         var string = string
@@ -41,7 +41,7 @@ public struct StringBlock: Hashable, Sendable {
         return true
     }
 
-    /// False, and nothing is appended, if the string contains a NUL.
+    /// Appends a string. If it contains a NUL, appends nothing and returns false.
     @discardableResult
     public mutating func append(bytes string: [UInt8]) -> Bool {
         guard !string.contains(0) else { return false }
@@ -51,7 +51,7 @@ public struct StringBlock: Hashable, Sendable {
         return true
     }
 
-    /// Whether this is the last of the strings.
+    /// Whether `string` is the last of the strings.
     public func ends(with string: String) -> Bool {
         let suffix = Array(string.utf8) + [0]
         return bytes.count >= suffix.count && bytes.suffix(suffix.count) == suffix[...]
@@ -71,7 +71,7 @@ public struct StringBlock: Hashable, Sendable {
 }
 
 extension StringBlock: ExpressibleByArrayLiteral {
-    /// A NUL in a literal is our own bug: it traps.
+    /// Traps on a NUL in a literal, which is a mistake in our code.
     public init(arrayLiteral strings: String...) {
         guard let block = StringBlock(strings) else { preconditionFailure("a string with a NUL") }
         self = block
