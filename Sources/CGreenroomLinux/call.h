@@ -1,5 +1,5 @@
-/* System calls for the child's half of a spawn (spawn.c). A libc wrapper would write errno, which is the
- * running parent's. */
+/* System calls for the child's half of a spawn (spawn.c). A libc wrapper would write errno, which
+ * belongs to the running parent. */
 #pragma once
 
 #include "system_call.h"
@@ -7,7 +7,8 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-/* What runs in another process that shares our memory is free of what else a compiler puts in. */
+/* Code that runs in another process that shares our memory must contain nothing that the compiler
+ * adds: no instrumentation, no stack protector. */
 #define CHILD_HALF_PRAGMA(text) _Pragma(#text)
 #define CHILD_HALF_BEGIN \
     CHILD_HALF_PRAGMA(clang attribute push( \
@@ -17,7 +18,7 @@
 
 CHILD_HALF_BEGIN
 
-/* call(number, arguments): up to five, each an integer or a pointer. */
+/* call(number, arguments): at most five arguments, each an integer or a pointer. */
 #define CALL_WORD(x) ((long)(x))
 #define CALL0(n) system_call(n, 0, 0, 0, 0, 0, 0)
 #define CALL1(n, a) system_call(n, CALL_WORD(a), 0, 0, 0, 0, 0)

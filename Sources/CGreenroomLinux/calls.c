@@ -61,8 +61,9 @@ static int socket_flags(int type, bool nonblocking) {
 
 int gr_accept(int fd, bool nonblocking) {
     int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
-    /* Else a byte that was sent with MSG_OOB is dropped by the kernel as we read, and what came with it
-     * is closed in our name (SO_LINGER in socket(7)); nor would MSG_PEEK show it. */
+    /* Without this the kernel would drop a byte that was sent with MSG_OOB as we read, and would
+     * close in our name what came with it (SO_LINGER in socket(7)). MSG_PEEK would not show the
+     * byte, either. */
     int on = 1;
     if (client >= 0) (void)setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
     return client;
@@ -151,7 +152,7 @@ void gr_eventfd_take(int number) {
 int gr_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
 bool gr_can_fetch(int pidfd) {
-    /* The permission is looked at first. */
+    /* The kernel checks the permission before the number, so EBADF means that it is granted. */
     long copy = syscall(SYS_pidfd_getfd, pidfd, 0, 0);
     if (copy < 0) return errno == EBADF;
     close((int)copy);
@@ -172,7 +173,8 @@ int gr_pidfd_wait(int pidfd, int *code, int *status) {
 
 int32_t gr_wait_any(bool reap, int *code, int *status) {
     siginfo_t info = { 0 };
-    /* Traced threads are reported whether asked for or not, and by older kernels only with __WALL. */
+    /* Traced threads are reported even if not asked for; older kernels report them only with
+     * __WALL. */
     int options = WEXITED | WNOHANG | __WALL | (reap ? 0 : WNOWAIT);
     if (waitid(P_ALL, 0, &info, options) < 0) return -1;
     *code = info.si_code;
@@ -289,10 +291,10 @@ bool gr_matches(const char *pattern, int limit) {
     return matches;
 }
 
-// Segments that cannot be written hold nothing of ours: relocations are in writable ones (RELRO).
+// Segments that cannot be written hold no data of ours: relocations are in writable ones (RELRO).
 static int drop_segments(struct dl_phdr_info *object, size_t size, void *data) {
     (void)size, (void)data;
-    // The vDSO is no file.
+    // The vDSO is not a file.
     if (strncmp(object->dlpi_name, "linux-", 6) == 0) return 0;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < object->dlpi_phnum; i++) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it
- * cannot return from a C function that made the call; and libc's clone() would do more than the
- * call (a sanitizer's does so much that it fails beside CLONE_VM). */
+ * cannot return from a C function that made the call. libc's clone() would do more than the call (a
+ * sanitizer's does so much that it fails with CLONE_VM). */
 static inline long clone_call(long number, long first, long second, long third, int (*start)(void *),
                        void *argument) {
 #if defined(__x86_64__)

@@ -1,11 +1,11 @@
 /* The confined part of the child's half of a spawn: namespaces, mounts, capabilities, filters.
  *
- * The rules of the child's half hold (job.h): raw system calls only, one way out. The mounts are
- * two passes, so that no order of them matters: first every tree that is to be seen somewhere is
- * cloned as it is outside (open_tree), then what was asked for is put in place, parents before
- * children (the caller sorts). What is left writable so keeps exactly the flags it had outside: no
- * flag is ever taken away from a mount. open_tree(2) and move_mount(2) are of Linux 5.2,
- * mount_setattr(2) is of 5.12; a kernel without them refuses, and the app is not run. */
+ * The rules of the child's half apply (job.h): raw system calls only, one way out. The mounts are
+ * made in two passes, so that their order does not matter: first every tree that is to be shown
+ * somewhere is cloned as it is outside (open_tree); then everything is put in place, parents before
+ * children (the caller sorts). What stays writable keeps exactly the flags that it had outside: no
+ * flag is ever removed from a mount. open_tree(2) and move_mount(2) need Linux 5.2,
+ * mount_setattr(2) needs 5.12. A kernel without them refuses, and the app is not run. */
 #define _GNU_SOURCE
 #include "job.h"
 
@@ -25,12 +25,12 @@
 CHILD_HALF_BEGIN
 
 enum { TREE_RECURSIVE = 0x8000 /* AT_RECURSIVE, which fcntl.h may lack */ };
-/* Beside descriptors, and -errno for an error: */
+/* Values besides descriptors and -errno: */
 enum { NO_TREE = -10000, SKIPPED = -10001 };
 
 /* ---- namespaces ---- */
 
-/* Lines such as "1000 1000 1": the app keeps its own numbers and there are no others. */
+/* Writes lines such as "1000 1000 1": the app keeps its own numbers, and there are no others. */
 static void map_identity(struct job *job, const char *file, uint32_t number) {
     char digits[12], text[32];
     int k = 0, n = 0;
@@ -48,7 +48,7 @@ static void map_identity(struct job *job, const char *file, uint32_t number) {
 
 static void map_identities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
-    /* Without it a process could leave a group that denies it something. */
+    /* Otherwise a process could leave a group that denies it something. */
     int fd;
     TRY(GR_STAGE_USER_NAMESPACE, fd = call_open("/proc/self/setgroups", O_WRONLY));
     TRY(GR_STAGE_USER_NAMESPACE, call(SYS_write, fd, "deny", 4));
@@ -57,7 +57,8 @@ static void map_identities(struct job *job) {
     map_identity(job, "/proc/self/gid_map", c->own_gid);
 }
 
-/* A new network namespace has a loopback that is down. Not to have it only takes something away. */
+/* In a new network namespace the loopback device is down. Failing to raise it denies the app
+ * something, and exposes nothing. */
 static void raise_loopback(void) {
     int fd = (int)call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
@@ -78,7 +79,7 @@ void gr_enter_namespaces(struct job *job) {
     if (c->namespaces & CLONE_NEWNET) raise_loopback();
 }
 
-/* ---- mounts ---- (each of these returns -errno on failure) */
+/* ---- mounts ---- (each of these functions returns -errno on failure) */
 
 static int status_of(const char *path, struct stat *status) {
     return (int)call(SYS_newfstatat, AT_FDCWD, path, status, 0);
@@ -103,7 +104,7 @@ static int make_directory(const char *path) {
     return (int)call(SYS_mkdirat, AT_FDCWD, path, 0755);
 }
 
-/* A tmpfs of its own, not yet to be seen anywhere. `mode` is octal. */
+/* Makes a tmpfs that is not attached anywhere yet. `mode` is octal. */
 static int new_tmpfs(const char *mode, uint64_t attributes) {
     int fs = (int)call(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
     if (fs < 0) return fs;
@@ -114,7 +115,7 @@ static int new_tmpfs(const char *mode, uint64_t attributes) {
     return result;
 }
 
-/* Whatever of a mount is to be taken from the tree as it is outside. */
+/* Clones the part of a mount that must be taken from the tree as it is outside. */
 static int prepare_mount(const struct gr_mount *m) {
     struct stat status = { 0 }; /* analyzers do not see what the kernel writes */
     int result;
@@ -123,7 +124,7 @@ static int prepare_mount(const struct gr_mount *m) {
     case GR_MOUNT_HIDE:
         if (m->late) return NO_TREE;
         if ((result = status_of(m->target, &status)) < 0) return result;
-        /* A device that its mount's options let nobody open: EACCES, for root too. */
+        /* A device that nobody can open, because of its mount's options: EACCES, for root too. */
         return S_ISDIR(status.st_mode) ? NO_TREE : open_tree_of("/dev/null");
     case GR_MOUNT_ATTRIBUTES:
     case GR_MOUNT_TMPFS:
@@ -144,7 +145,7 @@ static int make_target(const struct gr_mount *m, int tree) {
     return fd;
 }
 
-/* What is to be mounted: the prepared tree, or one that is made now. */
+/* The tree to mount: the prepared one, or one that is made now. */
 static int tree_of(const struct gr_mount *m, int prepared) {
     static const uint64_t nothing =
         MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -191,7 +192,7 @@ void gr_make_mounts(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     if (!c || c->mount_count == 0) return;
     int trees[GR_MOUNTS_MAX];
-    /* What is mounted outside later is still seen; what is mounted here stays here. */
+    /* Mounts that are made outside later still show here; mounts that are made here stay here. */
     TRY(GR_STAGE_MOUNTS, set_attributes(AT_FDCWD, "/", TREE_RECURSIVE, 0, MS_SLAVE));
     for (int i = 0; i < c->mount_count; i++) {
         job->step = i;
@@ -212,8 +213,8 @@ void gr_make_mounts(struct job *job) {
 
 /* ---- capabilities ---- */
 
-/* Before the user is taken: dropping needs CAP_SETPCAP. What the kernel does not know cannot be
- * held either. */
+/* Called before the user changes, because dropping needs CAP_SETPCAP. A capability that the kernel
+ * does not know cannot be held. */
 void gr_bound_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     if (!c || !c->has_bounding_set) return;
@@ -229,8 +230,9 @@ void gr_keep_capabilities(struct job *job) {
     if (c && c->ambient != 0) TRY(GR_STAGE_CAPABILITIES, call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0));
 }
 
-/* As the app's user: what it holds shrinks at once to what the program will have, before it enters a
- * directory or executes a file. Root's program has the bounding set, any other has the ambient set. */
+/* Called as the app's user: the capabilities shrink at once to those that the program will have,
+ * before the process enters a directory or executes a file. A program of root gets the bounding
+ * set; any other program gets the ambient set. */
 void gr_raise_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     bool is_root = call(SYS_geteuid) == 0;
@@ -241,7 +243,7 @@ void gr_raise_capabilities(struct job *job) {
     for (int i = 0; i < 2; i++) {
         uint32_t ambient = (uint32_t)(c->ambient >> 32 * i);
         if (c->has_bounding_set) data[i].permitted &= (uint32_t)(c->bounding_set >> 32 * i);
-        /* Without SYS_ADMIN a filter needs no_new_privs: that is seen to before. */
+        /* Without SYS_ADMIN a filter needs no_new_privs, which was set before. */
         if (!is_root) data[i].permitted &= ambient;
         data[i].effective = data[i].permitted;
         data[i].inheritable = ambient;
@@ -255,8 +257,8 @@ void gr_raise_capabilities(struct job *job) {
 
 /* ---- filters ---- */
 
-/* The last thing before exec: what follows are execve and, should it fail, exit_group, which no
- * filter may forbid (the supervisor sees to it). */
+/* The last step before exec: only execve follows, and exit_group if execve fails. No filter may
+ * forbid these two (the supervisor ensures that). */
 void gr_install_filters(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     for (int i = 0; c && i < c->filter_count; i++) {

@@ -1,7 +1,8 @@
-/* A process that makes system calls for us which may wait for a stranger: what /proc shows of a process is read out of
- * that process's memory, or under a lock that it holds, and a page of it may lie in a file whose server does not answer
- * (fuse(4)); a path may lead to such a server. The wait is the worker's, which may not even be killed meanwhile. What
- * disposal.c says of such processes holds here, too. */
+/* A process that makes system calls for us that may wait for a stranger. What /proc shows of a
+ * process is read from that process's memory, or under a lock that it holds; and a page of that
+ * memory, or a path, may lead to a file system whose server does not answer (fuse(4)). The worker
+ * waits then, and may not even be killable meanwhile. The rules for such processes in disposal.c
+ * apply here, too. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 #include "worker.h"
@@ -42,7 +43,7 @@ BARE static long read_file(const struct gr_detached_call *call) {
     return (size_t)count < call->count ? count : -EFBIG;
 }
 
-/* First watched, then looked at: no change falls between the two. */
+/* Adds the watch first and then looks at the file, so that no change is missed between the two. */
 BARE static long watch(struct gr_detached_call *call, struct stat *status) {
     long number = 0;
     if (call->descriptor >= 0)
@@ -61,7 +62,7 @@ BARE static long watch(struct gr_detached_call *call, struct stat *status) {
 
 BARE static long page_out(const struct gr_detached_call *call) {
     struct iovec range = { (void *)call->address, call->count };
-    /* Its fifth word, the flags, is 0 (keeper.h). */
+    /* The fifth argument, the flags, is 0 (keeper.h). */
     return keeper_call(SYS_process_madvise, call->descriptor, (long)&range, 1, MADV_PAGEOUT);
 }
 

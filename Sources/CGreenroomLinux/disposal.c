@@ -1,13 +1,16 @@
-/* Processes that close for us what strangers sent. close(2) can take as long as its sender likes: a socket
- * lingers (SO_LINGER), a file's server does not answer to FLUSH (fuse(4)), which is asked at every close and not only
- * at the last one. So passing a descriptor on and closing ours would help nobody. These processes share our table of
- * descriptors (CLONE_FILES): they close our numbers, and the wait is theirs, while we can be killed as ever.
+/* Processes that close for us what strangers sent. close(2) can take as long as the sender likes: a
+ * socket lingers (SO_LINGER), and the server of a file may not answer to FLUSH (fuse(4)), which the
+ * kernel asks for at every close, not only at the last one. So passing a descriptor on and closing
+ * ours would not help. These processes share our table of descriptors (CLONE_FILES): they close our
+ * numbers and wait, while we can be killed as ever.
  *
- * They share our memory too (CLONE_VM), which costs no copy and no page fault later. So there is only C here that
- * makes raw system calls: thread-local storage is ours, errno as well. All signals are blocked in them.
+ * They also share our memory (CLONE_VM), which costs no copy and no page fault later. So they run
+ * only C code with raw system calls: thread-local storage, errno included, is ours. All signals are
+ * blocked in them.
  *
- * Who shares a table keeps it: were we killed while one of these cannot be, our clients and the spawner would never
- * see us go. The keeper, which closes nothing before that, does it then. */
+ * A process that shares a table keeps it open. If we were killed while one of these processes
+ * cannot be, our clients and the spawner would never see us go. The keeper, which closes nothing
+ * before that, then closes the table. */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "CGreenroomLinux.h"
@@ -26,11 +29,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A socket that lingers waits no longer than until the next signal; a file that is flushed does. */
+/* A socket that lingers waits at most until the next signal; a file that is flushed waits on. */
 enum { LINGER_MICROSECONDS = 1000 };
 
 struct gr_disposal_worker {
-    _Atomic int numbers[GR_DISPOSAL_QUEUE]; /* -1: taken, by it or by us */
+    _Atomic int numbers[GR_DISPOSAL_QUEUE]; /* -1: taken, by the worker or by us */
     _Atomic unsigned added, done;
     _Atomic bool reports;
     int report;
@@ -38,7 +41,7 @@ struct gr_disposal_worker {
     char stack[WORKER_STACK] __attribute__((aligned(16)));
 };
 
-/* What a number is, for the keeper. */
+/* The kind of each number, for the keeper. */
 static _Atomic unsigned char *kinds;
 static size_t kind_count;
 
@@ -57,8 +60,8 @@ void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(number,
 
 /* ---- The keeper ---- */
 
-/* What counts first: whoever waits for our end sees it. What strangers sent is left to our own end: a process that
- * exits lingers nowhere, and where it waits for a file, nobody waits for it. */
+/* First closes what lets others see our end. What strangers sent is left to our own exit: a process
+ * that exits does not linger, and if it waits for a file, nobody waits for it. */
 BARE static void close_all(void) {
     for (size_t first = 0; first < kind_count; first++) {
         if (kind_of(first) != GR_DISPOSAL_OWN) continue;
@@ -98,7 +101,7 @@ BARE static void close_added(struct gr_disposal_worker *self) {
         int number = atomic_exchange_explicit(&self->numbers[done % GR_DISPOSAL_QUEUE], -1,
                                               memory_order_acq_rel);
         if (number >= 0) {
-            set_kind(number, GR_DISPOSAL_OWN); /* before it is anybody else's */
+            set_kind(number, GR_DISPOSAL_OWN); /* before anybody else gets the number */
             (void)keeper_call(SYS_close, number, 0, 0, 0);
         }
         atomic_store_explicit(&self->done, ++done, memory_order_release);
@@ -125,17 +128,19 @@ BARE static int work(void *argument) {
     }
 }
 
-/* ---- Ours ---- */
+/* ---- Our own process ---- */
 
 BARE static void wake_up(int signal) { (void)signal; }
 
-/* The new process has all signals blocked and `wake_up` for SIGALRM; nothing of that stays with us. */
+/* Gives the new process a mask that blocks all signals, and `wake_up` for SIGALRM; both are
+ * restored here. */
 long worker_start(int (*body)(void *), void *argument, char *stack_end) {
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
     struct sigaction awake = { .sa_handler = wake_up }, former;
     (void)sigaction(SIGALRM, &awake, &former);
-    /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal tells of its end. */
+    /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal announces the end of the
+     * process. */
     long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
     (void)sigaction(SIGALRM, &former, NULL);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, WORKER_SIGSET);
@@ -148,7 +153,7 @@ int gr_disposal_begin(void) {
     if (kinds) return 0;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
-    /* A byte for each; only those that were touched are in memory. */
+    /* One byte per number; only pages that were touched are in memory. */
     size_t count = limit.rlim_cur < (1 << 20) ? limit.rlim_cur : 1 << 20;
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -211,7 +216,7 @@ int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index) {
 void gr_disposal_report(struct gr_disposal_worker *worker) { atomic_store(&worker->reports, true); }
 
 bool gr_disposal_is_gone(struct gr_disposal_worker *worker) {
-    /* Once reaped, its number may be another's. */
+    /* After it was reaped, another process may get its number. */
     if (worker->pid > 0 && waitpid(worker->pid, NULL, WNOHANG | __WALL) != 0) worker->pid = -1;
     return worker->pid < 0;
 }
@@ -226,7 +231,7 @@ void gr_disposal_end(struct gr_disposal_worker *worker) {
 
 bool gr_close_connection(int number) {
     char none;
-    /* Nothing more can come; what has come may bring descriptors along. */
+    /* Nothing more can come; what has come may include descriptors. */
     (void)shutdown(number, SHUT_RDWR);
     if (recv(number, &none, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return false;
     set_kind(number, GR_DISPOSAL_OWN);
@@ -234,11 +239,11 @@ bool gr_close_connection(int number) {
     return true;
 }
 
-/* ---- Without the table: for one who has children anyway ---- */
+/* ---- Without the shared table: for a process that has children anyway ---- */
 
 static char rest_stack[WORKER_STACK] __attribute__((aligned(16)));
 
-/* Several may be on that stack: none comes back to it. */
+/* Several processes may be on that stack: none of them returns to it. */
 BARE static int rest(void *argument) {
     keeper_follow((long)(intptr_t)argument);
     for (;;) (void)keeper_call(SYS_ppoll, 0, 0, 0, 0);
@@ -249,7 +254,8 @@ static bool is_queue_empty(int number) {
     struct iovec vector = { .iov_base = &none, .iov_len = 1 };
     struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
     (void)shutdown(number, SHUT_RDWR);
-    /* A packet without bytes is none, but what comes with it has no room here. */
+    /* A packet without bytes also gives 0, but the descriptors in it have no room here
+     * (MSG_CTRUNC). */
     return recvmsg(number, &header, MSG_PEEK | MSG_DONTWAIT) == 0 && !(header.msg_flags & MSG_CTRUNC);
 }
 

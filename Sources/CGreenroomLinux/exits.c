@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
-// linux/pidfd.h as of Linux 6.15, which the C library's headers may be older than.
+// From linux/pidfd.h as of Linux 6.15; the C library's headers may be older.
 struct pidfd_info {
     uint64_t mask, cgroup;
     uint32_t numbers[11];
@@ -17,7 +17,7 @@ struct pidfd_info {
 int gr_pidfd_exit(int pidfd, int *status) {
     struct pidfd_info info = { .mask = INFO_EXIT };
     if (ioctl(pidfd, GET_INFO, &info) < 0) return -1;
-    // Kernels 6.13 and 6.14 know the call and not this bit, even of one that has been reaped.
+    // Linux 6.13 and 6.14 know the call but not this bit, even for a process that has been reaped.
     if (!(info.mask & INFO_EXIT)) return 0;
     *status = info.exit_code;
     return 1;

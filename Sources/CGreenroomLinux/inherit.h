@@ -1,8 +1,9 @@
-/* The process takes over what its caller had (gr_inherited.h). Only what takes something away, or what
- * any process may do to itself, is done, whatever is asked for: limits and CPUs are those that both
- * sides have, and a better priority than its own has no effect.
+/* Lets a process take over the caller's state (gr_inherited.h). Whatever is asked for, only changes
+ * are made that take something away, or that any process may make to itself: limits and CPUs become
+ * those that both sides have, and a priority better than the process's own has no effect.
  *
- * Raw system calls: it runs between clone and exec (spawn.c) and before a libc is ready (CPrewarm). */
+ * Raw system calls: this runs between clone and exec (spawn.c) and before a libc is ready
+ * (CPrewarm). */
 #pragma once
 
 #include "include/gr_inherited.h"
@@ -42,7 +43,8 @@ static inline void inherit_priorities(const struct gr_inherited *state) {
         (void)keeper_call(SYS_ioprio_set, PROCESS, 0, state->io_priority, 0);
 }
 
-/* A handler that is there by now is a library's, which would have put it over an ignored signal, too. */
+/* A handler that exists by now belongs to a library, which would have installed it over an ignored
+ * signal, too. */
 static inline void inherit_signals(const struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
     struct { uintptr_t handler; char rest[56]; } own, ignored = {(uintptr_t)SIG_IGN, {0}};
@@ -57,7 +59,7 @@ static inline void inherit_signals(const struct gr_inherited *state) {
         (void)keeper_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&state->blocked, 0, SET);
 }
 
-/* 0 or -errno: of the one part that keeps something out. */
+/* Returns 0, or -errno of the one part that confines the process. */
 static inline long inherit(const struct gr_inherited *state) {
     if (state->parts & GR_INHERITED_LIMITS) inherit_limits(state);
     if (state->parts & GR_INHERITED_AFFINITY) inherit_affinity(state);

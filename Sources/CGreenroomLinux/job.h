@@ -2,17 +2,18 @@
  *
  * The rules of the child's half, which is everything between clone and exec:
  *
- * 1. It shares memory with a parent that RUNS. It writes to its own stack and to its `struct job`, and
- *    reads those, constants and the copies that the job points to: nothing else.
- * 2. System calls are raw (`call`, call.h), which return -errno. No function of a C library: those
- *    write errno, or what else lies in the parent's thread-local storage. (The compiler may call
- *    memcpy and memset; gr_spawn_begin has called both by then, so that no linker binds them here.)
- * 3. A step that can fail is a TRY with its stage, or calls `fail`: one way out. TRY notes the stage
- *    before the call, so that a child that hangs, or is killed, is known by what it did last.
- * 4. Its functions lie between CHILD_HALF_BEGIN and CHILD_HALF_END: a sanitizer's instrumentation, and
- *    the stack protector, are the parent's as well.
- * 5. From take_identity on it is the app's user's: he may stop it and kill it. Whatever may wait for
- *    him comes after that, and never has more rights than he is given. */
+ * 1. It shares memory with a parent that RUNS. It writes only to its own stack and to its `struct
+ *    job`, and reads only these, constants, and the copies that the job points to.
+ * 2. System calls are raw (`call`, call.h) and return -errno. It calls no function of a C library:
+ *    those write errno, or other thread-local storage of the parent. (The compiler may call memcpy
+ *    and memset; gr_spawn_begin has called both by then, so that no linker binds them here.)
+ * 3. A step that can fail is a TRY with its stage, or calls `fail`: one way out. TRY records the
+ *    stage before the call, so that the last step of a child that hangs or is killed is known.
+ * 4. Its functions are between CHILD_HALF_BEGIN and CHILD_HALF_END: a sanitizer's instrumentation
+ *    and the stack protector would use the parent's state.
+ * 5. From take_identity on, the child belongs to the app's user, who may stop it and kill it. Every
+ *    step that may wait for that user comes after it, and never has more rights than the user is
+ *    given. */
 #pragma once
 
 #include "CGreenroomLinux.h"
@@ -23,15 +24,15 @@
 struct job {
     const struct gr_spawn_request *_Nonnull request;
     struct gr_fd_mapping *_Nonnull fds; /* sorted by `to` */
-    bool join_cgroup;                 /* clone did not do it */
+    bool join_cgroup;                 /* clone did not do this */
     bool has_handlers;                /* clone did not clear them */
     uint64_t ignored;                 /* signals, 1 << (number - 1) */
     bool raises_descriptor_limit;
     int cwd;                          /* the directory's descriptor, or -1 */
-    volatile int error;               /* not 0: it has failed, at `stage` */
-    volatile int stage;               /* which it is at, or was at when it ended */
-    volatile int trace_error;         /* why it is not traced; else 0 */
-    volatile int step;                /* of the mounts, while they are made; else -1 */
+    volatile int error;               /* not 0: the child has failed, at `stage` */
+    volatile int stage;               /* the present stage, or the last one */
+    volatile int trace_error;         /* the errno for which it is not traced; else 0 */
+    volatile int step;                /* the index of the mount that is being made; else -1 */
 };
 
 CHILD_HALF_BEGIN
@@ -51,7 +52,7 @@ CHILD_HALF_END
         if (result_ < 0) fail(job, (at), (int)-result_); \
     } while (0)
 
-/* In the order in which a child calls them; each does nothing for an app that is not confined. */
+/* In the order in which a child calls them. Each does nothing for an app that is not confined. */
 void gr_enter_namespaces(struct job *_Nonnull job);
 void gr_make_mounts(struct job *_Nonnull job);
 void gr_bound_capabilities(struct job *_Nonnull job);

@@ -1,18 +1,20 @@
 /* Why ^Z works in an app: two processes beside it that do nothing.
  *
- * The kernel ignores SIGTSTP, SIGTTIN and SIGTTOU in a process group of which no member has a parent
- * in another group of the same session (setpgid(2), "orphaned"): nobody could continue it. An app
- * leads its session and its parent is the spawner, in another one, so its first group always is
- * orphaned. What the kernel asks for is: one member of that group with a parent in the session. So
+ * The kernel ignores SIGTSTP, SIGTTIN and SIGTTOU in a process group of which no member has a
+ * parent in another group of the same session (setpgid(2), "orphaned"): nobody could continue it.
+ * An app leads its session, and its parent is the spawner, in another session, so the app's first
+ * group would always be orphaned. The kernel requires one member of that group with a parent in the
+ * session. So there are
  *
  *     app (leads session and group) -> keeper (a group of its own) -> member (the app's group)
  *
- * The keeper is a child without an exit signal: no wait(2) of the app sees it (__WALL apart). Both
- * block every signal, hold no descriptor, keep no memory but the page they wait on and the one by
- * which the kernel addresses this thread (rseq), and are killed when the app ends. If they cannot be
- * made, or a filter of the app's kills them, only ^Z does not work.
+ * The keeper is a child without an exit signal: no wait(2) of the app sees it, except with __WALL.
+ * Both processes block every signal, hold no descriptor, keep no memory but the page that they wait
+ * on and the one by which the kernel addresses their thread (rseq), and are killed when the app
+ * ends. If they cannot be made, or a filter of the app kills them, only ^Z does not work.
  *
- * Raw system calls: it runs between clone and exec (spawn.c) and before a libc is ready (CPrewarm). */
+ * Raw system calls: this runs between clone and exec (spawn.c) and before a libc is ready
+ * (CPrewarm). */
 #pragma once
 
 #include "system_call.h"
@@ -28,7 +30,7 @@ static inline long keeper_call(long number, long a, long b, long c, long d) {
     return system_call(number, a, b, c, d, 0, 0);
 }
 
-/* Gives back all memory outside the two ranges, the stack as well, and waits for ever. */
+/* Gives back all memory outside the two ranges, including the stack, and waits for ever. */
 static _Noreturn void keeper_wait(uint64_t low, uint64_t low_end, uint64_t high,
                                   uint64_t high_end) {
 #if defined(__x86_64__)
@@ -112,7 +114,7 @@ static _Noreturn void keeper_rest(void) {
     keeper_wait(data, data_end < code ? data_end : code, code, code_end);
 }
 
-/* In a new process: dies with its parent, by whatever means that ends. */
+/* Called in a new process: it dies with its parent, however the parent ends. */
 __attribute__((disable_sanitizer_instrumentation))
 static inline void keeper_follow(long parent) {
     (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
@@ -126,7 +128,8 @@ static inline void keep_job_control(void) {
     if (keeper_call(SYS_pipe2, (long)ready, O_CLOEXEC, 0, 0) < 0) return;
     long child = keeper_call(SYS_clone, 0, 0, 0, 0);
     if (child != 0) {
-        /* Its end comes when neither of the two has a descriptor any more, or lives. */
+        /* The read ends when neither process holds the other end any more, or when both are
+         * dead. */
         char none;
         (void)keeper_call(SYS_close, ready[1], 0, 0, 0);
         while (child > 0 && keeper_call(SYS_read, ready[0], (long)&none, 1, 0) == -EINTR) continue;

@@ -1,5 +1,5 @@
-/* LISTEN_PID (sd_listen_fds(3)) is known to the child alone: it is written between clone and exec,
- * over the ten bytes that the parent has left room for. */
+/* Only the child knows the value of LISTEN_PID (sd_listen_fds(3)), so it is written between clone
+ * and exec, over the ten bytes that the parent has reserved. */
 #include "job.h"
 
 CHILD_HALF_BEGIN
@@ -14,7 +14,7 @@ void gr_tell_listen_pid(char *_Nullable const *environment) {
     enum { ROOM = 10, NAME = sizeof room - 1 - ROOM };
     for (; *environment; environment++) {
         char *text = *environment;
-        /* Only what we laid out ourselves: a variable of the caller's may have no room. */
+        /* Only a variable that we laid out ourselves: one of the caller's may have no room. */
         if (!is_same(text, room)) continue;
         char digits[ROOM];
         int count = 0;

@@ -67,7 +67,7 @@ long gr_receive(int fd, void *bytes, size_t count, struct gr_message *message) {
 
 long gr_peek(int fd, void *bytes, size_t count, bool *has_descriptors) {
     struct iovec vector = { .iov_base = bytes, .iov_len = count };
-    /* No room for anything beside the bytes. */
+    /* No room for anything but the bytes. */
     struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
     long length = recvmsg(fd, &header, MSG_PEEK);
     *has_descriptors = length >= 0 && (header.msg_flags & MSG_CTRUNC) != 0;

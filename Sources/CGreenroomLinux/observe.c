@@ -20,7 +20,7 @@ int gr_observe(int32_t pid, struct gr_inherited *state) {
     return 0;
 }
 
-/* Raw calls: 64 of them by glibc would refuse two signals, and cost twice as much. */
+/* Raw calls: glibc would refuse two of the 64 signals, and would take twice as long. */
 int gr_observe_self(struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
     if (gr_observe(0, state) < 0) return -1;

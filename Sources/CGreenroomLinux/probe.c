@@ -1,4 +1,4 @@
-/* Questions to the kernel that need calls which Swift cannot make (syscall(2) is variadic). */
+/* Queries to the kernel, through calls that Swift cannot make (syscall(2) is variadic). */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Arguments that the kernel refuses, if it gets as far as looking at them. */
+/* The kernel refuses these arguments, if it gets as far as looking at them. */
 bool gr_has_clone3(void) { return syscall(SYS_clone3, 0, 0) == -1 && errno == EINVAL; }
 
 bool gr_has_pidfd(void) {

@@ -1,26 +1,27 @@
-/* Starting a process: clone3 with stacks of our own and the child's half of a spawn. It cannot be Swift:
- * between clone and exec the child shares the parent's memory, so it may not allocate, lock or touch
- * reference counts (job.h has its rules).
+/* Starting a process: clone3 with stacks of our own, and the child's half of a spawn. It cannot be
+ * Swift: between clone and exec the child shares the parent's memory, so it may not allocate, lock
+ * or touch reference counts (job.h has its rules).
  *
- * Nobody waits for the exec but a process made for that:
+ * Only a process made for the purpose waits for the exec:
  *
  *     parent --clone(VM)--> waiter --clone(VM, VFORK, PARENT)--> child
  *
- * The child becomes its user's before it executes the program, and from then on may be stopped by him,
- * or wait for a file system of his, for as long as he likes. So the parent must not be the one that
- * waits. The waiter is: it keeps our identity, does nothing else, and its end tells the parent that
- * the child has executed the program or has ended (the child is the parent's own: CLONE_PARENT).
+ * Before it executes the program, the child becomes a process of the app's user. From then on that
+ * user may stop it, or make it wait for one of his file systems, for as long as he likes. So the
+ * parent must not wait for it. The waiter does: it keeps our identity and does nothing else, and
+ * its end tells the parent that the child has executed the program or has ended (the child is the
+ * parent's own: CLONE_PARENT).
  *
- * Why CLONE_VFORK all the same: to the kernel, a process that shares memory without it is one of a
- * group of equals. The OOM killer of the app's cgroup would kill the parent with it (in_vfork), and
+ * CLONE_VFORK is needed all the same. Without it the kernel treats processes that share memory as
+ * equals: the OOM killer of the app's cgroup would kill the parent with the child (in_vfork), and
  * the child's OOM score would be set for the parent too (__set_oom_adj).
  *
- * What is on its way when we are killed is known to nobody. So both processes end with their parent, the
- * child until it is about to execute its program: after an exec PR_SET_PDEATHSIG would still be set. One
- * that then waits in its execve is ended by the next spawner.
+ * If we are killed, nobody knows about a spawn under way. So both processes end with their parent;
+ * for the child that holds until it is about to execute its program, because PR_SET_PDEATHSIG would
+ * still be set after an exec. A child that then waits in its execve is ended by the next spawner.
  *
- * A block of memory belongs to each spawn, with both stacks and a copy of the request; it is freed when
- * neither of the two processes shares our memory any more. */
+ * Each spawn has one block of memory, with both stacks and a copy of the request. It is freed when
+ * neither process shares our memory any more. */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "job.h"
@@ -57,7 +58,7 @@ CHILD_HALF_END
 #define CLONE_INTO_CGROUP 0x200000000ULL
 #endif
 
-/* The kernel's struct clone_args, whose last members older headers lack. */
+/* The kernel's struct clone_args; older headers lack its last members. */
 struct clone3_args {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
         set_tid_size, cgroup;
@@ -69,24 +70,24 @@ enum { CHILD_STACK = 16 * 1024, WAITER_STACK = 4 * 1024, KERNEL_SIGNALS = 64, KE
 struct gr_spawn {
     char child_stack[CHILD_STACK] __attribute__((aligned(16)));
     char waiter_stack[WAITER_STACK] __attribute__((aligned(16)));
-    struct gr_spawn_request request; /* a copy, in what follows this */
+    struct gr_spawn_request request; /* a copy; what it points to follows this structure */
     volatile bool is_cancelled;      /* by us: a child that finds it set goes no further */
     struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
     struct job job;
     bool changes_identity;
     int32_t parent;
     int32_t waiter;
-    volatile int32_t pid;            /* by the child, first of all: -1 until then */
-    volatile int pidfd;              /* by the kernel, before the child runs */
+    volatile int32_t pid;            /* set by the child, first of all: -1 until then */
+    volatile int pidfd;              /* set by the kernel, before the child runs */
     volatile long result;            /* of the waiter's clone */
 };
 
-/* Raw calls: glibc refuses its two internal signals. The kernel's struct begins with the handler and
- * is all zero bytes for SIG_DFL. */
+/* For raw calls, because glibc refuses its two internal signals. The kernel's structure begins with
+ * the handler, and is all zero bytes for SIG_DFL. */
 struct disposition { uintptr_t handler; char rest[56]; };
 
 /* The signals that this process ignores, looked up once (64 system calls): the first spawn comes
- * after start-up, and nobody here begins to ignore a signal later. */
+ * after start-up, and this process does not begin to ignore a signal later. */
 static uint64_t ignored_signals(void) {
     static _Atomic uint64_t known;
     static _Atomic bool is_known;
@@ -106,7 +107,7 @@ static uint64_t ignored_signals(void) {
 
 CHILD_HALF_BEGIN
 
-/* Handlers belong to the parent's code and ignored signals would survive exec. */
+/* Handlers belong to the parent's code, and ignored signals would survive exec. */
 static void reset_dispositions(const struct job *job) {
     static const struct disposition standard;
     for (int s = 1; s <= KERNEL_SIGNALS; s++) {
@@ -124,7 +125,7 @@ static void join_cgroup(struct job *job) {
     call_close(fd);
 }
 
-/* Lowering the score needs CAP_SYS_RESOURCE: without it the app runs at the inherited score. */
+/* Lowering the score needs CAP_SYS_RESOURCE. Without it the app runs with the inherited score. */
 static void adjust_oom_score(struct job *job) {
     char digits[12], text[12];
     int value = job->request->oom_score_adjust, n = 0, k = 0;
@@ -140,7 +141,7 @@ static void adjust_oom_score(struct job *job) {
     call_close((int)fd);
 }
 
-/* The number of open files is raised before the descriptors are placed and lowered after. */
+/* The limit on open files is raised before the descriptors are placed, or lowered after. */
 static void set_limits(struct job *job, bool before_descriptors) {
     const struct gr_spawn_request *r = job->request;
     for (int i = 0; i < r->limit_count; i++) {
@@ -151,7 +152,8 @@ static void set_limits(struct job *job, bool before_descriptors) {
     }
 }
 
-/* The lowest of our parent's descriptors from `first` on that is needed here; -1: none. */
+/* The lowest of our parent's descriptors from `first` on that is needed here; -1 if there is
+ * none. */
 static int next_needed(const struct job *job, int first) {
     const struct gr_spawn_request *r = job->request;
     int others[] = { job->cwd, job->join_cgroup ? r->cgroup : -1, r->owner };
@@ -164,11 +166,12 @@ static int next_needed(const struct job *job, int first) {
     return next;
 }
 
-/* The table was the parent's until now (CLONE_FILES). Copied is what lies below the highest descriptor that is
- * needed here: a parent of a thousand keeps theirs above (`FileDescriptor.moveAside`), or each
- * child would first copy them and then close them again. What else is copied is closed here and not by the
- * exec, for which we may wait long: were our parent killed meanwhile, its socket would still be
- * listening and its connection open. */
+/* Until now the child shared the parent's table (CLONE_FILES). The kernel copies all descriptors
+ * below the highest one that is needed here. A parent with a thousand descriptors keeps them above
+ * that (`FileDescriptor.moveAside`); otherwise each child would first copy them and then close them
+ * again. Other descriptors that were copied are closed here and not by the exec, which may be long
+ * in coming: if our parent were killed meanwhile, its socket would still be listening and its
+ * connection would still be open. */
 static void take_own_table(struct job *job) {
     int highest = -1, next = 0;
     for (int fd; (fd = next_needed(job, highest + 1)) >= 0;) highest = fd;
@@ -179,8 +182,9 @@ static void take_own_table(struct job *job) {
     (void)call(SYS_close_range, next, ~0u, 0);
 }
 
-/* What strangers sent is never in our parent's table: the next child would copy it, and wait for a stranger's file
- * to be flushed when it executes. The supervisor has it, and somebody to close it (disposal.c). */
+/* Descriptors that strangers sent are never in our parent's table: the next child would copy them,
+ * and its exec would wait until a stranger's file is flushed. The supervisor has them, and
+ * processes that close them (disposal.c). */
 static void fetch_theirs(struct job *job) {
     for (int i = 0; i < job->request->fd_count; i++) {
         if (!job->fds[i].theirs) continue;
@@ -196,7 +200,8 @@ static bool is_target(const struct job *job, int fd) {
     return false;
 }
 
-/* A duplicate at a number that is nobody's target; `stage` is blamed where there is no room. */
+/* Duplicates a descriptor to a number that is no target; `stage` is reported if there is no
+ * room. */
 static int move_aside(struct job *job, int source, int stage) {
     long fd = call(SYS_fcntl, source, F_DUPFD_CLOEXEC, 3);
     while (fd >= 0 && is_target(job, (int)fd)) fd = call(SYS_fcntl, source, F_DUPFD_CLOEXEC, fd + 1);
@@ -204,7 +209,8 @@ static int move_aside(struct job *job, int source, int stage) {
     return (int)fd;
 }
 
-/* No source has the number of a target, as a rule: what came in a message is above 0, 1 and 2. */
+/* Whether no source has the number of a target. That is the usual case: descriptors that came in a
+ * message are above 0, 1 and 2. */
 static bool are_apart(const struct job *job) {
     int count = job->request->fd_count;
     int highest = count > 0 ? job->fds[count - 1].to : -1;
@@ -213,14 +219,14 @@ static bool are_apart(const struct job *job) {
     return job->cwd < 0 || job->cwd > highest;
 }
 
-/* dup2(2), which leaves a descriptor alone that is there already, close-on-exec or not. */
+/* As dup2(2), but a descriptor that is in its place already is left alone, close-on-exec or not. */
 static long place(int source, int target) {
     if (source == target) return call(SYS_fcntl, source, F_GETFD, 0);
     return call(SYS_dup3, source, target, 0);
 }
 
-/* Every source first moves to a number that is nobody's target, so that no dup overwrites a
- * source still needed. Not "above the highest target": that may be the limit itself. */
+/* Every source first moves to a number that is no target, so that no dup overwrites a source that
+ * is still needed. "Above the highest target" would not do: that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
     int count = job->request->fd_count;
@@ -240,18 +246,19 @@ static void place_descriptors(struct job *job) {
     TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
-/* The client's pty: one of the standard descriptors at least is a terminal (ioctl_tty(2)). As the app's user:
- * with our rights a terminal could be taken, and then be read, that the client may only write to. */
+/* Takes the client's terminal: one of the standard descriptors is a terminal (ioctl_tty(2)). Called
+ * as the app's user: with our rights the child could take, and then read, a terminal that the
+ * client may only write to. */
 static void take_terminal(struct job *job) {
     int fd = 0;
     while (fd < 2 && call(SYS_ioctl, fd, TIOCSCTTY, 0) < 0) fd++;
     if (fd == 2) TRY(GR_STAGE_SESSION, call(SYS_ioctl, fd, TIOCSCTTY, 0));
 }
 
-/* Whoever has a session keyring may use every key in it, whosever it is, and all children of our parent
- * would have the same (session-keyring(7)). Made by us, it counts against our quota of keys and not
- * the user's, which is small. Without keys in the kernel, or where a filter forbids them to all of us, there is
- * nothing to share. */
+/* Whoever has a session keyring may use every key in it, whoever owns the key, and all children of
+ * our parent would share one (session-keyring(7)). A keyring that we make counts against our quota
+ * of keys and not against the user's, which is small. If the kernel has no keys, or a filter
+ * forbids them to all of us, there is nothing to share. */
 static long leave_keyring(void) {
     long result = call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
     return result == -ENOSYS || result == -EPERM ? 0 : result;
@@ -265,7 +272,7 @@ static void take_identity(struct job *job) {
     TRY(GR_STAGE_USER, call(SYS_setresuid, r->uid, r->uid, r->uid));
 }
 
-/* As the app's user, after all that is its manifest's. */
+/* Called as the app's user, after all that the manifest asks for. */
 static void take_inheritance(struct job *job) {
     const struct gr_inherited *state = job->request->inherited;
     TRY(GR_STAGE_PRIVILEGES, inherit(state));
@@ -277,7 +284,7 @@ static bool has_parent(const struct gr_spawn *spawn) {
     return call(SYS_getppid) == spawn->parent;
 }
 
-/* A change of identity or capabilities undoes it (prctl(2)). */
+/* A change of identity or capabilities undoes this (prctl(2)). */
 static void end_with_parent(struct gr_spawn *spawn, int signal) {
     (void)call(SYS_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
     if (!has_parent(spawn)) fail(&spawn->job, spawn->job.stage, ECANCELED);
@@ -288,7 +295,8 @@ static int child(void *argument) {
     struct job *job = &spawn->job;
     const struct gr_spawn_request *r = job->request;
     spawn->pid = (int32_t)call(SYS_getpid);
-    /* Either we see it here, or whoever set it sees our number and kills us (gr_spawn_kill). */
+    /* Either the child sees the flag here, or whoever set it sees the child's number and kills it
+     * (gr_spawn_kill). */
     atomic_thread_fence(memory_order_seq_cst);
     if (spawn->is_cancelled) fail(job, GR_STAGE_CLONE, ECANCELED);
     end_with_parent(spawn, SIGKILL);
@@ -307,41 +315,43 @@ static int child(void *argument) {
     set_limits(job, false);
     gr_bound_capabilities(job);
     gr_keep_capabilities(job);
-    /* Its caller may be in it and may not enter it again. As the app's user it cannot be entered then; a descriptor of it
-     * gives as much as being there. */
+    /* The caller may be in a directory that it may not enter again; then the app's user could not
+     * enter it later. Entering it here gives no more access than the descriptor does. */
     bool is_there = job->cwd >= 0 && call(SYS_fchdir, job->cwd) == 0;
     if (r->has_identity) take_identity(job);
     if (r->controlling_terminal) {
         take_terminal(job);
-        /* As the app's user: what ends with the app is ended by the app (check_kill_permission). */
+        /* As the app's user: a process that ends with the app is killed by the app
+         * (check_kill_permission). */
         keep_job_control();
     }
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     end_with_parent(spawn, SIGKILL);
-    /* As the app's user: it must be allowed to enter what has a name only. */
+    /* As the app's user, who must be allowed to enter a directory that is given by name. */
     if (job->cwd >= 0 && !is_there) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
     else if (job->cwd < 0 && r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
     uint64_t none = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, KERNEL_SIGSET);
-    /* A filter may forbid it. The next stop is behind execve, before the program's first instruction. */
+    /* A filter may forbid this. The next stop is after execve, before the program's first
+     * instruction. */
     if (r->traced) job->trace_error = (int)-call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
     if (r->inherited) take_inheritance(job);
-    end_with_parent(spawn, 0); /* now: a filter may forbid it */
+    end_with_parent(spawn, 0); /* before the filters, which may forbid it */
     gr_install_filters(job);
     TRY(GR_STAGE_EXECUTE, call(SYS_execve, r->path, r->argv, r->envp));
     __builtin_unreachable();
 }
 
 static bool clone3_is_missing(int error) {
-    /* ENOSYS: before 5.3 or a filter; EPERM: an older container filter; E2BIG, EINVAL: before 5.7,
-     * which has no CLONE_INTO_CGROUP. */
+    /* ENOSYS: before 5.3, or a filter; EPERM: an older container's filter; E2BIG, EINVAL: before
+     * 5.7, without CLONE_INTO_CGROUP. */
     return error == ENOSYS || error == EPERM || error == E2BIG || error == EINVAL;
 }
 
-/* Only clone can make a user namespace for a process that shares memory; the others the child
- * makes itself, so that a failure of theirs has a name of its own. */
+/* Only clone can make a user namespace for a process that shares memory. The child makes the other
+ * namespaces itself, so that a failure there has a stage of its own. */
 static uint64_t clone_flags(const struct gr_spawn_request *r) {
     uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_FILES | CLONE_PIDFD;
     return r->confinement && r->confinement->in_user_namespace ? flags | CLONE_NEWUSER : flags;
@@ -349,13 +359,14 @@ static uint64_t clone_flags(const struct gr_spawn_request *r) {
 
 static _Atomic bool no_clone3;
 
-/* Returns when the child has executed its program or ended: the child's pid, or -errno. Falls back to
- * clone(2), where the child joins its cgroup itself: that waits for a grace period of the kernel
- * (7 ms, not 0.1), hence only a fallback. The exit signal is the waiter's (CLONE_PARENT): SIGCHLD. */
+/* Returns when the child has executed its program or ended: the child's pid, or -errno. Falls back
+ * to clone(2), where the child joins its cgroup itself. That waits for a grace period of the kernel
+ * (7 ms, not 0.1), so it is only a fallback. With CLONE_PARENT the exit signal is the waiter's:
+ * SIGCHLD. */
 static long start_child(struct gr_spawn *spawn) {
     const struct gr_spawn_request *r = &spawn->request;
     struct clone3_args args = {
-        /* The number is there before the child runs. */
+        /* The kernel writes the number before the child runs. */
         .flags = clone_flags(r) | CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID,
         .pidfd = (uintptr_t)&spawn->pidfd, .parent_tid = (uintptr_t)&spawn->pid,
         .stack = (uintptr_t)spawn->child_stack, .stack_size = CHILD_STACK,
@@ -409,9 +420,9 @@ static struct gr_spawned failure(int stage, int error) {
     };
 }
 
-/* A change of user id in a child clears "dumpable" of the memory that it shares with us. The kernel
- * thereby keeps its user from tracing it, and us with it; we take ours back once no such child shares
- * our memory. */
+/* When a child changes its user id, the kernel clears "dumpable" for the memory that the child
+ * shares with us. This keeps the child's user from tracing the child, and us with it. We set ours
+ * again when no such child shares our memory any more. */
 static pthread_mutex_t dumpable_lock = PTHREAD_MUTEX_INITIALIZER;
 static int strangers, dumpable_before;
 
@@ -427,7 +438,7 @@ static void dismiss_stranger(void) {
     (void)pthread_mutex_unlock(&dumpable_lock);
 }
 
-/* Where the copies of a request go; without a place they are only counted. */
+/* Memory for the copies of a request; without a place they are only counted. */
 struct room { char *place; size_t used; };
 
 static void *put(struct room *room, const void *from, size_t size) {
@@ -531,10 +542,10 @@ struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct g
         return NULL;
     }
     if (spawn->changes_identity) admit_stranger();
-    /* No handler of the parent may run in the others, on this memory. */
+    /* No handler of the parent may run in the other processes, on this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
-    /* Shares everything that costs something to copy. */
+    /* Shares everything that would cost something to copy. */
     long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | SIGCHLD;
     long waiter = clone_call(SYS_clone, flags, (long)(spawn->waiter_stack + WAITER_STACK), 0,
                              wait_for_child, spawn);
@@ -550,7 +561,7 @@ struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct g
 
 int32_t gr_spawn_waiter(const struct gr_spawn *spawn) { return spawn->waiter; }
 int32_t gr_spawn_pid(const struct gr_spawn *spawn) { return spawn->pid; }
-/* A clone that failed may have written a number that is closed again. */
+/* A clone that failed may have written a number that was closed again. */
 int gr_spawn_pidfd(const struct gr_spawn *spawn) { return spawn->pid > 0 ? spawn->pidfd : -1; }
 
 void gr_spawn_kill(struct gr_spawn *spawn) {

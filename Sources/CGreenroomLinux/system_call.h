@@ -1,8 +1,9 @@
-/* A system call without a C library: the result is the kernel's, -errno on failure. For what runs between clone
- * and exec (call.h), beside an app's own main (keeper.h), and before a libc is ready (CPrewarm).
+/* A system call without a C library: the result is the kernel's, -errno on failure. For code that
+ * runs between clone and exec (call.h), beside an app's own main (keeper.h), and before a libc is
+ * ready (CPrewarm).
  *
- * Nothing of the compiler's may get in: a sanitizer's state and the stack protector's are the parent's
- * where memory is shared. */
+ * The compiler must add nothing here: where memory is shared, the state of a sanitizer and of the
+ * stack protector is the parent's. */
 #pragma once
 
 #include <sys/syscall.h>

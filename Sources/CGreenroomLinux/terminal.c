@@ -43,7 +43,7 @@ static struct termios crash_attributes;
 
 static void restore_and_die(int number) {
     if (crash_terminal >= 0) (void)tcsetattr(crash_terminal, TCSANOW, &crash_attributes);
-    (void)raise(number); /* blocked until we return; its default action, then */
+    (void)raise(number); /* blocked until we return; then its default action */
 }
 
 void gr_restore_on_crash(int fd, const struct termios *attributes) {

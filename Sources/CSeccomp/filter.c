@@ -10,7 +10,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
-/* The few functions of libseccomp that are used, by their types in its header. */
+/* The few functions of libseccomp that are used, with their types from its header. */
 struct library {
     void *handle;
     __typeof__(seccomp_init) *init;
@@ -36,7 +36,7 @@ static bool load(struct library *l) {
     return false;
 }
 
-/* Calls that are younger than libseccomp 2.5; from 424 on every architecture counts alike. */
+/* Calls that are newer than libseccomp 2.5. From 424 on, all architectures use the same numbers. */
 static int young_call(const char *name) {
     static const struct { const char *name; int number; } calls[] = {
         { "set_mempolicy_home_node", 450 }, { "cachestat", 451 }, { "fchmodat2", 452 },
@@ -94,10 +94,10 @@ static struct gr_compiled outcome(int negative_error, int rule) {
 static struct gr_compiled fill(const struct library *l, scmp_filter_ctx context,
                                const int *architectures, int architecture_count,
                                const struct gr_rule *rules, int rule_count) {
-    /* A call by another architecture's number means another call: it ends the app. */
+    /* A call with another architecture's number would mean a different call, so it ends the app. */
     int error = l->attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (error < 0) return outcome(error, -1);
-    /* A tree instead of a chain, where libseccomp has it (2.5). */
+    /* A tree instead of a chain, if libseccomp has it (2.5). */
     (void)l->attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (int i = 0; i < architecture_count; i++) {
         error = l->arch_add(context, architecture(architectures[i]));
@@ -126,13 +126,13 @@ struct gr_compiled gr_compile_filter(uint32_t default_action, const int *archite
         : outcome(-ENOMEM, -1);
     if (context) l.release(context);
     dlclose(l.handle);
-    /* Up to 1 MB was used for a moment, by a process that means to stay small. */
+    /* Compiling used up to 1 MB for a moment, in a process that is to stay small. */
     (void)malloc_trim(0);
     return result;
 }
 
 uint64_t gr_personality(void) {
     int value = personality(0xffffffff);
-    /* Nobody may ask whose own is locked: then it is the usual one. */
+    /* A process whose personality is locked may not ask; then it is the usual one. */
     return value == -1 ? 0 : (uint32_t)value;
 }

@@ -1,6 +1,6 @@
-/* System call filters through libseccomp, which is loaded when a manifest asks for one and given up
- * again: most supervisors never need it, and it would cost each of them 0.2 MB. It cannot be Swift:
- * it calls functions by addresses from dlsym(3), and its constants are macros. */
+/* System call filters through libseccomp, which is loaded when a manifest asks for a filter and
+ * unloaded again: most supervisors never need it, and it would cost each of them 0.2 MB. It cannot
+ * be Swift: it calls functions by addresses from dlsym(3), and its constants are macros. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,14 +16,14 @@ struct gr_argument {
     uint32_t index;
     int comparison;
     uint64_t value;      /* MASKED: the mask */
-    uint64_t masked;     /* MASKED: what the masked bits are */
+    uint64_t masked;     /* MASKED: the value of the masked bits */
 };
 
-/* All comparisons of a rule must hold. A call without any is meant whatever its arguments. */
+/* All comparisons of a rule must hold. A rule without any applies whatever the arguments. */
 struct gr_rule {
     const char *name;
     uint32_t action;     /* SECCOMP_RET_* */
-    bool must_exist;     /* else passed over where libseccomp does not know it */
+    bool must_exist;     /* if false, skipped when libseccomp does not know the call */
     int argument_count;
     struct gr_argument arguments[3];
 };
@@ -32,15 +32,17 @@ enum gr_architecture {
     GR_NATIVE = 0, GR_X86, GR_X86_64, GR_X32, GR_ARM, GR_ARM64,
 };
 
-/* What compiling came to: 0 and a file with the program (to be closed), or an errno and, where it
- * is about one rule, its index (else -1). ENOPKG: there is no libseccomp.so.2. */
+/* The result of compiling: 0 and a file with the program (the caller closes it), or an errno and,
+ * if the error is about one rule, the rule's index (else -1). ENOPKG: there is no
+ * libseccomp.so.2. */
 struct gr_compiled { int error; int rule; int fd; };
 
 struct gr_compiled gr_compile_filter(uint32_t default_action, const int *_Nullable architectures,
                                      int architecture_count, const struct gr_rule *_Nullable rules,
                                      int rule_count);
 
-/* Of this process, and so of those it starts (personality(2), which Swift's Glibc leaves out). */
+/* The personality of this process, and so of its children (personality(2), which Swift's Glibc
+ * module leaves out). */
 uint64_t gr_personality(void);
 
 #pragma clang assume_nonnull end
