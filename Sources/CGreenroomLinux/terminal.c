@@ -1,4 +1,4 @@
-/* Pseudo-terminals: ioctl(2) is variadic, and a handler of fatal signals must be async-signal-safe. */
+/* Pseudo-terminals: ioctl(2) is variadic; a handler of fatal signals must be async-signal-safe. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 

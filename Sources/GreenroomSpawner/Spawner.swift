@@ -3,26 +3,28 @@ public import GreenroomLinux
 
 /// The parent of every instance: a table, one supervisor's connection and no policy.
 ///
-/// The rules it keeps:
-/// 1. an instance is in the table from before it runs until it is emptied and released;
-/// 2. when its first process ends, the rest of the instance is killed;
-/// 3. whatever a supervisor missed, the next one reads in the table;
-/// 4. told to end, it ends every instance first.
+/// The rules that it follows:
+/// 1. An instance is in the table from before it runs until it is emptied and released.
+/// 2. When its first process ends, the supervisor is told; the other processes are killed if the
+///    instance was released or has misfired, or if everything ends.
+/// 3. Whatever one supervisor missed, the next one reads in the table.
+/// 4. When the spawner is told to end, it ends every instance first.
 public final class Spawner {
     let options: SpawnerOptions
     let signals: SignalDescriptor
     let listener: UnixSocket
     let subtree: Subtree
     let openFiles: ResourceLimit
-    /// Tells when a cgroup.events file changed.
+    /// Reports that a cgroup.events file changed.
     let emptiness: Inotify
     var instances: [UInt64: Instance] = [:]
-    /// Orders whose process has not executed its program yet, or never will and has not ended.
+    /// Spawns whose process has not executed its program yet, or never will and has not ended.
     var pending: [UInt64: PendingSpawn] = [:]
     var pendingByWaiter: [pid_t: UInt64] = [:]
-    /// Cgroups of processes that never became instances, to be removed when they have ended.
+    /// Cgroups of processes that never became instances; they are removed when the processes have
+    /// ended.
     var departing: [pid_t: String] = [:]
-    /// What is done when no spawn is under way any more. Nothing else is begun before that.
+    /// What to do when no spawn is under way any more. Nothing else is begun before that.
     var afterSpawns: [AfterSpawns] = []
     var numbersByPid: [pid_t: UInt64] = [:]
     var numbersByWatch: [CInt: UInt64] = [:]
@@ -31,51 +33,53 @@ public final class Spawner {
     var kept: [String: FileDescriptor] = [:]
     var graceMilliseconds = SpawnerLimits.graceMilliseconds
     var ending: Ending = .no
-    /// Since when no supervisor is connected (``MonotonicClock``, nanoseconds).
+    /// Since when no supervisor has been connected (``MonotonicClock``, nanoseconds).
     var aloneSince: UInt64
-    /// Nobody could be accepted; not to be tried again at once.
+    /// Whether a connection could not be accepted; then the next attempt waits.
     var isDeaf = false
     /// The cgroups that are to be removed.
     var litter: [Litter] = []
-    /// Since the latest event: the rest follows without another pause.
+    /// Whether removing them has begun since the latest event: the rest follows without another
+    /// pause.
     var hasBegunTidying = false
-    /// Those that are to be used.
+    /// The cgroups that were made in advance.
     var reserve = CgroupReserve()
-    /// The limit of open files when it was last asked for.
+    /// The limit on open files when it was last read.
     var knownOpenFiles = 0
-    /// Nil where the runtime directory takes no file: then nothing outlives us but processes.
+    /// Nil if no file can be made in the runtime directory: then only processes outlive the
+    /// spawner.
     var ledger: Ledger?
-    /// The state file is of this boot, and what it says may be true.
+    /// Whether the state file is of this boot, so that what it contains may be true.
     var keepsState = false
     let exits: ProcessExits
     /// Adopted instances whose parent has not waited for them yet, and until when we wait for that.
     var unreaped: [UInt64: UInt64] = [:]
-    /// Instances whose first process has ended and others may not have.
+    /// Instances whose first process has ended, while others may not have.
     var dying: Set<UInt64> = []
-    /// There may be cgroups of nobody's, for a supervisor to look at first.
+    /// Whether there may be cgroups that belong to no instance. A supervisor looks at them first.
     var strays = false
-    /// Adopted instances of whose last processes nothing tells us.
+    /// Adopted instances whose last processes end without a report to us.
     var lingering: Set<UInt64> = []
     /// Instances on their way to the pause, which are traced.
     var guarded: Set<UInt64> = []
-    /// Of threads that are nobody's yet.
+    /// Stops of threads that are not known to belong to an instance yet.
     var unclaimedStops: [pid_t: Tracee.Stop] = [:]
-    /// Why none can be: errno.
+    /// The errno for which no instance can be traced.
     var guardRefusal: CInt?
-    /// There is something to tidy up when it becomes quiet; at first, what start-up left.
+    /// Whether there is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 
     struct Supervisor {
         let stream: PacketStream
-        /// Its process, where children may take descriptors out of its table.
+        /// The supervisor's process, if children may take descriptors from its table.
         var owner: ProcessDescriptor?
         var saidHello = false
-        /// Nothing we could send has failed yet.
+        /// Whether all messages so far could be sent.
         var listens = true
     }
 
     enum AfterSpawns {
-        /// A supervisor said hello: the table is to tell it everything.
+        /// A supervisor said hello, and the table must be complete before it is answered.
         case welcome(stateByteCount: UInt32)
         case upgrade
     }
@@ -92,10 +96,10 @@ public final class Spawner {
         case killed
     }
 
-    /// Takes its place: signals blocked, cgroups prepared, socket listening.
+    /// Sets the spawner up: signals blocked, cgroups prepared, socket listening.
     public init(_ options: SpawnerOptions) throws(SystemError) {
         self.options = options
-        // Blocked through our own exec too, so that none of them is lost there.
+        // They stay blocked through our own exec, so that none is lost there.
         signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT, SIGUSR1])
         try Children.adoptOrphans()
         emptiness = try Inotify()
@@ -112,7 +116,7 @@ public final class Spawner {
             ledger?.commit()
         } else {
             openFiles = ResourceLimit.current(.openFiles)
-            // Three descriptors per instance exceed the customary 1024; apps get the old limit back.
+            // Three descriptors per instance exceed the usual 1024. Apps get the old limit back.
             openFiles.raiseSoft()
             knownOpenFiles = Int(clamping: ResourceLimit.current(.openFiles).soft)
             let left = Ledger.left(at: options.ledgerPath)

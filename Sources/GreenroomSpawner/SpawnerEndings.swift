@@ -3,8 +3,8 @@ internal import GreenroomLinux
 
 /// How instances end, and the spawner with them.
 extension Spawner {
-    /// Reaps every child that has ended: first processes of instances and of spawns, and orphans of
-    /// theirs.
+    /// Reaps every child that has ended: first processes of instances and of spawns, and their
+    /// orphans.
     func reap() throws(SystemError) {
         var concluded: [PendingSpawn] = []
         while let (pid, status, hasExecuted) = try nextEnd() {
@@ -15,15 +15,16 @@ extension Spawner {
                 concluded.append(spawn)
             }
         }
-        // Of a process that ended at once we know by now whether it was the program.
+        // A process may have ended at once; by now it is known whether it had executed its program.
         for spawn in concluded { conclude(spawn) }
-        // Also those that ended before: an orphan may have been the last process of one.
+        // Instances whose first process ended earlier are checked, too: an orphan may have been the
+        // last process of one.
         let snapshot = ProcessSnapshot()
         for number in dying { finish(number, snapshot) }
     }
 
-    /// What a zombie had come to can be seen only as long as it is one. Traced threads that have stopped on
-    /// the way are seen to.
+    /// The next child that has ended. Whether it had executed a program can be read only while it
+    /// is a zombie. Traced threads that have stopped are handled on the way.
     private func nextEnd() throws(SystemError) -> (pid_t, TerminationStatus, hasExecuted: Bool)? {
         while true {
             let pid: pid_t
@@ -48,12 +49,13 @@ extension Spawner {
         }
     }
 
-    /// The first process of an instance.
+    /// Handles the end of an instance's first process.
     func exited(_ pid: pid_t, _ status: TerminationStatus) {
         guard let number = numbersByPid.removeValue(forKey: pid) else { return }
         instances[number]?.status = status
         if isDeserted(number) {
-            // That first: nobody needs to end what is left of it.
+            // Emptiness is reported first, so that nobody tries to end what is left of the
+            // instance.
             conclude(number) { tell(.exited(instance: number, status)) }
         } else {
             dying.insert(number)
@@ -61,7 +63,7 @@ extension Spawner {
         }
     }
 
-    /// The first process of an adopted one ended.
+    /// Handles the end of an adopted instance's first process.
     func end(adopted number: UInt64, _ status: TerminationStatus) {
         instances[number]?.status = status
         dying.insert(number)
@@ -84,8 +86,8 @@ extension Spawner {
         }
     }
 
-    /// After the first process has ended: says so when none is left. Whether the others end, too, is
-    /// the supervisor's to say; where everything ends, they do.
+    /// After the first process has ended: reports if no process is left. Whether the other
+    /// processes are ended, too, is decided by the supervisor; when everything ends, they are.
     func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
         guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
             return
@@ -95,13 +97,14 @@ extension Spawner {
                 let isFirst = watch(number)
                 let isToEnd = instance.isReleased || instance.hasMisfired || ending != .no
                 if isToEnd { try instance.group.kill(snapshot) }
-                // It may live on for long: its cgroup tells, and nobody looks at each reaping.
+                // The instance may live on for long. Its cgroup reports the end, so it is not
+                // checked at each reaping.
                 if !isToEnd, instances[number]?.watch != nil { dying.remove(number) }
-                // They may have ended before anybody watched.
+                // The processes may have ended before the watch began.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }
         } catch {
-            // Somebody removed the cgroup, which only an empty one allows.
+            // Somebody removed the cgroup, which is possible only when it is empty.
             if error.code != ENODEV, error.code != ENOENT {
                 return tell(.failed(instance: number, code: error.code))
             }
@@ -109,8 +112,8 @@ extension Spawner {
         conclude(number) {}
     }
 
-    /// No process is left in its cgroup. Without one it takes a walk of /proc, which `finish` makes for
-    /// all together.
+    /// Whether no process is left in its cgroup. Without a cgroup this takes a walk through /proc,
+    /// which `finish` makes once for all instances.
     private func isDeserted(_ number: UInt64) -> Bool {
         guard case .cgroup(let cgroup, _)? = instances[number]?.group else { return false }
         return (try? cgroup.isPopulated()) == false
@@ -129,9 +132,10 @@ extension Spawner {
         if let instance = instances[number], instance.isReleased { forget(instance) }
     }
 
-    /// The first process has ended and others have not. Their end is reported to us: by
-    /// cgroup.events, or by SIGCHLD as they become ours. Without a cgroup, an adopted instance's become
-    /// somebody else's: we look again.
+    /// Watches an instance whose first process has ended while others have not. Their end is
+    /// reported by cgroup.events, or by SIGCHLD when they become our children. If an instance
+    /// without a cgroup was adopted, they become somebody else's children, and we look again and
+    /// again.
     ///
     /// - Returns: true if it is watched from now on.
     private func watch(_ number: UInt64) -> Bool {
@@ -150,11 +154,11 @@ extension Spawner {
         removeCgroup(of: instance)
         ledger?.remove(instance.number)
         instances[instance.number] = nil
-        // An app may have sent what nobody has read.
+        // The app may have sent messages that nobody has read.
         instance.channel?.closeWithQueue()
     }
 
-    /// Its cgroup is empty; it goes when nobody waits for anything else.
+    /// Marks its cgroup, which is empty, for removal when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
         discard(cgroup: name)
@@ -167,11 +171,11 @@ extension Spawner {
         }
     }
 
-    /// There is more that nobody has tried to remove, and nobody waited for anything else just now.
+    /// Whether some cgroups have not been tried yet, and nobody waited for anything else just now.
     var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
 
-    /// The oldest first. What is still there is tried again, but not for ever: an app can make what we cannot
-    /// remove.
+    /// Removes the oldest first. A cgroup that cannot be removed is tried again, but not for ever:
+    /// an app can make cgroups that we cannot remove.
     func removeLitter(atMost limit: Int = .max) {
         let some = Array(litter.prefix(limit))
         litter.removeFirst(some.count)
@@ -182,8 +186,8 @@ extension Spawner {
         }
     }
 
-    /// SIGTERM to everybody, thawed first, for a frozen process cannot act on it. Asked again, it
-    /// can only become sooner.
+    /// Sends SIGTERM to everybody and thaws them, because a frozen process cannot act on it. A
+    /// second call can only make the deadline earlier.
     func end(graceMilliseconds: UInt32) {
         let deadline = MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000
         switch ending {

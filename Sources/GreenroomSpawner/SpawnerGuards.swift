@@ -1,15 +1,17 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// Instances that are watched on their way to the pause (``PrewarmGuard``).
+/// Instances that are guarded on their way to the pause (``PrewarmGuard``).
 extension Spawner {
-    /// A traced thread stands still. One that belongs to nobody is a process that a guarded one has made and not
-    /// told of yet, or that is not in the table yet: it stands still until then.
+    /// Handles a traced thread that has stopped. If it belongs to no known instance, it is a
+    /// process that a guarded one has made but that was not reported yet, or one that is not in the
+    /// table yet. It stays stopped until then.
     func stopped(_ thread: pid_t, _ stop: Tracee.Stop) {
         guard let number = guarded.first(where: { instances[$0]?.guarding?.isOwn(thread) == true }),
             let finding = instances[number]?.guarding?.stopped(thread, stop)
         else {
-            // Of one that has not executed its program yet nothing is known but signals.
+            // A process that has not executed its program yet stops only for signals, which are
+            // passed on.
             if case .signal(let number) = stop, number != SIGTRAP, isPending(thread) {
                 Tracee(thread).proceed(with: number)
             } else {
@@ -20,7 +22,8 @@ extension Spawner {
         act(on: finding, of: number)
     }
 
-    /// It is in the table now. Its exec may have been seen before.
+    /// Begins the guard of an instance that is now in the table. Its exec may have been reported
+    /// before.
     func beginGuard(of number: UInt64) {
         guard let instance = instances[number], instance.guarding != nil else { return }
         guarded.insert(number)
@@ -29,14 +32,14 @@ extension Spawner {
         }
     }
 
-    /// The kernel did not let one be traced.
+    /// Records that the kernel did not let a process be traced, and tells the supervisor once.
     func noteUnguarded(_ code: CInt) {
         guard guardRefusal == nil else { return }
         guardRefusal = code
         tell(.cannotGuard(code: code))
     }
 
-    /// A traced thread has ended, or a process.
+    /// Handles the end of a traced thread or process.
     func endedTraced(_ thread: pid_t) {
         unclaimedStops[thread] = nil
         for number in guarded {
@@ -49,7 +52,7 @@ extension Spawner {
         }
     }
 
-    /// The supervisor has heard of its pause.
+    /// Ends the guard, because the supervisor knows that the instance has paused.
     func unguard(_ number: UInt64) {
         if guarded.contains(number) {
             instances[number]?.guarding?.end()
@@ -58,7 +61,8 @@ extension Spawner {
         }
     }
 
-    /// The next execution of us would not know what their threads stop for.
+    /// Kills guarded instances: the next execution of the spawner would not know why their threads
+    /// stop.
     func killGuarded() {
         for number in guarded { try? instances[number]?.group.kill() }
     }
@@ -81,7 +85,8 @@ extension Spawner {
     private func killMisfired(_ number: UInt64) {
         instances[number]?.hasMisfired = true
         guard let instance = instances[number] else { return }
-        // That first, for it cannot fail: the rest of the group may be looked up by name.
+        // The process first, because this cannot fail: the rest of the group may be looked up by
+        // name.
         _ = try? instance.process.send(signal: SIGKILL)
         try? instance.group.kill()
     }

@@ -4,9 +4,9 @@ public import GreenroomLinux
 extension Spawner {
     /// Serves until told to end and every instance has ended.
     public func run() throws(SystemError) {
-        // Nobody there to hear it is no reason not to serve.
+        // The spawner serves even if nobody receives this.
         try? ServiceNotification.send("READY=1")
-        try reap()  // Signals may have been taken from the last execution's queue, not acted upon.
+        try reap()  // The last execution may have read signals and not acted upon them.
         while !isFinished {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
@@ -30,7 +30,8 @@ extension Spawner {
                 removeLitter(atMost: SpawnerLimits.litterAtOnce)
             }
             isDeaf = false
-            // Ends before requests: a number that was freed can be used again by the same packet.
+            // Ends before requests: the same packet may use a number again that has just been
+            // freed.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
@@ -44,7 +45,7 @@ extension Spawner {
 
     private var isFinished: Bool {
         ending != .no && instances.values.allSatisfy(\.isEmptied) && !isSpawning
-            // What was killed and is slow to end has until the deadline.
+            // Processes that were killed and are slow to end have time until the deadline.
             && (ending == .killed || (pending.isEmpty && departing.isEmpty))
     }
 
@@ -66,15 +67,15 @@ extension Spawner {
         while let signal = try signals.next() {
             switch signal {
             case SIGCHLD: try reap()
-            // Not while it ends: there is nothing left to go on with.
+            // Not while the spawner ends: there is nothing left to go on with.
             case SIGUSR1: if ending == .no { settle(.upgrade) }
             default: end(graceMilliseconds: graceMilliseconds)
             }
         }
     }
 
-    /// Once after some work: gives back the program text, of which the kernel maps 64 KiB around
-    /// every place that runs. It is two thirds of what is resident.
+    /// Runs once after some work. Gives back the program text, which is two thirds of what is
+    /// resident: the kernel maps 64 KiB around every place that runs.
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
@@ -129,8 +130,8 @@ extension Spawner {
 
     // MARK: The supervisor's connection
 
-    /// A living supervisor is not pushed out by another; one that has gone, or that never said
-    /// hello, is replaced.
+    /// Accepts a supervisor. A live supervisor is not replaced by another; one that has gone, or
+    /// that never said hello, is.
     private func accept() {
         while true {
             let socket: UnixSocket
@@ -138,8 +139,8 @@ extension Spawner {
                 guard let next = try listener.accept() else { return }
                 socket = next
             } catch {
-                // Out of descriptors. Who waits is heard when there is one; ended for this, we would
-                // take every exit status with us.
+                // Out of descriptors. Whoever waits is accepted when there is one. If the spawner
+                // ended because of this, every exit status would be lost.
                 isDeaf = true
                 return
             }
@@ -152,7 +153,8 @@ extension Spawner {
         }
     }
 
-    /// What one that has gone had sent before: there is an end to it.
+    /// Handles what a supervisor that has gone had sent before; that is a limited number of
+    /// packets.
     private func hearOut() {
         var turns = 0
         while supervisor != nil, turns < SpawnerLimits.queuedPacketCount {
@@ -161,12 +163,12 @@ extension Spawner {
         }
     }
 
-    /// Reads and answers what has come. Any error ends the connection, never us: the supervisor
-    /// comes back and reads the table.
+    /// Reads and answers what has come. An error ends the connection, and never the spawner: the
+    /// supervisor comes back and reads the table.
     private func serve() {
         flush()
         do throws(ConnectionError) {
-            // A bound on one turn, so that exits are not kept waiting.
+            // A limit on one turn, so that exits are not kept waiting.
             for _ in 0..<64 where !isSettling {
                 guard let packet = try supervisor?.stream.receive() else { return }
                 try handle(packet)
@@ -181,7 +183,7 @@ extension Spawner {
         aloneSince = MonotonicClock.nanoseconds
     }
 
-    /// Says it to the supervisor, if there is one that has said hello.
+    /// Sends a message to the supervisor, if one is connected that has said hello.
     func tell(_ message: SpawnerMessage) {
         guard let supervisor, supervisor.saidHello, supervisor.listens else { return }
         do {
@@ -196,8 +198,9 @@ extension Spawner {
         do { try supervisor.stream.flush() } catch { stopTelling() }
     }
 
-    /// A supervisor that hears nothing any more is heard to its end: were what it released lost, the
-    /// next one would be told of it again.
+    /// Stops sending to a supervisor that receives nothing any more. What it has sent is still
+    /// handled: if its releases were lost, the next supervisor would be told of these instances
+    /// again.
     private func stopTelling() {
         supervisor?.listens = false
         supervisor?.stream.end()

@@ -1,22 +1,22 @@
 internal import GreenroomLinux
 
-/// What the spawner's command line says.
+/// The options on the spawner's command line.
 public struct SpawnerOptions: Sendable {
-    /// Where the socket `spawner` is made.
+    /// The directory in which the socket `spawner` is made.
     public var runtimeDirectory: String
-    /// A supervisor started it for itself, without systemd: it ends, with every instance, when no
-    /// supervisor was connected for a minute.
+    /// Whether a supervisor started the spawner for itself, without systemd. Then the spawner ends,
+    /// with every instance, after a minute without a supervisor.
     public var isPrivate = false
-    /// Behaves as on a host without cgroups.
+    /// Whether to behave as on a host without cgroups.
     public var avoidsCgroups = false
-    /// It is to keep a unit's cgroup, and nothing else.
+    /// Whether to keep a unit's cgroup, and do nothing else.
     public var isHolder = false
-    /// The unit whose cgroup, beside ours, was delegated for the instances; nil: ours was.
+    /// The unit, beside ours, whose cgroup was delegated for the instances; nil if ours was.
     public var cgroup: String?
-    /// systemd executed it and delegated its cgroup.
+    /// Whether systemd executed the spawner and delegated its cgroup.
     public var isManaged: Bool
 
-    /// Our own file, for an upgrade: what lies at this path then is executed.
+    /// The path of our own program. An upgrade executes the file that is there then.
     var program = OwnProgram.path
     /// The memfd in which the last execution described what it leaves to this one.
     var succession: CInt?
@@ -27,18 +27,18 @@ public struct SpawnerOptions: Sendable {
     }
 
     public var socketPath: String { runtimeDirectory + "/spawner" }
-    /// What the next spawner needs if this one is killed.
+    /// The file with what the next spawner needs if this one is killed.
     var ledgerPath: String { runtimeDirectory + "/instances" }
     var statePath: String { runtimeDirectory + "/state" }
 
-    /// What leads to these options again.
+    /// The command line that gives these options again.
     var commandLine: [String] {
         [program, "--runtime-directory", runtimeDirectory]
             + (isPrivate ? ["--private"] : []) + (avoidsCgroups ? ["--no-cgroups"] : [])
             + (cgroup.map { ["--cgroup", $0] } ?? [])
     }
 
-    /// Internal, hence not in the usage.
+    /// An internal option, so it is not in the usage.
     static let successionOption = "--succession"
 
     public static let version = productVersion
@@ -71,7 +71,7 @@ public struct SpawnerOptions: Sendable {
     /// - Parameters:
     ///   - arguments: without the program's name.
     ///   - environment: looks up a variable.
-    /// - Returns: nil where help is wanted.
+    /// - Returns: nil if help is wanted.
     public static func parse(
         _ arguments: [String], isRoot: Bool, environment: (String) -> String?
     ) throws(UsageError) -> SpawnerOptions? {
@@ -117,7 +117,7 @@ public struct SpawnerOptions: Sendable {
         return options
     }
 
-    /// A command line that cannot be carried out, and why.
+    /// A command line that cannot be used, and why.
     public struct UsageError: Error, Hashable, Sendable {
         public let message: String
     }

@@ -38,12 +38,13 @@ extension Spawner {
             self.state = state
         }
         supervisor?.saidHello = true
-        // In a user namespace of its own a child of an ordinary user's may not.
+        // The child of an ordinary user may be in a user namespace of its own, and may not fetch
+        // then.
         if geteuid() == 0, let process = supervisor?.stream.socket.otherProcess(), process.letsFetch
         {
             supervisor?.owner = process
         }
-        // Before the welcome: who has read that has read them all.
+        // Before the welcome: a supervisor that has read the welcome has read them all.
         for (name, descriptor) in kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
         tell(
@@ -56,7 +57,7 @@ extension Spawner {
         if let code = guardRefusal { tell(.cannotGuard(code: code)) }
     }
 
-    /// A paused instance is nobody's haste, and has a channel.
+    /// A paused instance takes none: nobody is in a hurry for it, and it has a channel.
     func takeFromReserve(
         for specification: SpawnSpecification
     ) -> (cgroup: Cgroup, name: String)? {
@@ -74,9 +75,10 @@ extension Spawner {
                 return (try base.createChild(name), name)
             } catch {
                 switch error.code {
-                // One that a dead spawner left behind is empty, or not ours to take.
+                // If a dead spawner left it, it is empty or may not be taken.
                 case EEXIST: try base.removeChild(name)
-                // There may be no more of them (cgroup.max.descendants): those that have ended make room.
+                // The limit on cgroups may be reached (cgroup.max.descendants): those of ended
+                // instances make room.
                 case EAGAIN where !litter.isEmpty, ENOSPC where !litter.isEmpty: removeLitter()
                 case _: throw error
                 }
@@ -87,17 +89,17 @@ extension Spawner {
         }
     }
 
-    /// Nobody waits for anything: the next launch need not wait for its cgroup.
+    /// Fills the reserve while nobody waits, so that the next launch need not wait for its cgroup.
     func refillReserve() {
         guard ending == .no, !isSpawning, let base = subtree.cgroup else { return }
         if let name = reserve.refill(in: base) { discard(cgroup: name) }
     }
 
-    /// So many that the next packet can be received and its instance be started: descriptors that a
-    /// message loses for want of room cannot be told from a broken connection. The kernel gives the
-    /// lowest number that is free.
+    /// Whether the next packet can be received and its instance be started. If a message loses
+    /// descriptors because there is no room, that cannot be told from a broken connection. The
+    /// kernel gives the lowest free number.
     var hasDescriptorsToSpare: Bool {
-        // Far from any limit nobody needs to ask the kernel.
+        // Far from any limit the kernel need not be asked.
         let mostUsed =
             Int(firstAside) + 3 * instances.count + kept.count
             + (3 + SpawnerLimits.descriptorCount) * pending.count
@@ -110,18 +112,18 @@ extension Spawner {
         return next.map { UInt64($0.rawValue) < limit - reserve } ?? false
     }
 
-    /// What is kept for long lies from here on, out of the way of what children are given. With few
-    /// descriptors there is no such order.
+    /// Descriptors that are kept for long have numbers from here on, above those that children are
+    /// given. With few descriptors there is no such order.
     var firstAside: CInt {
         knownOpenFiles > 2 * SpawnerLimits.descriptorsForChildren
             ? CInt(SpawnerLimits.descriptorsForChildren) : 0
     }
 
-    /// An instance that is not there, or has no process left, needs nothing done: requests and
-    /// exits cross on the way.
+    /// Freezes an instance. If the instance does not exist, or has no process left, nothing needs
+    /// to be done: requests and exits may cross on the way.
     private func freeze(_ number: UInt64) {
         act(on: number) { group throws(SystemError) in try group.freeze() }
-        // Of a cgroup the kernel tells.
+        // For a cgroup the kernel itself reports that it is frozen.
         guard let instance = instances[number], instance.group.cgroupName == nil else { return }
         tell(.stopped(instance: number))
     }
@@ -147,7 +149,8 @@ extension Spawner {
         }
     }
 
-    /// Without a watch the checks after each reaping still find out.
+    /// Watches whether a group becomes empty. Without a watch, the check after each reaping still
+    /// notices.
     func watchEmptiness(of group: ProcessGroup) -> CInt? {
         switch group {
         case .cgroup(let cgroup, _):

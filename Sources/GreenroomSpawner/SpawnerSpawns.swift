@@ -1,8 +1,9 @@
 internal import Glibc
 internal import GreenroomLinux
 
-// How an order becomes an instance. Nobody waits for a spawn: between the clone and the exec the process
-// is its user's already, who can stop it, and it enters and executes what is his.
+// How a request becomes an instance. Nobody waits for a spawn: between the clone and the exec, the
+// process already belongs to the app's user, who can stop it, and it enters and executes files of
+// that user.
 
 extension Spawner {
     func spawn(_ specification: SpawnSpecification) {
@@ -50,15 +51,16 @@ extension Spawner {
         }
     }
 
-    /// Of a spawn that failed: what the process had begun to make may still be in it.
+    /// Removes the cgroup of a spawn that failed. Whatever the process had begun to make may still
+    /// be in it.
     private func remove(_ cgroup: String?) {
         guard let cgroup else { return }
         if (try? subtree.cgroup?.removeChild(cgroup)) != true { discard(cgroup: cgroup) }
     }
 
-    // MARK: What it comes to
+    // MARK: Results
 
-    /// A child that has ended and is no instance's first process.
+    /// Handles the end of a child that is no instance's first process.
     ///
     /// - Returns: the spawn that can be concluded now.
     func ended(
@@ -67,8 +69,9 @@ extension Spawner {
         if let number = pendingByWaiter.removeValue(forKey: pid) {
             guard let spawn = pending[number] else { return nil }
             spawn.waiterStatus = status
-            // The waiter was killed by somebody: the process may share our memory. Or the spawn was
-            // called off before the waiter had made the process, and nobody has killed that.
+            // Either somebody killed the waiter, and the process may share our memory; or the spawn
+            // was called off before the waiter had made the process, and nobody has killed the
+            // process.
             if status != .exited(0) || spawn.verdict != nil { spawn.start.spawn.kill() }
             return spawn
         }
@@ -80,7 +83,7 @@ extension Spawner {
         return nil
     }
 
-    /// The process of a spawn that is under way.
+    /// Whether this is the process of a spawn under way.
     func isPending(_ pid: pid_t) -> Bool {
         pending.values.contains { $0.start.spawn.pid == pid }
     }
@@ -88,8 +91,9 @@ extension Spawner {
     func conclude(_ spawn: PendingSpawn) {
         let number = spawn.specification.instance
         guard spawn.isOver, pending[number] === spawn else { return }
-        // Killed at the last moment, it may have run: only its end tells. Failed, it is in its cgroup
-        // until then, where the next of this number would meet it.
+        // A process that was killed at the last moment may have run its program; only its end
+        // tells. A process that failed stays in its cgroup until its end, and the next spawn with
+        // this number would get the same cgroup.
         let hasFailed = spawn.start.spawn.failure != 0
         if spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
@@ -104,7 +108,7 @@ extension Spawner {
         let over = spawn.start.spawn.end()
         if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
-                // Somebody else removed what was in reserve.
+                // Somebody else removed the cgroup in reserve.
                 depart(spawn, over.spawned)
                 return again(spawn)
             }
@@ -112,7 +116,7 @@ extension Spawner {
         } else if let spawned = over.spawned, spawn.end?.hasExecuted != false, !spawn.isAnswered {
             succeed(spawn, spawned, over.traceError)
         } else {
-            // Its user killed it before it was his program.
+            // The app's user killed the process before it executed the program.
             fail(
                 spawn, spawn.verdict ?? SpawnError(stage: over.stage, code: ECANCELED), over.spawned
             )
@@ -132,7 +136,7 @@ extension Spawner {
     }
 
     private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt) {
-        // Nobody asks about its last process before the first has ended.
+        // There is no watch yet: the end of the last process matters only after that of the first.
         var instance = Instance(
             number: spawn.specification.instance, app: spawn.specification.app, pid: spawned.pid,
             process: spawned.process, channel: spawn.start.channel,
@@ -167,7 +171,7 @@ extension Spawner {
         tell(.spawnFailed(instance: spawn.specification.instance, error))
     }
 
-    /// Its process has failed, and may end later than that.
+    /// Removes the cgroup of a spawn that failed, now or when its process has ended.
     private func depart(_ spawn: PendingSpawn, _ spawned: Spawned?) {
         if let spawned, spawn.end == nil {
             departing[spawned.pid] = spawn.cgroup?.name
@@ -178,7 +182,7 @@ extension Spawner {
 
     // MARK: Time
 
-    /// Some have not been answered.
+    /// Whether some spawns have not been answered.
     var isSpawning: Bool { pending.values.contains { !$0.isAnswered } }
 
     var spawnDeadline: UInt64? {
@@ -189,8 +193,8 @@ extension Spawner {
         if pending.isEmpty { return }
         for spawn in Array(pending.values) where !spawn.isAnswered && now >= spawn.deadline {
             if let verdict = spawn.verdict {
-                // It waits for something that not even SIGKILL ends. It keeps its cgroup, its memory and
-                // what it was passed until that is over.
+                // The process waits for something that not even SIGKILL ends. It keeps its cgroup,
+                // its memory and the descriptors that it was passed until that is over.
                 spawn.start.spawn.kill()
                 answer(spawn, verdict)
             } else {
@@ -209,14 +213,15 @@ extension Spawner {
         spawn.start.spawn.kill()
     }
 
-    /// So many of this user's processes could not be killed that he is to start no more.
+    /// Whether so many of this user's processes could not be killed that the user may start no
+    /// more.
     private func isStuck(_ user: uid_t?) -> Bool {
         if pending.count < SpawnerLimits.stuckSpawnCount { return false }
         let stuck = pending.values.count { $0.isAnswered && $0.user == user }
         return stuck >= SpawnerLimits.stuckSpawnCount
     }
 
-    /// Everything ends: what is not an instance yet never will be.
+    /// Kills all spawns under way, because everything ends: none of them becomes an instance.
     func killSpawns() {
         let now = MonotonicClock.nanoseconds
         for spawn in pending.values where !spawn.isAnswered { kill(spawn, for: ESHUTDOWN, now) }
@@ -249,7 +254,7 @@ extension Spawner {
         spawn.deferred.append(request)
     }
 
-    /// Somebody waits until no spawn is under way; requests stay unread meanwhile.
+    /// Whether somebody waits until no spawn is under way; requests stay unread meanwhile.
     var isSettling: Bool { !afterSpawns.isEmpty }
 
     func settle(_ then: AfterSpawns) {
@@ -266,7 +271,7 @@ extension Spawner {
         while !isSpawning, !afterSpawns.isEmpty {
             switch afterSpawns.removeFirst() {
             case .welcome(let stateByteCount):
-                // It has gone meanwhile, or cannot be served: it comes back.
+                // The supervisor has gone meanwhile, or cannot be served: it comes back.
                 guard supervisor != nil else { continue }
                 do { try welcome(stateByteCount: stateByteCount) } catch { disconnect() }
             case .upgrade:
@@ -277,7 +282,8 @@ extension Spawner {
         }
     }
 
-    /// What waits with our memory for a process that cannot be killed would outlive our program.
+    /// Ends waiters that wait for a process that cannot be killed. They share our memory, and would
+    /// outlive our program.
     private func endWaiters() {
         for waiter in pendingByWaiter.keys { _ = Glibc.kill(waiter, SIGKILL) }
     }

@@ -1,13 +1,14 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// Cgroups that were made before anybody asked, one for each app that was last launched cold: making
-/// one takes as long as a tenth of such a launch.
+/// Cgroups that are made in advance, one for each app that was recently launched cold: making one
+/// takes as long as a tenth of such a launch.
 ///
-/// They bear the app's name like the others, but no instance's number; that is written on them as a
-/// label when one is taken. Whoever looks for an instance's cgroup uses ``InstanceCgroup``.
+/// They are named after the app like the others, but without an instance's number. When one is
+/// taken, the number is written on it as a label. To find an instance's cgroup, use
+/// ``InstanceCgroup``.
 struct CgroupReserve {
-    /// Of apps; each costs the kernel a cgroup.
+    /// At most this many apps; each costs the kernel a cgroup.
     private static let limit = 8
 
     private struct Spare {
@@ -16,18 +17,18 @@ struct CgroupReserve {
         let cgroup: Cgroup
     }
 
-    /// The app that was launched last comes last.
+    /// In the order of launches, the most recent one last.
     private var spares: [Spare] = []
-    /// Launched, without a spare.
+    /// The app that was launched last and has no spare.
     private var wanted: String?
     private var serial: UInt64 = 0
-    /// The kernel has no labels for cgroups.
+    /// Whether the kernel has no labels for cgroups.
     private var isImpossible = false
 
-    /// The names that are nobody's litter.
+    /// The names of cgroups that are in use here although they belong to no instance.
     var names: [String] { spares.map(\.name) }
 
-    /// One for this instance, if there is one; another is made when there is time.
+    /// Takes a cgroup for this instance, if there is one; another one is made when there is time.
     mutating func take(
         app: String, instance: UInt64
     ) -> (cgroup: Cgroup, name: String)? {
@@ -35,16 +36,16 @@ struct CgroupReserve {
         wanted = app
         guard let index = spares.lastIndex(where: { $0.app == app }) else { return nil }
         let spare = spares.remove(at: index)
-        // Before anything runs in it: we may be killed at any time.
+        // The label comes before any process: the spawner may be killed at any time.
         guard (try? spare.cgroup.label(Subtree.name(app: app, instance: instance))) != nil else {
             return nil
         }
         return (spare.cgroup, spare.name)
     }
 
-    /// Makes the one that was taken last anew. Call it when nobody waits.
+    /// Makes another cgroup in place of the one that was taken last. Call it when nobody waits.
     ///
-    /// - Returns: the name of one that has to make room for it, and is to be removed.
+    /// - Returns: the name of a cgroup that must go to make room, and is to be removed.
     mutating func refill(in base: Cgroup) -> String? {
         guard let app = wanted else { return nil }
         wanted = nil
@@ -59,27 +60,30 @@ struct CgroupReserve {
         return spares.count > Self.limit ? spares.removeFirst().name : nil
     }
 
-    /// - Returns: the names of those that there were.
+    /// - Returns: the names of the cgroups that were in reserve.
     mutating func empty() -> [String] {
         defer { spares = [] }
         return names
     }
 
-    /// Another spawner's may be there still.
+    /// The process's number is part of the name, because a cgroup of another spawner may still
+    /// exist.
     private static func name(app: String, serial: UInt64) -> String {
         "\(start(app))\(getpid()).\(serial)"
     }
 
-    /// What no instance's own name begins with: a number follows the dash there.
+    /// How the names in reserve begin. No instance's own name begins so: there a number follows the
+    /// dash.
     static func start(_ app: String) -> String { Subtree.name(app: app) + "-r" }
 }
 
-/// The cgroup of an instance: named after it, or labelled.
+/// The cgroup of an instance: it has the instance's name, or its label.
 public enum InstanceCgroup {
-    /// What the names of an app's cgroups are up to their last dash.
+    /// The part before the last dash in the names of an app's cgroups.
     public static func name(ofApp app: String) -> String { Subtree.name(app: app) }
 
-    /// Finds it among those below `base`; as a rule nobody needs to look, for the spawner says it.
+    /// Finds the cgroup among those below `base`. This is rarely needed, because the spawner tells
+    /// its name.
     public static func find(
         app: String, instance: UInt64, in base: Cgroup
     ) -> (cgroup: Cgroup, name: String)? {
@@ -94,7 +98,7 @@ public enum InstanceCgroup {
         return nil
     }
 
-    /// The name after the instance of one that is called `name`.
+    /// The instance's name for the cgroup that is called `name`.
     static func fullName(of cgroup: Cgroup, _ name: String) -> String {
         guard let dash = name.lastIndex(of: "-"), name[dash...].hasPrefix("-r"),
             let label = cgroup.label, !label.isEmpty

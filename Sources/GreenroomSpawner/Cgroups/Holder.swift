@@ -1,12 +1,12 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// A process that does nothing: systemd gives up the cgroup of a unit that has none.
+/// A process that does nothing: systemd removes the cgroup of a unit that has no process.
 ///
-/// It stands in a leaf, so that controllers can be enabled for the instances beside it. There is
-/// nothing in it that could crash.
+/// It is in a leaf cgroup, so that controllers can be enabled for the instances beside it. Nothing
+/// in it could crash.
 public enum Holder {
-    /// Takes its place and waits for the signal that ends it.
+    /// Moves to the leaf and waits for the signal that ends it.
     public static func run() throws(SystemError) -> Never {
         guard let own = try CgroupLocation.own() else {
             throw SystemError(code: ENOENT, call: "finding the cgroup v2 hierarchy")

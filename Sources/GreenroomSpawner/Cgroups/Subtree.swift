@@ -6,12 +6,12 @@ enum Subtree {
     case cgroup(Cgroup, path: String, isOurs: Bool)
     case degraded(reason: String)
 
-    /// Under systemd this is a delegated cgroup: of the unit named, or our own. Otherwise it is a new
-    /// one below ours, so that other spawners do not meet us there.
+    /// Under systemd this is a delegated cgroup: that of the given unit, or our own. Otherwise it
+    /// is a new cgroup below ours, so that spawners do not share one.
     ///
     /// - Parameters:
-    ///   - isManaged: systemd executed us.
-    ///   - unit: beside our own.
+    ///   - isManaged: whether systemd executed us.
+    ///   - unit: a unit whose cgroup is beside our own.
     static func prepare(isManaged: Bool, unit: String? = nil) -> Subtree {
         do {
             guard let own = try CgroupLocation.own() else {
@@ -30,8 +30,8 @@ enum Subtree {
         }
     }
 
-    /// That of a unit which has no process of its own: nobody has to make room for its instances,
-    /// and whoever restarts us finds our own cgroup as it was.
+    /// The cgroup of a unit that has no process of its own. Nobody has to make room for its
+    /// instances, and whoever restarts us finds our own cgroup unchanged.
     private static func lent(_ path: String) throws(SystemError) -> Subtree {
         guard unsafe access(path + "/cgroup.procs", W_OK) == 0 else {
             return .degraded(
@@ -42,9 +42,10 @@ enum Subtree {
         return .cgroup(base, path: path, isOurs: false)
     }
 
-    /// Controllers that the supervisor uses. Enabling them makes the unit's cgroup an inner one,
-    /// which may hold no process: we move to a leaf. (A unit whose instances survive it could then
-    /// not be restarted: its main process has nowhere to start. Hence another's, see `lent`.)
+    /// Enables the controllers that the supervisor uses. That makes the unit's cgroup an inner one,
+    /// which may hold no process, so we move to a leaf. (If instances survive such a unit, it
+    /// cannot be restarted: its main process has nowhere to start. So another unit's cgroup is
+    /// better, see `lent`.)
     private static func delegated(_ own: String) throws(SystemError) -> Subtree {
         let base = try Cgroup(path: own)
         let wanted = try wanted(of: base)
@@ -63,7 +64,8 @@ enum Subtree {
     private static func below(_ own: String) throws(SystemError) -> Subtree {
         let name = "greenroom-\(getpid())"
         let base = try existingOrNew(name, in: try Cgroup(path: own))
-        // What our parent gives us; processes are only in its children, so none is in the way.
+        // Enables what our parent gives us. Processes are only in its children, so none is in the
+        // way.
         try? base.enable(wanted(of: base))
         return .cgroup(base, path: own + "/" + name, isOurs: true)
     }
@@ -93,13 +95,13 @@ enum Subtree {
         }
     }
 
-    /// Of the cgroups in it.
+    /// The names of the cgroups in it.
     var names: [String] {
         guard case .cgroup(_, let path, _) = self else { return [] }
         return (try? FolderContents.names(in: path)) ?? []
     }
 
-    /// Removes what `prepare` made, once it is empty.
+    /// Removes the cgroup that `prepare` made, if it is empty.
     func remove() {
         switch self {
         case .cgroup(_, let path, isOurs: true): _ = unsafe rmdir(path)
@@ -107,7 +109,8 @@ enum Subtree {
         }
     }
 
-    /// A cgroup's name: the app's for whoever looks at the tree, the instance's to be unique.
+    /// A cgroup's name: with the app's name for people who look at the tree, and the instance's
+    /// number to be unique.
     static func name(app: String, instance: UInt64) -> String {
         "\(name(app: app))-\(instance)"
     }

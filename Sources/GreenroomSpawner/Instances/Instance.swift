@@ -3,8 +3,8 @@ internal import GreenroomLinux
 
 /// One line of the table.
 ///
-/// running → ended (`status`: its first process was reaped; the rest may live on) → emptied (no
-/// process left). It leaves the table when it is emptied *and* released.
+/// running → ended (`status`: its first process was reaped; others may live on) → emptied (no
+/// process left). An instance leaves the table when it is emptied *and* released.
 struct Instance {
     let number: UInt64
     let app: String
@@ -12,16 +12,16 @@ struct Instance {
     let process: ProcessDescriptor
     let channel: UnixSocket?
     let group: ProcessGroup
-    /// Of ``Spawner/emptiness``; nil without a cgroup.
+    /// The watch in ``Spawner/emptiness``; nil without a cgroup.
     var watch: CInt?
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false
-    /// It misfired: whatever of it lives still is killed.
+    /// Whether it misfired: then all its remaining processes are killed.
     var hasMisfired = false
-    /// Until it has paused, if it is to pause before its main.
+    /// Traces it until it has paused, if it is to pause before main.
     var guarding: PrewarmGuard?
-    /// A dead spawner's child: nobody here can wait for it.
+    /// Whether it is the child of a dead spawner, so that this one cannot wait for it.
     var isAdopted = false
 
     func moveAside(to lowest: CInt) {

@@ -1,21 +1,21 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// From a specification to a running instance.
+/// Makes a running instance from a specification.
 struct InstanceStart {
     let specification: SpawnSpecification
-    /// Its own, empty; nil without cgroups.
+    /// The instance's own cgroup, empty; nil without cgroups.
     let cgroup: (cgroup: Cgroup, name: String)?
-    /// The limit of open files that we had before we raised ours.
+    /// The limit on open files that the spawner had before it raised it.
     let openFiles: ResourceLimit
-    /// Who has what strangers sent.
+    /// The process that holds what strangers sent.
     let owner: ProcessDescriptor?
 
-    /// What is under way. It keeps open what the process is passed.
+    /// A start under way. It keeps the descriptors open that the process is passed.
     struct Begun {
         let spawn: SpawnUnderWay
         let channel: UnixSocket?
-        /// The app's end of it.
+        /// The app's end of the channel.
         let farChannel: UnixSocket?
         private let open: [FileDescriptor]
 
@@ -59,15 +59,15 @@ struct InstanceStart {
         request.oomScoreAdjustment = specification.oomScoreAdjustment
         request.isTraced = specification.guardedExecutions > 0
         request.takesControllingTerminal = specification.takesControllingTerminal
-        // Last, where no launch has to look for it.
+        // It is the last variable, so that no launch has to search for it.
         request.tellsListenPid =
             specification.environment.ends(with: SpawnRequest.listenPidPlaceholder)
         return request
     }
 
-    /// A directory's descriptor would lead out of a file system of one's own: what counts is how it
-    /// is called in there. Its user may have put another at that name: the process enters it with the
-    /// rights of the app and no others.
+    /// A directory's descriptor would lead out of the app's own file system, so the name of the
+    /// directory in there is used instead. The app's user may have put another directory at that
+    /// name: the process enters it with the rights of the app and no others.
     private func keepInside(_ request: inout SpawnRequest) throws(SpawnError) {
         guard request.confinement?.hasOwnMounts == true,
             let directory = request.workingDirectoryDescriptor
@@ -90,7 +90,7 @@ struct InstanceStart {
             do {
                 try cgroup.write(setting.file, setting.value)
             } catch {
-                // Without the controller there is no such file.
+                // Without the controller the file does not exist.
                 guard error.code == ENOENT else {
                     throw SpawnError(stage: .resources, code: error.code, subject: setting.file)
                 }
@@ -103,7 +103,8 @@ struct InstanceStart {
         }
     }
 
-    /// - Returns: /dev/null if one of the standard streams is to lead there; open until the spawn.
+    /// - Returns: /dev/null if one of the standard streams leads there; keep it open until the
+    ///   spawn.
     private func placeDescriptors(
         in request: inout SpawnRequest
     ) throws(SpawnError) -> FileDescriptor? {
@@ -126,8 +127,9 @@ struct InstanceStart {
         }
     }
 
-    /// The app's end lies at the top of its table, where no program expects to find room: programs
-    /// count from 3 as ever. It is a blocking socket there, the pause being a plain receive.
+    /// Places the app's end at the top of the app's table, where no program expects a free number:
+    /// programs still count from 3. There it is a blocking socket, because the pause is a plain
+    /// receive.
     private func openChannel(
         in request: inout SpawnRequest
     ) throws(SpawnError) -> (ours: UnixSocket, apps: UnixSocket) {

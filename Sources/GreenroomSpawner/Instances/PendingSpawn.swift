@@ -1,28 +1,28 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// A spawn that a supervisor asked for and whose process has not executed its program yet.
+/// A spawn that a supervisor asked for, and whose process has not executed its program yet.
 ///
-/// under way → killed (its time is over; what it comes to is awaited for a moment) → answered (it is
-/// over, or the process cannot even be killed). It leaves the table when its waiter and, unless it
-/// became an instance, its process have ended.
+/// under way → killed (its time is over; its end is awaited for a moment) → answered (it is over,
+/// or the process cannot even be killed). A spawn leaves the table when its waiter has ended and
+/// also its process, unless that became an instance.
 final class PendingSpawn {
     let specification: SpawnSpecification
     let cgroup: (cgroup: Cgroup, name: String)?
-    /// The cgroup was made before anybody asked: somebody else may have removed it.
+    /// Whether the cgroup was made in advance: somebody else may have removed it.
     let isReserved: Bool
     let start: InstanceStart.Begun
-    /// When the process is killed, or, once it was, when we no longer wait for its end
+    /// When the process is killed; after that, when we stop waiting for its end
     /// (``MonotonicClock``, nanoseconds).
     var deadline: UInt64
-    /// Why it was killed by us.
+    /// Why the spawner killed it.
     var verdict: SpawnError?
     var isAnswered = false
-    /// Of the waiter: exited with status 0, the process no longer shares our memory.
+    /// How the waiter ended. After an exit with status 0, the process no longer shares our memory.
     var waiterStatus: TerminationStatus?
-    /// Of the process.
+    /// How the process ended.
     var end: (status: TerminationStatus, hasExecuted: Bool)?
-    /// Requests about the instance that came before it was one.
+    /// Requests about the instance that came before it was in the table.
     var deferred: [SpawnerRequest] = []
 
     init(
@@ -36,12 +36,13 @@ final class PendingSpawn {
         self.deadline = deadline
     }
 
-    /// Neither the waiter nor, where that was killed, the process uses the memory of the spawn.
+    /// Whether neither the waiter nor, if the waiter was killed, the process uses the spawn's
+    /// memory.
     var isOver: Bool {
         guard let waiterStatus else { return false }
         return waiterStatus == .exited(0) || end != nil || start.spawn.pid == nil
     }
 
-    /// Whose program it runs: nil, our own user's.
+    /// The user whose program it runs; nil means our own user.
     var user: uid_t? { specification.identity?.user }
 }

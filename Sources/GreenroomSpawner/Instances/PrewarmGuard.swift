@@ -1,49 +1,52 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// Traces a program from its exec to its pause (ptrace(2)), so that nothing that it starts takes effect.
+/// Traces a program from its exec to its pause (ptrace(2)), so that nothing that it starts takes
+/// effect.
 ///
-/// A constructor of a library may execute a program, or make a process. Neither knows of the pause: they
-/// would run for real, at each prewarm. Traced, a program stops before the first instruction of what it
-/// starts, and is killed there. A system call filter would do the same and could never be removed again;
-/// the trace is gone at the pause, before the supervisor may launch the instance.
+/// A constructor of a library may execute a program, or make a process. Neither knows of the pause:
+/// they would run for real, at each prewarm. When the program is traced, whatever it starts stops
+/// before its first instruction and is killed there. A system call filter would do the same, but
+/// could never be removed again. The trace is gone after the pause, before the supervisor may
+/// launch the instance.
 ///
-/// Allowed are as many executions as lead to the program that pauses, and threads, and none of a program that
-/// will not load the library that pauses it (AT_SECURE in getauxval(3)): its main would run. Signals are passed on,
-/// but those that stop a process: it stops at its pause.
+/// The guard allows threads, and as many executions as lead to the program that pauses, but none of
+/// a program that will not load the library that pauses it (AT_SECURE in getauxval(3)): its main
+/// would run. Signals are passed on, except those that stop a process: they take effect after the
+/// pause.
 ///
-/// exec → watching → ending (each thread is stopped once, and let go) → over.
+/// exec → watching → ending (each thread is stopped once, and detached) → over.
 struct PrewarmGuard {
     enum Finding: Equatable {
         case nothing
-        /// It is to be killed: it would have run the program, or made a process.
+        /// Kill the instance: it would have run a program, or has made a process.
         case misfire(program: String?)
-        /// It is to be killed: it would run and not pause.
+        /// Kill the instance: it would run and not pause.
         case secureExecution
-        /// No thread is traced any more.
+        /// The guard traces no thread any more.
         case over
     }
 
     private enum Phase {
-        /// Its first stop is still to come.
+        /// The thread has not stopped yet.
         case born
         case running
-        /// It was sent the SIGSTOP that it is let go at.
+        /// The thread was sent SIGSTOP, and is detached when it stops.
         case stopping
     }
 
-    /// As many stops as a program of a thousand threads needs. One that goes on beyond that would keep
-    /// the spawner from everything else.
+    /// Enough stops for a program with a thousand threads. A program that stops more often would
+    /// keep the spawner from everything else.
     private static let stopLimit = 8192
     private static let stopSignals: Set<CInt> = [SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]
 
     private let process: pid_t
-    /// The app's end of its channel. An exec closes the app's own; the supervisor, finding the channel at its
-    /// end, would kill the app before anybody saw what it did.
+    /// The app's end of its channel, held open. An exec closes the app's own; if the supervisor
+    /// then found the channel closed, it would kill the app before anybody saw what it did.
     private let channel: UnixSocket?
     private var executions: UInt32
     private var threads: [pid_t: Phase]
-    /// Threads that stopped before the one that made them said so.
+    /// Threads that stopped before the thread that made them reported them.
     private var unannounced: Set<pid_t> = []
     private var hasExecuted = false
     private var isEnding = false
@@ -58,7 +61,8 @@ struct PrewarmGuard {
         threads = [process: .running]
     }
 
-    /// One that has just been made is, before anybody announced it.
+    /// Whether a thread belongs to this process. A thread that has just been made does, even before
+    /// that was reported.
     func isOwn(_ thread: pid_t) -> Bool {
         if threads[thread] != nil { return true }
         return unsafe access("/proc/\(process)/task/\(thread)", F_OK) == 0
@@ -78,7 +82,7 @@ struct PrewarmGuard {
         case .cloned:
             if let child = tracee.child, !announced(child) { return made(child) }
             tracee.proceed()
-        // Of the first exec, before anything else was asked for.
+        // The first exec, before other reports were asked for.
         case .signal(SIGTRAP) where !hasExecuted:
             hasExecuted = true
             tracee.reportStarts()
@@ -101,11 +105,11 @@ struct PrewarmGuard {
 
     mutating func ended(_ thread: pid_t) -> Finding {
         threads[thread] = nil
-        // Its maker may announce it still: `unannounced` keeps it.
+        // The thread that made it may still report it, so `unannounced` keeps it.
         return isEnding && threads.isEmpty ? .over : .nothing
     }
 
-    /// It has paused.
+    /// Ends the guard, because the instance has paused.
     mutating func end() {
         guard !isEnding else { return }
         isEnding = true
@@ -126,7 +130,7 @@ struct PrewarmGuard {
         return .nothing
     }
 
-    /// False if it is no thread of this process.
+    /// Records a new thread; false if it is not a thread of this process.
     private mutating func announced(_ child: pid_t) -> Bool {
         if unannounced.remove(child) != nil { return true }
         guard isOwn(child) else { return false }
@@ -134,13 +138,14 @@ struct PrewarmGuard {
         return true
     }
 
-    /// A process, which is traced as its maker is and would outlive it.
+    /// Kills a process that was made. It is traced like the process that made it, and would outlive
+    /// it.
     private mutating func made(_ child: pid_t?) -> Finding {
         if let child { _ = kill(child, SIGKILL) }
         return misfired()
     }
 
-    /// Once: what its other threads do until they are dead adds nothing.
+    /// Reports a misfire only once: what other threads do until they are dead adds nothing.
     private mutating func misfired(running program: String? = nil) -> Finding {
         if hasMisfired { return .nothing }
         hasMisfired = true
@@ -152,6 +157,6 @@ struct PrewarmGuard {
         return ended(tracee.thread)
     }
 
-    /// What it executes now, for people.
+    /// The program that it executes now, for messages.
     private var program: String? { ProcessTable.program(of: process) }
 }

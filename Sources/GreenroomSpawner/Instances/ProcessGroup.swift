@@ -1,11 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The processes of one instance: a cgroup, or without one a walk of /proc.
+/// The processes of one instance: a cgroup, or without cgroups the result of a walk through /proc.
 enum ProcessGroup {
     case cgroup(Cgroup, name: String)
-    /// Members are the session of the first process and its descendants. One that leaves both (a
-    /// double fork with a session of its own) is lost to us: cgroups exist because of that.
+    /// The members are the session of the first process, and its descendants. A process that leaves
+    /// both (a double fork with a session of its own) is lost: this is why cgroups are used.
     case session(leader: pid_t)
 
     var cgroupName: String? {
@@ -22,7 +22,8 @@ enum ProcessGroup {
                 try cgroup.kill()
             } catch {
                 guard error.code == ENOENT else { throw error }
-                // Before Linux 5.14. Frozen, it cannot fork away from us; SIGKILL works all the same.
+                // Before Linux 5.14. A frozen cgroup cannot fork meanwhile, and SIGKILL works all
+                // the same.
                 try cgroup.freeze()
                 for pid in try cgroup.processes() { _ = Glibc.kill(pid, SIGKILL) }
                 try cgroup.thaw()
@@ -45,7 +46,7 @@ enum ProcessGroup {
         }
     }
 
-    /// - Parameter snapshot: looked at only without a cgroup; not older than the event in question.
+    /// - Parameter snapshot: used only without a cgroup; not older than the event in question.
     func isEmpty(_ snapshot: ProcessSnapshot) throws(SystemError) -> Bool {
         switch self {
         case .cgroup(let cgroup, _): try !cgroup.isPopulated()
@@ -53,7 +54,7 @@ enum ProcessGroup {
         }
     }
 
-    /// Sends a signal to every process of it.
+    /// Sends a signal to every process of the instance.
     func signal(
         _ number: CInt, _ snapshot: ProcessSnapshot = ProcessSnapshot()
     ) throws(SystemError) {
@@ -68,12 +69,12 @@ enum ProcessGroup {
     }
 }
 
-/// The processes of one moment, read from /proc at the first question: one walk for all instances
+/// The processes at one moment, read from /proc when first asked for: one walk for all instances
 /// that ended together.
 final class ProcessSnapshot {
     private var running: [ProcessTable.Entry]?
 
-    /// The session of this process and its descendants, zombies left out.
+    /// The processes in the session of this process, and its descendants, without zombies.
     func members(of leader: pid_t) throws(SystemError) -> [pid_t] {
         let running = try entries()
         var members = Set<pid_t>()

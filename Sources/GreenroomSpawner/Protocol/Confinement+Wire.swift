@@ -11,7 +11,7 @@ extension SpawnSpecification {
             self.value = value
         }
 
-        /// The files that a supervisor may have written, and no others.
+        /// The files that a supervisor may have the spawner write, and no others.
         static let files: Set<String> = ["memory.max", "memory.high", "pids.max", "cpu.weight"]
     }
 }
@@ -53,7 +53,8 @@ extension WireReader {
         return setting
     }
 
-    /// What is not understood to the last bit is refused: half a confinement is none.
+    /// Reads a confinement, and refuses anything that it does not understand completely: half a
+    /// confinement protects nobody.
     mutating func takeConfinement() throws(WireError) -> Confinement? {
         guard try takeBool() else { return nil }
         var confinement = Confinement()

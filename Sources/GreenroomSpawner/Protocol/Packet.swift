@@ -3,7 +3,7 @@ public import GreenroomLinux
 
 /// One message on the wire: a header of 12 bytes, then the body.
 ///
-/// `u32 magic "GRS1"; u16 version; u16 type; u32 flags`, little-endian. With flag 1 the body lies in
+/// `u32 magic "GRS1"; u16 version; u16 type; u32 flags`, little-endian. With flag 1 the body is in
 /// the first descriptor, a sealed memfd.
 struct Packet: Sendable {
     static let magic: UInt32 = 0x3153_5247
@@ -15,7 +15,7 @@ struct Packet: Sendable {
     var body: [UInt8]
     var descriptors: [FileDescriptor]
 
-    /// The bytes of a packet whose body is in it.
+    /// The bytes of a packet that contains its body.
     func encoded() -> [UInt8] { Self.header(type, flags: 0) + body }
 
     static func header(_ type: UInt16, flags: UInt32) -> [UInt8] {
@@ -38,9 +38,9 @@ struct Packet: Sendable {
     }
 }
 
-/// What ended a connection between supervisor and spawner.
+/// Why a connection between supervisor and spawner ended.
 public enum ConnectionError: Error, Sendable, CustomStringConvertible {
-    /// The other end is gone. The table survives: connect again.
+    /// The other end is gone. The table survives, so connect again.
     case closed
     case malformed(WireError)
     case system(SystemError)
@@ -57,7 +57,7 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Packets over a nonblocking socket; those that do not go at once wait their turn.
+/// Packets over a nonblocking socket. Packets that cannot be sent at once are queued.
 @safe final class PacketStream {
     let socket: UnixSocket
     private var unsent: [Packet] = []
@@ -87,14 +87,15 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Nothing goes out any more; what the other end has sent can still be received, then `closed`.
+    /// Sends nothing any more. What the other end has sent can still be received; then comes
+    /// `closed`.
     func end() {
         unsent.removeAll()
         firstUnsent = 0
         shutdown(socket.descriptor.rawValue, CInt(SHUT_RDWR))
     }
 
-    /// - Returns: false where it would wait.
+    /// - Returns: false if it would block.
     private func sendNow(_ packet: Packet) throws(ConnectionError) -> Bool {
         do {
             var bytes = packet.encoded()
@@ -114,7 +115,7 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The next packet, nil if none waits.
+    /// The next packet; nil if none waits.
     func receive() throws(ConnectionError) -> Packet? {
         let message = try receiveMessage()
         guard let message else { return nil }
@@ -132,7 +133,8 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
             do {
                 return unsafe try socket.receive(into: UnsafeMutableRawBufferPointer(buffer))
             } catch {
-                // Told once, before what the other end had still sent; then come packets and the end.
+                // The error is reported once, before what the other end had still sent. Packets
+                // follow, and then the end.
                 if error.code == ECONNRESET { continue }
                 throw error.isDisconnection ? .closed : .system(error)
             }

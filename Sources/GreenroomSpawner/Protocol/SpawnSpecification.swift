@@ -1,13 +1,13 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// One instance to be started, in the words of the supervisor.
+/// One instance to be started, as the supervisor describes it.
 public struct SpawnSpecification: Sendable {
-    /// A descriptor of the supervisor at a number of the app. Targets 0, 1 and 2 that nothing is
-    /// passed for are /dev/null, or closed.
+    /// A descriptor of the supervisor, and its number in the app. If nothing is passed for target
+    /// 0, 1 or 2, that is /dev/null, or closed.
     public struct PassedDescriptor: Sendable {
-        /// Nil in the spawner where the child takes ``number`` out of the supervisor's table: what a stranger sent
-        /// never comes into the spawner's.
+        /// Nil in the spawner, if the child takes ``number`` from the supervisor's table:
+        /// descriptors that strangers sent never come into the spawner's table.
         public var descriptor: FileDescriptor?
         var number: CInt
         public var target: CInt
@@ -24,7 +24,8 @@ public struct SpawnSpecification: Sendable {
         }
     }
 
-    /// The supervisor's number for the instance, never used twice while it is in the table.
+    /// The supervisor's number for the instance, never used twice while the instance is in the
+    /// table.
     public var instance: UInt64
     /// The app, for the name of the cgroup.
     public var app: String
@@ -32,32 +33,34 @@ public struct SpawnSpecification: Sendable {
     public var arguments: StringBlock
     public var environment: StringBlock
     public var workingDirectory: String?
-    /// Instead of ``workingDirectory``; O_PATH (open(2)) suffices.
+    /// Used instead of ``workingDirectory``; an O_PATH descriptor (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: UInt32?
-    /// Nil: the spawner's own.
+    /// Nil means the spawner's own.
     public var identity: SpawnRequest.Identity?
     public var noNewPrivileges = false
     public var confinement: Confinement?
-    /// Of the cgroup, written before the process is made. Without a cgroup, or without the
+    /// Settings of the cgroup, written before the process is made. Without a cgroup, or without the
     /// controller, the instance is not started.
     public var cgroupSettings: [CgroupSetting] = []
     public var resourceLimits: [ResourceLimit] = []
     public var oomScoreAdjustment: Int?
-    /// Makes the app channel, whose end the app finds by GREENROOM_CHANNEL in its environment.
+    /// Whether to make the app channel. The app finds its end through GREENROOM_CHANNEL in its
+    /// environment.
     public var wantsChannel = false
-    /// How many programs it executes until its pause: the one that pauses, and an `env` before it for each of
-    /// a script's. Until ``SpawnerRequest/unguard`` it is traced, and killed if it executes another
-    /// program or makes a process. 0: it is not watched.
+    /// How many programs the instance executes before its pause: the one that pauses and, for a
+    /// script, each `env` before it. Until ``SpawnerRequest/unguard`` the instance is traced, and
+    /// killed if it executes another program or makes a process. 0 means that it is not traced.
     public var guardedExecutions: UInt32 = 0
-    /// The first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling terminal.
+    /// Whether the first of descriptors 0, 1 and 2 that is a terminal becomes the app's controlling
+    /// terminal.
     public var takesControllingTerminal = false
     public var descriptors: [PassedDescriptor] = []
-    /// What strangers sent is fetched (``Welcome/fetches``).
+    /// Whether the child fetches what strangers sent (``Welcome/fetches``).
     public var fetches = false
-    /// Of 0, 1 and 2 those that are closed, a bit each.
+    /// Those of 0, 1 and 2 that are closed, a bit each.
     public var closedDescriptors: UInt8 = 0
-    /// An ``InheritedState`` in bytes; none: nothing of any caller.
+    /// The bytes of an ``InheritedState``; empty: nothing is taken over from a caller.
     public var inherited: [UInt8] = []
 
     public init(
@@ -73,21 +76,21 @@ public struct SpawnSpecification: Sendable {
 }
 
 extension SpawnSpecification {
-    /// The app's end of its channel, where its limit of open files is not lower still.
+    /// The number of the app's end of its channel, unless the app's limit on open files is lower.
     public static let channelNumber: CInt = 1023
 
-    /// The same under a limit of open files; nil is none of its own.
+    /// The same with a limit on open files; nil: the app has no limit of its own.
     public static func channelNumber(openFiles soft: UInt64?) -> CInt {
         min(CInt(clamping: soft ?? 1024) - 1, channelNumber)
     }
 
-    /// The name of an instance's cgroup in ``Welcome/cgroup``, known before it is made.
+    /// The name of an instance's cgroup in ``Welcome/cgroup``, known before the cgroup is made.
     public static func cgroupName(app: String, instance: UInt64) -> String {
         Subtree.name(app: app, instance: instance)
     }
 
-    /// False if the spawner would refuse to read it, and end the connection over it: what a client
-    /// brings can be longer than any program's arguments may be. Look before sending.
+    /// False if the spawner would refuse to read this, and end the connection: a client may bring
+    /// more arguments than any program may have. Check this before sending.
     public var isWithinLimits: Bool {
         guard arguments.count <= SpawnerLimits.stringCount,
             environment.count <= SpawnerLimits.stringCount,
@@ -103,7 +106,7 @@ extension SpawnSpecification {
             <= SpawnerLimits.bodyByteCount
     }
 
-    /// What goes with the packet: the directory is the last.
+    /// The descriptors that go with the packet; that of the directory comes last.
     var allDescriptors: [FileDescriptor] {
         descriptors.filter { !isFetched($0) }.compactMap(\.descriptor)
             + (workingDirectoryDescriptor.map { [$0] } ?? [])
@@ -220,6 +223,6 @@ extension SpawnSpecification {
         return ResourceLimit(resource, soft: try reader.take(), hard: try reader.take())
     }
 
-    /// On the wire: leave the file mode mask as it is.
+    /// Means on the wire: leave the file mode mask as it is.
     private static let inherited = UInt32.max
 }

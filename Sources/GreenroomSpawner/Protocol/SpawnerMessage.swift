@@ -1,52 +1,54 @@
 public import Glibc
 public import GreenroomLinux
 
-/// What the spawner tells a supervisor.
+/// A message from the spawner to a supervisor.
 public enum SpawnerMessage: Sendable {
-    /// The answer to hello; `instance` follows as often as it says.
+    /// The answer to hello; as many `instance` messages follow as it says.
     case welcome(Welcome)
     /// One line of the table: an instance not yet released.
     case instance(TableEntry)
-    /// The answer to a spawn: its line, of course running.
+    /// The answer to a spawn: the line of the instance, which is running.
     case spawned(TableEntry)
     case spawnFailed(instance: UInt64, SpawnError)
-    /// The instance's first process ended; what was left of it is being killed.
+    /// The instance's first process has ended; the others may live on.
     case exited(instance: UInt64, TerminationStatus)
-    /// No process of the instance is left. Always after `exited`, once.
+    /// No process of the instance is left. Comes once: after `exited`, or directly before it if the
+    /// first process was also the last.
     case emptied(instance: UInt64)
     /// A kill, freeze or thaw was refused with this errno.
     case failed(instance: UInt64, code: CInt)
-    /// What an earlier supervisor had kept; comes before `welcome`.
+    /// A descriptor that an earlier supervisor had kept; comes before `welcome`.
     case kept(name: String, FileDescriptor)
-    /// It was told to end, and every instance with it.
+    /// The spawner was told to end, and ends every instance first.
     case ending
-    /// Every process of an instance without a cgroup was sent SIGSTOP, as a freeze asks.
+    /// Every process of an instance without a cgroup was sent SIGSTOP, as a freeze requires.
     case stopped(instance: UInt64)
-    /// No thread of it is traced any more.
+    /// No thread of the instance is traced any more.
     case unguarded(instance: UInt64)
-    /// Guarded, it was about to run a program, which is named, or made a process. Nothing of that has run, and
-    /// it is being killed: `exited` follows.
+    /// The guarded instance was about to run the program `program`, or made a process. Nothing of
+    /// that has run, and the instance is being killed: `exited` follows.
     case misfired(instance: UInt64, program: String?)
-    /// The kernel does not let the spawner trace its children: nothing is guarded.
+    /// The kernel does not let the spawner trace its children: no instance is guarded.
     case cannotGuard(code: CInt)
-    /// Guarded, it executed a program that loads no preload library. Nothing of that has run, and it is being
-    /// killed: `exited` follows.
+    /// The guarded instance executed a program that loads no preload library. Nothing of that has
+    /// run, and the instance is being killed: `exited` follows.
     case executedSecurely(instance: UInt64)
 }
 
-/// What the spawner answers the first message of a supervisor with.
+/// The spawner's answer to the first message of a supervisor.
 public struct Welcome: Sendable {
-    /// systemd started the spawner; otherwise it ends when it has been alone for a minute.
+    /// Whether systemd started the spawner. Otherwise it ends after a minute without a supervisor.
     public var isManaged: Bool
-    /// Why there are no cgroups; nil: there are.
+    /// Why there are no cgroups; nil if there are.
     public var degradation: String?
     /// How many `instance` messages follow.
     public var instanceCount: UInt32
-    /// The memfd of the state mapping, for ``SharedMemory/init(mapping:)``. New ones are zeroed.
+    /// The file of the state mapping, for ``SharedMemory/init(mapping:)``. A new one is zeroed.
     public var state: FileDescriptor
-    /// The directory in which instances' cgroups are; nil without.
+    /// The directory of the instances' cgroups; nil without cgroups.
     public var cgroup: FileDescriptor?
-    /// Its children may take descriptors out of the supervisor's table (pidfd_getfd(2)).
+    /// Whether the spawner's children may take descriptors from the supervisor's table
+    /// (pidfd_getfd(2)).
     public var fetches = false
 }
 
@@ -55,15 +57,15 @@ public struct TableEntry: Sendable {
     public var instance: UInt64
     public var app: String
     public var pid: pid_t
-    /// Nil while its first process runs.
+    /// Nil while the first process runs.
     public var status: TerminationStatus?
-    /// No process of it is left.
+    /// Whether no process of the instance is left.
     public var isEmptied: Bool
-    /// It is traced until ``SpawnerRequest/unguard``, before which it must not be launched.
+    /// Whether the instance is traced. It must not be launched before ``SpawnerRequest/unguard``.
     public var isGuarded: Bool
-    /// The name of its cgroup in ``Welcome/cgroup``; nil without.
+    /// The name of its cgroup in ``Welcome/cgroup``; nil without cgroups.
     public var cgroupName: String?
-    /// Also valid when the process has ended and was reaped.
+    /// Also valid after the process has ended and was reaped.
     public var process: ProcessDescriptor
     /// The daemon's end of the app channel, nonblocking; nil if none was wanted.
     public var channel: UnixSocket?

@@ -1,30 +1,34 @@
 public import GreenroomLinux
 
-/// What a supervisor asks of the spawner.
+/// A request from a supervisor to the spawner.
 public enum SpawnerRequest: Sendable {
     /// The first message of a connection; answered by `welcome` and the table.
     ///
-    /// - `stateByteCount`: of the shared mapping, which the first hello ever creates; later ones get
-    ///   that one, whatever they ask for.
-    /// - `graceMilliseconds`: between SIGTERM and SIGKILL should the spawner be told to end.
+    /// - `stateByteCount`: the size of the shared mapping. The first hello creates the mapping;
+    ///   later ones get that one, whatever size they ask for.
+    /// - `graceMilliseconds`: the time between SIGTERM and SIGKILL if the spawner is told to end.
     case hello(stateByteCount: UInt32, graceMilliseconds: UInt32)
     /// Answered by `spawned` or `spawnFailed`.
     case spawn(SpawnSpecification)
-    /// SIGKILL to every process of the instance, frozen or not. `exited` and `emptied` follow.
+    /// Sends SIGKILL to every process of the instance, frozen or not. `exited` and `emptied`
+    /// follow.
     case kill(instance: UInt64)
     /// Stops every process: cgroup.freeze, or SIGSTOP without cgroups.
     case freeze(instance: UInt64)
     case thaw(instance: UInt64)
-    /// Forgets an instance: at once if no process of it is left, else when that is so (it is killed).
+    /// Forgets an instance, as soon as no process of it is left. If there is one, the instance is
+    /// killed.
     case release(instance: UInt64)
-    /// SIGTERM to all, SIGKILL after the grace, then the spawner ends.
+    /// Sends SIGTERM to all instances, SIGKILL after the grace, and then ends the spawner.
     case shutDown(graceMilliseconds: UInt32)
-    /// Keeps a duplicate under this name, for the supervisors to come: they get it with the welcome.
+    /// Keeps a duplicate under this name for later supervisors, which get it before the welcome.
     case keep(name: String, FileDescriptor)
     case drop(name: String)
-    /// It has paused: it is traced no longer. Answered by `unguarded`, at once if it never was.
+    /// Stops tracing the instance, which has paused. Answered by `unguarded`; at once if it is not
+    /// traced.
     case unguard(instance: UInt64)
-    /// Every record has been held against the table: what a former spawner left beside that may go.
+    /// Every record has been compared with the table: anything else that a former spawner left may
+    /// be removed.
     case reconciled
 }
 

@@ -1,6 +1,6 @@
 internal import GreenroomLinux
 
-/// Why a packet is not one of ours. The connection it came by is of no more use.
+/// Why a packet is not valid. The connection that it came by is of no more use.
 public enum WireError: Error, Hashable, Sendable {
     case truncated
     case trailingBytes
@@ -13,7 +13,7 @@ public enum WireError: Error, Hashable, Sendable {
     case badDescriptors
 }
 
-/// Appends values, little-endian; strings and lists with their count before them.
+/// Appends values, little-endian; strings and lists follow their count.
 struct WireWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -46,7 +46,7 @@ struct WireWriter {
     }
 }
 
-/// Reads what ``WireWriter`` wrote, and refuses everything else.
+/// Reads what ``WireWriter`` wrote, and refuses anything else.
 struct WireReader {
     private var rest: ArraySlice<UInt8>
 
@@ -76,7 +76,8 @@ struct WireReader {
     mutating func takeString() throws(WireError) -> String {
         let count = Int(try take(UInt32.self))
         guard rest.count >= count else { throw .truncated }
-        // Of a whole environment, on the path of each launch: by words, not byte by byte.
+        // This may be a whole environment, in each launch, so it is validated by words, not byte by
+        // byte.
         let bytes = rest.prefix(count)
         guard let text = try? UTF8Span(validating: bytes.span) else { throw .badValue }
         rest = rest.dropFirst(count)
@@ -111,7 +112,8 @@ struct WireReader {
     ) throws(WireError) -> [Element] {
         let count = Int(try take(UInt32.self))
         guard count <= limit else { throw .limitExceeded }
-        // An element has at least one byte: no reservation on a stranger's word.
+        // An element has at least one byte, so no memory is reserved for a count that a stranger
+        // made up.
         guard count <= rest.count else { throw .truncated }
         var elements: [Element] = []
         for _ in 0..<count { elements.append(try element(&self)) }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-// What a spawner that was killed leaves to the next: processes in cgroups, and the ledger that says
-// which is which. Their parent is another now, so that only the kernel can tell how they end.
+// What a killed spawner leaves to the next: processes in cgroups, and the ledger that says which is
+// which. These processes now have another parent, so only the kernel can tell how they end.
 
 extension Spawner {
-    /// Into the table, and into the ledger for the spawner after this one.
+    /// Adds an instance to the table, and to the ledger for the next spawner.
     func enter(_ instance: Instance) {
         instances[instance.number] = instance
         instance.moveAside(to: firstAside)
@@ -28,7 +28,7 @@ extension Spawner {
                 number: instance.number, app: instance.app, pid: instance.pid, startTicks: start))
     }
 
-    /// The cgroup that a dead spawner's instances are in, if it is there and ours to write.
+    /// The cgroup that contains a dead spawner's instances, if it exists and we may write to it.
     static func subtree(_ left: Ledger.Contents) -> Subtree? {
         guard let (path, isOurs) = left.subtree,
             unsafe access(path + "/cgroup.procs", W_OK) == 0,
@@ -37,8 +37,8 @@ extension Spawner {
         return .cgroup(cgroup, path: path, isOurs: isOurs)
     }
 
-    /// Takes over what lives of the entries, and ends what lives besides them: processes that were
-    /// never reported, and those whose first process ended meanwhile.
+    /// Takes over the entries that are alive, and ends all other processes in these cgroups: those
+    /// that were never reported, and those whose first process ended meanwhile.
     func adopt(_ entries: [Ledger.Entry]) {
         for entry in entries {
             guard let instance = living(entry) else { continue }
@@ -54,13 +54,13 @@ extension Spawner {
                 try? cgroup.kill()
             }
         }
-        // The cgroups of the others stay until a supervisor has looked: what it ordered and finds one
-        // of may have run.
+        // The other cgroups stay until a supervisor has looked: if it ordered an instance and finds
+        // such a cgroup, the instance may have run.
         strays = true
     }
 
-    /// Cloned into its cgroup by one that did not live to write it down. Its number stands in the
-    /// cgroup's name, and of its processes the first leads a session.
+    /// An instance that a dead spawner had cloned into its cgroup, but not written into the ledger.
+    /// Its number is part of the cgroup's name, and its first process leads a session.
     private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
         let name = InstanceCgroup.fullName(of: cgroup, name)
         guard let dash = name.lastIndex(of: "-"),
@@ -76,8 +76,8 @@ extension Spawner {
                 startTicks: 0))
     }
 
-    /// A dead spawner's child that waits in its execve: what it was to become is no instance yet. Nobody but
-    /// somebody who imitates us is mistaken for one.
+    /// Whether this is a dead spawner's child that waits in its execve: it is no instance yet. Only
+    /// a process that imitates the spawner could be mistaken for one.
     private func isUnfinished(_ pid: pid_t) -> Bool {
         ProcessTable.entry(of: pid)?.hasExecuted == false && hasOurName(pid)
     }
@@ -86,7 +86,8 @@ extension Spawner {
         ProcessTable.name(of: pid) == ProcessTable.name(of: getpid())
     }
 
-    /// Without cgroups they are found by what they look like. One whose parent is a spawner is that one's.
+    /// Kills such processes. Without cgroups they are found by their looks. If a process's parent
+    /// is a spawner, it belongs to that spawner.
     private func endUnfinished() {
         for entry in (try? ProcessTable.entries()) ?? [] where !entry.hasExecuted {
             guard !hasOurName(entry.parent), let process = try? ProcessDescriptor(pid: entry.pid),
@@ -96,10 +97,11 @@ extension Spawner {
         }
     }
 
-    /// Those of instances that nobody knows any more go with the others: they may not be empty yet.
+    /// Marks the cgroups of unknown instances for removal, like those of ended ones: they may not
+    /// be empty yet.
     func removeStrays() {
         strays = false
-        // A supervisor may repeat an order before it says that it has looked.
+        // A supervisor may repeat a request before it says that it has looked.
         let kept = Set(instances.values.compactMap(\.group.cgroupName)).union(reserve.names)
             .union(litter.map(\.cgroup)).union(departing.values)
             .union(pending.values.compactMap(\.cgroup?.name))
@@ -109,7 +111,7 @@ extension Spawner {
     }
 
     private func living(_ entry: Ledger.Entry) -> Instance? {
-        // First the descriptor, then the proof: from here on the number can mean nobody else.
+        // First the descriptor, then the check: after that the number cannot mean another process.
         guard let process = try? ProcessDescriptor(pid: entry.pid), let group = group(of: entry)
         else { return nil }
         var instance = Instance(
@@ -120,7 +122,7 @@ extension Spawner {
         return instance
     }
 
-    /// Nil unless the process is the instance's.
+    /// The group of the entry's instance; nil unless the process belongs to it.
     private func group(of entry: Ledger.Entry) -> ProcessGroup? {
         guard let base = subtree.cgroup else {
             let process = ProcessTable.entry(of: entry.pid)
@@ -130,7 +132,7 @@ extension Spawner {
             let path = CgroupLocation.path(in: text),
             let own = InstanceCgroup.find(
                 app: entry.app, instance: entry.number, in: base),
-            // It may have made cgroups in its own.
+            // The instance may have made cgroups inside its own.
             path.split(separator: "/").contains(Substring(own.name))
         else { return nil }
         return .cgroup(own.cgroup, name: own.name)
@@ -146,7 +148,7 @@ extension Spawner {
                 unreaped[number] = nil
                 end(adopted: number, status)
             case .pending:
-                // Its parent's turn; the descriptor tells again when it was waited for.
+                // Its parent must wait for it first; the descriptor reports again after that.
                 unreaped[number] =
                     unreaped[number] ?? MonotonicClock.nanoseconds
                     + SpawnerLimits.reapMilliseconds * 1_000_000

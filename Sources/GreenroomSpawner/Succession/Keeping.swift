@@ -1,10 +1,10 @@
 internal import GreenroomLinux
 
-// Descriptors that must outlive the supervisor, for example listening sockets: a queued connection is
-// not lost while another takes over.
+// Descriptors that must outlive the supervisor, such as listening sockets: a queued connection is
+// not lost while the next supervisor takes over.
 
 extension Spawner {
-    /// One that is kept under the name already is replaced.
+    /// Keeps a descriptor, and replaces one of the same name.
     func keep(_ descriptor: FileDescriptor, as name: String) {
         let isNew = kept[name] == nil
         guard !isNew || kept.count < SpawnerLimits.keptCount,
@@ -15,8 +15,8 @@ extension Spawner {
 }
 
 extension SpawnerLimits {
-    /// Descriptors kept by name: sockets of some hundred apps.
+    /// Descriptors kept by name: the sockets of some hundred apps.
     static let keptCount = 1024
-    /// An app, a kind and an address.
+    /// A name consists of an app, a kind and an address.
     static let keptNameByteCount = 512
 }

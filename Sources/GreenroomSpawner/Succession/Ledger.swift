@@ -1,48 +1,52 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The table as a file of the runtime directory, for the spawner that comes after one that was
-/// killed. What stands in it is checked against the kernel before it is believed.
+/// The table as a file in the runtime directory, for the next spawner if this one is killed. Its
+/// contents are checked against the kernel before they are believed.
 ///
-/// Slots of 512 bytes: the first names the boot and the cgroup that the instances are below, each
-/// other one an instance or nothing. A slot is written by one pwrite(2), and its sum tells a whole one.
+/// The file has slots of 512 bytes. The first has the boot and the cgroup above the instances; each
+/// of the others has an instance or nothing. One pwrite(2) writes a slot, and a checksum shows
+/// whether it is complete.
 final class Ledger {
     struct Entry: Hashable {
         var number: UInt64
         var app: String
         var pid: pid_t
-        /// In clock ticks since the boot (proc(5)); 0 where the cgroup proves who it is.
+        /// In clock ticks since boot (proc(5)); 0 if the cgroup proves which instance the process
+        /// belongs to.
         var startTicks: UInt64
     }
 
     struct Contents {
-        /// The directory of the instances' cgroups; nil: there were none.
+        /// The directory of the instances' cgroups; nil if there were none.
         var subtree: (path: String, isOurs: Bool)?
         var entries: [Entry] = []
     }
 
     private static let slotByteCount = 512
     private static let magic: UInt64 = 0x3130_5245_4744_454c  // "LEDGER01"
-    /// The header and every instance.
+    /// One for the header, and one for every instance.
     private static let slotCount = SpawnerLimits.instanceCount + 1
 
     private let path: String
-    /// Where the cgroups are, a second time: with that, and their names, the rest can be found again.
+    /// A second file with the cgroup's path: with that, and the cgroups' names, the rest can be
+    /// found again.
     private var copyPath: String { path + ".cgroup" }
     private let file: FileDescriptor
     private var slots: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var unused = 1
 
-    /// Begins another beside it, which takes its place with ``commit()``: if we are killed before
-    /// that, the next spawner finds the old one. Only who listens on the socket may do so.
+    /// Begins a new file beside the old one, and replaces that with ``commit()``: if the spawner is
+    /// killed before that, the next one finds the old file. Only the spawner that listens on the
+    /// socket may do this.
     init(path: String) throws(SystemError) {
         self.path = path
         _ = unsafe unlink(path + ".new")
         file = try FileDescriptor.open(path + ".new", O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     }
 
-    /// What a former spawner left, unless it is of another boot.
+    /// What a former spawner left, unless that is of another boot.
     static func left(at path: String) -> Contents? {
         contents(at: path) ?? contents(at: path + ".cgroup")
     }
@@ -54,7 +58,7 @@ final class Ledger {
         return contents(bytes)
     }
 
-    /// Everything that was found has been entered.
+    /// Replaces the old file. Call it when everything that was found has been entered.
     func commit() { _ = unsafe rename(path + ".new", path) }
 
     func begin(_ subtree: Subtree) {
@@ -76,7 +80,8 @@ final class Ledger {
         _ = unsafe rename(copyPath + ".new", copyPath)
     }
 
-    /// What is not written, for want of room, would merely be ended by the next spawner.
+    /// Adds an entry. If there is no room, nothing is written, and the next spawner only ends that
+    /// instance.
     func add(_ entry: Entry) {
         var writer = WireWriter()
         writer.put(entry.number)
@@ -96,7 +101,7 @@ final class Ledger {
         write([], at: slot)
     }
 
-    /// At an orderly end there is nothing to be adopted.
+    /// Deletes the file: after an orderly end there is nothing to adopt.
     func delete() {
         _ = unsafe unlink(path)
         _ = unsafe unlink(copyPath)
@@ -160,14 +165,14 @@ final class Ledger {
         return sum == Self.sum(slot.dropLast(8))
     }
 
-    /// FNV-1a, never 0: against a torn or foreign slot, not against malice.
+    /// FNV-1a, never 0: it detects a torn or foreign slot, but no malice.
     private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return sum | 1
     }
 
-    /// Process numbers and cgroups of another boot mean nothing.
+    /// The identifier of this boot: process numbers and cgroups of another boot mean nothing.
     private static let boot: String =
         (try? SmallFile.text(of: "/proc/sys/kernel/random/boot_id")) ?? ""
 }

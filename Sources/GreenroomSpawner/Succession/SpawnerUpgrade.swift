@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomLinux
 
 extension Spawner {
-    /// Executes the program again, which may be a newer one by now, with everything it needs to go
-    /// on. Returns only if that failed, with everything as before.
+    /// Executes the program again, which may be a newer one by now, and passes on everything that
+    /// it needs to go on. Returns only if that failed, with everything as before.
     func upgrade() throws(SystemError) {
         killGuarded()
         for name in reserve.empty() { discard(cgroup: name) }
@@ -20,8 +20,8 @@ extension Spawner {
         try file.setCloseOnExec(false)
         var arguments = options.commandLine
         arguments += [SpawnerOptions.successionOption, "\(file.rawValue)"]
-        // A child that cannot be killed may have a copy of the connection: for the supervisor it is the end
-        // all the same.
+        // A child that cannot be killed may have a copy of the connection, so it is shut down: the
+        // supervisor then sees its end.
         supervisor?.stream.end()
         do {
             try OwnProgram.execute(options.program, arguments)
@@ -34,7 +34,7 @@ extension Spawner {
 
     /// Goes on where the last execution stopped.
     func resume(_ succession: Succession) {
-        // What it could not remove yet.
+        // The last execution may not have removed every cgroup yet.
         strays = true
         graceMilliseconds = succession.graceMilliseconds
         state = succession.state

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// What one execution of the spawner leaves to the next, when it executes itself anew (SIGUSR1, for
+/// What one execution of the spawner leaves to the next when it executes itself anew (SIGUSR1, for
 /// an upgrade): children stay children, and descriptors stay open under their numbers.
 ///
-/// The supervisor's connection is not among it: the listening socket is, so the supervisor connects
-/// again and reads the table.
+/// It does not include the supervisor's connection, but the listening socket: the supervisor
+/// connects again and reads the table.
 struct Succession {
     var listener: FileDescriptor
     var subtree: Subtree
@@ -16,11 +16,11 @@ struct Succession {
     /// Descriptors kept for the supervisor; version 1 has none.
     var kept: [String: FileDescriptor] = [:]
 
-    /// Both executions must agree on the format. A newer spawner may add versions it still reads: 1 has
-    /// no kept descriptors, 2 no adopted instances.
+    /// Both executions must agree on the format. A newer spawner may add versions and still read
+    /// the old ones: 1 has no kept descriptors, 2 no adopted instances.
     private static let version: UInt16 = 3
 
-    /// Every descriptor that has to outlive the execution.
+    /// Every descriptor that must stay open over the exec.
     private var descriptors: [FileDescriptor] {
         var all = [listener]
         if let directory = subtree.cgroup?.directory { all.append(directory) }
@@ -57,7 +57,8 @@ struct Succession {
         return writer.bytes
     }
 
-    /// Takes over what the bytes name. Call it once: it owns those descriptors.
+    /// Takes over the descriptors that the bytes name. Call it only once: it owns those
+    /// descriptors.
     init(_ bytes: [UInt8]) throws {
         var reader = WireReader(bytes[...])
         let version = try reader.take(UInt16.self)
