@@ -1,4 +1,4 @@
-# A small program that is run very often: prewarming saves little each time and much in sum.
+# A small program that is run very often: prewarming saves little each time, but much in total.
 #
 #   greenroomctl run com.git-scm.git -- status
 

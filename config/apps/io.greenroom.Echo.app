@@ -1,4 +1,5 @@
-# A server on a socket that greenroomd holds; the first connection launches it in the background.
+# A server on a socket that greenroomd holds; the first connection launches the app in the
+# background.
 [App]
 Name=Echo
 Type=application-kit

@@ -1,4 +1,4 @@
-# Reads a text page by page and comes back where its user was; in Python:
+# Shows a text page by page and comes back to where its user was; in Python:
 # greenroomctl run Reader, greenroomctl action Reader next
 [App]
 Name=Reader

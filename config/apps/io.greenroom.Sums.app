@@ -1,4 +1,4 @@
-# Checks that the files of a folder are still what they were, while nobody uses the machine; in C:
+# Checks, while nobody uses the machine, that the files of a folder have not changed; in C:
 # greenroomctl run Sums FOLDER, greenroomctl action Sums check
 [App]
 Name=Sums

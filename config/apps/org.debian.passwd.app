@@ -1,12 +1,12 @@
-# A program that is never prewarmed, whatever its manifest says, to show what Greenroom does then.
+# A program that is never prewarmed, whatever its manifest says; it shows what Greenroom does then.
 #
-# passwd is setuid root. For such a program the dynamic loader ignores LD_PRELOAD, so nothing could
-# hold it before its main: a prewarm would be a real run, as root. Greenroom sees the mode before
-# it executes anything, launches cold, and says why:
+# passwd is setuid root. For such a program the dynamic linker ignores LD_PRELOAD, so nothing could
+# stop it before its main function: a prewarm would be a real run, as root. Greenroom sees the mode
+# before it executes anything, launches the program cold, and says why:
 #
 #   greenroomctl explain org.debian.passwd
 #
-# Static programs (/sbin/ldconfig) and those with file capabilities are in the same position.
+# The same applies to static programs (/sbin/ldconfig) and to those with file capabilities.
 
 [App]
 Name=Password status

@@ -1,4 +1,5 @@
-# Python's interpreter, paused before its main: the interpreter itself starts at launch.
+# Python's interpreter, paused before its main function: the interpreter itself starts at the
+# launch.
 #
 #   greenroomctl run org.python.python3 -- script.py
 
