@@ -9,8 +9,9 @@ internal import Systemd
 /// Makes installed apps out of manifests: everything that could block later (users, groups, paths,
 /// the program itself) is resolved here, once, when manifests are loaded.
 ///
-/// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `Lookups` asks the
-/// machine. A manifest whose files, program and world are what they were is not read again.
+/// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `Lookups` asks
+/// the machine. A manifest is not read again if its files, its program and the machine around it
+/// are as they were.
 @LoopActor
 final class AppLoader {
     let directories: [String]
@@ -19,7 +20,7 @@ final class AppLoader {
     private let daemonEnvironment: [String]
     private let containers: Containers
     private let digest: KeyedDigest
-    /// What programs were found to be.
+    /// What is known of each program that was inspected.
     private var programs: [ProgramName: ExecutableFacts] = [:]
     private var worldDigest = 0
 
@@ -35,20 +36,20 @@ final class AppLoader {
         self.digest = digest
     }
 
-    /// What manifests are read with, of the daemon's environment.
+    /// The part of the daemon's environment with which manifests are read.
     var readingEnvironment: [String] { World.environment(daemonEnvironment) }
 
     /// The files that the programs of all apps consist of.
     var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
 
-    /// All of it at once, at start-up.
+    /// Reads all manifests at once, at start-up.
     func load(former: [InstalledApp], log: Log) -> LoadResult {
         let reading = ManifestReading(self, former: former, log: log)
         while !reading.isOver { reading.proceed() }
         return reading.result
     }
 
-    /// What one loading looks up.
+    /// Makes the lookups of one loading.
     func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
@@ -74,17 +75,18 @@ final class AppLoader {
         let apps = result.unchanged + result.apps
         let used = Set(apps.map(\.programName))
         programs = lookups.programs.filter { used.contains($0.key) }
-        // With the users of the apps as they are now.
+        // The digest covers the users that own the apps now.
         worldDigest = lookups.digestOfWorld(apps)
     }
 
-    /// For an app that is installed: what was found out about its program.
+    /// Keeps what was found out about the program of an installed app.
     func keep(_ program: ExecutableFacts?, of app: InstalledApp) {
         programs[app.programName] = program
     }
 
-    /// The app that a template makes for an instance's name; nil if there is no such template, or it may
-    /// not be. Whose it would be is asked before its program is looked into: strangers ask for anything.
+    /// The app that a template makes for an instance's name; nil if there is no such template, or
+    /// if `mayBe` refuses the app's owner. The owner is checked before the program is inspected,
+    /// because strangers ask for any name.
     func instantiate(
         _ name: ManifestName, log: Log,
         _ mayBe: (Account) throws(ControlError) -> Bool
@@ -113,7 +115,8 @@ final class AppLoader {
 }
 
 extension InstalledApp {
-    /// It was not there at boot or login, and no pool keeps it from being forgotten.
+    /// Marks the app as made on demand. It was not there at boot or login, and it gets no pool for
+    /// these occasions: a pool would keep it from being forgotten.
     func becomeOnDemand() {
         isMadeOnDemand = true
         switch description.prewarmOccasion {

@@ -3,9 +3,10 @@ internal import DesktopEntry
 internal import GreenroomControl
 internal import GreenroomManifest
 
-/// What an app has of its desktop entry.
+/// What an app takes from its desktop entry.
 extension AppMaker {
-    /// Nil if the entry makes no app: another type, hidden, its program not installed.
+    /// Nil if the entry makes no app: it is of another type, it is hidden, or its program is not
+    /// installed.
     func desktop(
         of manifest: AppManifest, isAlone: Bool
     ) throws(LoadFailure) -> DesktopApp? {

@@ -4,7 +4,7 @@ internal import GreenroomManifest
 internal import GreenroomSpawner
 
 extension AppMaker {
-    /// What `[Sandbox]` comes to, and whether it stands against pausing.
+    /// The confinement that `[Sandbox]` asks for, and why the app cannot be paused with it, if so.
     func sandbox(
         of manifest: AppManifest, _ facts: ExecutableFacts, _ compiled: CompiledFilters
     ) throws(LoadFailure) -> (
@@ -15,7 +15,7 @@ extension AppMaker {
             var plan = try ConfinementPlan(manifest.sandbox)
             guard var confinement = try plan.confinement(compiled) else { return (nil, nil, nil) }
             if confinement.hasOwnMounts, manifest.setup.hasContainer {
-                // Whatever else it sees, it sees its own folders, and may write to them.
+                // Whatever else the app sees, it sees its own folders and may write to them.
                 plan = try ConfinementPlan(withContainer(manifest.sandbox, of: manifest.identifier))
                 confinement = try plan.confinement(compiled) ?? confinement
             }
@@ -53,6 +53,6 @@ extension AppMaker {
 }
 
 extension AppManifest {
-    /// `Key=value` of what confines it.
+    /// `Key=value` of each setting that confines the app.
     var confinementKeys: [String] { sandbox.settings + resources.settings }
 }

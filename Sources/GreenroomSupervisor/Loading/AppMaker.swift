@@ -6,7 +6,8 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// Makes an installed app of a manifest that was read, with everything resolved that it names.
+/// Makes an installed app of a manifest that was read, and resolves everything that the manifest
+/// names.
 @LoopActor
 struct AppMaker {
     let lookups: Lookups
@@ -14,7 +15,7 @@ struct AppMaker {
     let shimPath: String
     let digest: KeyedDigest
 
-    /// - Returns: nil if only a desktop entry makes it and that is none for an app here.
+    /// - Returns: nil if only a desktop entry describes the app, and that entry makes no app here.
     func make(
         of manifest: AppManifest, isDesktopOnly: Bool
     ) throws(LoadFailure) -> InstalledApp? {
@@ -35,8 +36,9 @@ struct AppMaker {
         app.callForbiddenOnTerminal = program.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
-        // A generation is a promise that paused instances are still what they should be, also to
-        // the next supervisor, which knows no former app to count from: hence a digest.
+        // A generation is a promise that paused instances are still what they should be. The
+        // promise must hold for the next supervisor too, which knows no former app to count from:
+        // hence a digest.
         app.description.generation = app.generation(digest)
         return app
     }
@@ -106,18 +108,18 @@ struct AppMaker {
         }
     }
 
-    // MARK: What it executes
+    // MARK: The program
 
     private struct Program {
         var path: String
-        /// Nil where only a desktop entry makes the app: nothing of it is paused.
+        /// Nil where only a desktop entry makes the app: such an app is never paused.
         var facts: ExecutableFacts?
         var confinement: Confinement?
         var callForbiddenOnTerminal: String?
         var ineligibility: InstalledApp.Ineligibility?
     }
 
-    /// - Returns: nil if only a desktop entry names it and it is not there.
+    /// - Returns: nil if only a desktop entry names the program and it is not there.
     private func program(
         _ name: String, of manifest: AppManifest, in environment: Lookups.AppEnvironment,
         _ owner: Owner, _ isDesktopOnly: Bool
@@ -172,7 +174,7 @@ struct AppMaker {
         }
     }
 
-    // MARK: Whose it is
+    // MARK: The owner
 
     private struct Owner {
         var account: Account

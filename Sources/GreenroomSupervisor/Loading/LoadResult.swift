@@ -5,28 +5,29 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// What one loading of manifests came to.
+/// The result of one loading of manifests.
 struct LoadResult {
-    /// New ones, and those of which anything may have changed.
+    /// New apps, and apps of which anything may have changed.
     var apps: [InstalledApp] = []
-    /// Those that are what they were, and those of them that start on other occasions now.
+    /// Apps that have not changed, and those of them that start on other occasions now.
     var unchanged: [InstalledApp] = []
     var moved: [InstalledApp] = []
     var faults: [Control.ManifestFault] = []
-    /// Programs that are not there (now): an upgrade may be about to bring them back.
+    /// Programs that are missing now: an upgrade may be about to bring them back.
     var missingPrograms: [String] = []
 }
 
-/// What is wrong with the world that a manifest names.
+/// Something that a manifest names, for example a user or a program, is missing or unusable.
 struct LoadFailure: Error {
     let message: String
-    /// The program is not there (now): an upgrade may be about to bring it back.
+    /// The program is missing now: an upgrade may be about to bring it back.
     var isMissingProgram = false
 }
 
 @LoopActor
 extension LoadResult {
-    /// Reads one manifest with all that extends it. What is wrong is said and on record.
+    /// Reads one manifest with all files that extend it. Mistakes are logged and recorded as
+    /// faults.
     mutating func read(
         _ file: AppFile, _ lookups: Lookups, _ log: Log
     ) -> AppManifest? {
@@ -49,7 +50,7 @@ extension LoadResult {
         return manifest
     }
 
-    /// Somebody else could have written it.
+    /// Records that a file is not read because somebody else could have written it.
     mutating func refuse(
         _ path: String, _ objection: PathOwners.Objection, _ log: Log
     ) {

@@ -6,27 +6,28 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// What one loading of manifests looks up once and shares between apps; gone after it.
+/// What one loading of manifests looks up once and shares between apps; dropped after the loading.
 final class Lookups {
     let shim: PreloadLibrary
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
     var refusedEntries: [(path: String, objection: PathOwners.Objection)] { world.desktop.refused }
-    /// What opens a terminal for a program, and the words before the program's; searched for when the first
-    /// app needs one.
+    /// The command that opens a terminal for a program, to be put before the program's own words;
+    /// searched for when the first app needs a terminal.
     private(set) lazy var terminal: [String]? = world.terminal
-    /// Of the daemon.
+    /// The variables of the daemon's environment.
     let variables: [String: String]
     private(set) var programs: [ProgramName: ExecutableFacts]
     private let world: World
     private let daemonEnvironment: [String]
     private var environments: [[String]: AppEnvironment] = [:]
-    /// Of commands that are a program and nothing else.
+    /// Commands that are a program and nothing else.
     private var commands: [String: [String]] = [:]
     private var groups: [UInt32: [gid_t]] = [:]
 
-    /// - Parameter programs: of a former loading; those that are what they were are not inspected again.
+    /// - Parameter programs: those of a former loading; a program that has not changed is not
+    ///   inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
         programs: [ProgramName: ExecutableFacts]
@@ -40,7 +41,7 @@ final class Lookups {
 
     var manifestContext: ManifestContext {
         var context = world.context
-        // Without its screen an app still runs.
+        // An app runs even without its launch screen.
         let look = context.checkLaunchScreen
         context.checkLaunchScreen = { look?($0)?.forLoading }
         return context
@@ -48,7 +49,7 @@ final class Lookups {
 
     // MARK: Programs
 
-    /// Programs that are what they were; each file is looked at once, however many apps share it.
+    /// The programs that have not changed. Each file is looked at once, however many apps share it.
     private static func unchanged(
         _ programs: [ProgramName: ExecutableFacts]
     ) -> [ProgramName: ExecutableFacts] {
@@ -81,7 +82,7 @@ final class Lookups {
         }
     }
 
-    /// The words of a command, in memory that is shared where they are the same.
+    /// The words of a command, copied. Apps with the same one-word command share one copy.
     func words(_ command: [String]) -> [String] {
         guard let program = command.first, command.count == 1 else {
             return command.map(\.compacted)
@@ -92,11 +93,11 @@ final class Lookups {
         return made
     }
 
-    /// Whether an app is what its entry and its program would make of it now.
+    /// Whether an app is still what its desktop entry and its program would make of it.
     func isCurrent(_ app: InstalledApp) -> Bool {
         let entry = entries[app.identifier.rawValue]
         guard app.desktop?.digest == entry?.digest else { return false }
-        // One that is never paused has not been looked into.
+        // The program of an app that is never paused was not inspected.
         if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
         guard let facts = programs[app.programName] else { return false }
         return facts.path == app.executablePath && facts.files == app.fingerprint
@@ -109,13 +110,14 @@ final class Lookups {
         var strings: [String]
         var encoded: StringList
         var pool: PoolEnvironment
-        /// PATH in it.
+        /// The value of PATH in this environment.
         var searchPath: String
     }
 
     /// - Parameters:
     ///   - additions: `NAME=value`, in the order in which they count.
-    ///   - extraKeys: names that count for the pool beside what every program reads.
+    ///   - extraKeys: names of variables that count for the pool, beside those that every program
+    ///     reads.
     func environment(
         of account: Account, additions: [String], extraKeys: [String]
     ) -> AppEnvironment {
@@ -134,7 +136,7 @@ final class Lookups {
 
     // MARK: Users
 
-    /// By name or number (systemd.exec(5), User=); nil is the daemon's own.
+    /// The account with this name or number (systemd.exec(5), User=); nil is the daemon's own user.
     func account(_ name: String?) throws(LoadFailure) -> Account {
         let wanted = name ?? String(getuid())
         do throws(SystemError) {
@@ -155,7 +157,7 @@ final class Lookups {
         throw LoadFailure(message: "\(key)\(name): no such group")
     }
 
-    /// Those that the user is in.
+    /// The groups that the user is in.
     func groups(of account: Account) -> [gid_t] {
         let found = groups[account.user] ?? account.groups()
         groups[account.user] = found
@@ -164,7 +166,8 @@ final class Lookups {
 
     // MARK: The world
 
-    /// Of what manifests name and no manifest's file shows: accounts, sessions, the shim.
+    /// A digest of what manifests name but no manifest's file shows: accounts, sessions, the shim,
+    /// the terminal.
     func digestOfWorld(_ apps: [InstalledApp]) -> Int {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
@@ -177,7 +180,7 @@ final class Lookups {
 }
 
 extension String {
-    /// A copy in memory of its own: what stays of a manifest is not to stand among what is freed
-    /// after thousands were read, which would keep whole pages from being given back.
+    /// A copy in memory of its own. If the strings that are kept lay among those that are freed
+    /// after thousands of manifests were read, whole pages could not be given back.
     var compacted: String { String(decoding: Array(utf8), as: UTF8.self) }
 }

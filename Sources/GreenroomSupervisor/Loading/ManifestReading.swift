@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// One reading of everything, in steps so short that other events of the loop can have their turns
+/// One reading of all manifests, in steps so short that other events of the loop have their turns
 /// between them: there may be thousands of manifests.
 @LoopActor
 final class ManifestReading {
@@ -19,7 +19,7 @@ final class ManifestReading {
     }
 
     private(set) var result = LoadResult()
-    /// As they were when it began.
+    /// The apps as they were when the reading began.
     let former: [InstalledApp]
     private let loader: AppLoader
     private let log: Log
@@ -84,7 +84,7 @@ final class ManifestReading {
 
     private func collectNames(_ folders: AppFolders, _ enabled: EnabledApps) {
         names = folders.names
-        // Instances have no file of their own: they were asked for, or are enabled.
+        // Instances have no file of their own: somebody asked for them, or they are enabled.
         onDemand = Set(
             former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
         let fileless = onDemand.union(enabled.names.filter(\.isInstance))
@@ -122,9 +122,9 @@ final class ManifestReading {
         }
     }
 
-    // MARK: Which of them count
+    // MARK: Which manifests count
 
-    /// The first of each identifier; those that are installed already come before.
+    /// The first manifest of each identifier; apps that are installed and unchanged come before it.
     private func unique(
         _ manifests: [(AppManifest, AppFile)]
     ) -> [(AppManifest, AppFile)] {
@@ -139,7 +139,8 @@ final class ManifestReading {
         return manifests.filter { files.contains($0.0.file) }
     }
 
-    /// Those that do not wait for themselves by way of others, the unchanged ones included.
+    /// The manifests whose apps do not depend on themselves by way of others; unchanged apps are
+    /// taken into account.
     private func withoutCircles(
         _ manifests: [(AppManifest, AppFile)]
     ) -> [(AppManifest, AppFile)] {
@@ -171,7 +172,8 @@ final class ManifestReading {
                 result.unchanged.append(app)
                 continue
             }
-            // It asks for nothing: everything is the default but prewarming.
+            // The entry gives no settings: everything is the default, except that nothing is
+            // prewarmed.
             let source = ManifestSource(
                 Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
             if let manifest = AppManifest.parse([source], name: file.name, lookups.manifestContext)

@@ -1,10 +1,11 @@
 internal import GreenroomLinux
 
 extension PreloadLibrary {
-    /// Why no program of a user can be paused with the library of this path, and what to do; nil if
-    /// it can.
+    /// Why a user's programs cannot be paused with the library at this path, and what to do about
+    /// it; nil if they can.
     ///
-    /// - Parameter isOwnUser: the daemon's own, who was seen to be able to read it.
+    /// - Parameter isOwnUser: whether it is the daemon's own user, which was seen to be able to
+    ///   read the library.
     func objection(at path: String, isOwnUser: Bool) -> String? {
         let shim = "\(path), the preload shim,"
         switch obstacle {

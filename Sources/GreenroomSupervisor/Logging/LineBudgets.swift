@@ -1,15 +1,16 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// How many lines of the log each app and each user may cause: what an app says, or has its clients do, in a loop is
-/// not to fill the journal. The rest is counted, and the count is said when the interval is over. Events for
-/// watchers are not concerned.
+/// Limits how many lines of the log each app and each user may cause, so that an app that causes
+/// lines in a loop, by itself or through its clients, does not fill the journal. Lines above the
+/// limit are counted, and the count is logged when the interval is over. Events for watchers are
+/// not limited here.
 @LoopActor
 final class LineBudgets {
     private static let interval = Duration.seconds(5)
 
     private let journal: Journal
-    /// Those of the interval that runs; none while nobody logs.
+    /// The lines of the current interval; empty while nobody logs.
     private var counts = LineCounts()
     private var timer: EventSource?
 
@@ -18,7 +19,7 @@ final class LineBudgets {
         timer = try LoopActor.timer(accuracy: .milliseconds(500)) { [unowned self] in end() }
     }
 
-    /// Counts a line. False if it is one too many.
+    /// Counts a line. False if the line exceeds a limit.
     func allow(_ app: AppIdentifier, of user: UInt32, _ occasion: LineCounts.Occasion) -> Bool {
         if counts.isEmpty { try? timer?.setDeadline(after: Self.interval) }
         return counts.allow(app, of: user, occasion)

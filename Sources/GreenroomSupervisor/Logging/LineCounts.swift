@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
-/// The lines of one interval: of each app at most some, and of its user at most a share, however many apps that
-/// user has.
+/// The lines of one interval. There is a limit for each app, and each user has a share of all
+/// lines, however many apps that user has.
 struct LineCounts {
     enum Occasion: CaseIterable {
         /// What an app says or gets wrong.
@@ -9,7 +9,7 @@ struct LineCounts {
         /// A launch or an end, which costs its user something.
         case life
 
-        /// Lines of one app.
+        /// At most this many lines about one app.
         var limit: Int {
             switch self {
             case .word: 50
@@ -17,7 +17,7 @@ struct LineCounts {
             }
         }
 
-        /// Of all apps: one user alone gets up to seven sixteenths.
+        /// The limit for the lines of all apps; one user alone gets at most seven sixteenths.
         var shared: SharedLimit {
             switch self {
             case .word: SharedLimit(800)
@@ -31,7 +31,7 @@ struct LineCounts {
         let occasion: Occasion
     }
 
-    /// What was not logged of one user's apps.
+    /// The lines about one user's apps that were not logged.
     struct Suppressed {
         var lineCount = 0
         var apps: Set<AppIdentifier> = []
@@ -44,7 +44,7 @@ struct LineCounts {
 
     var isEmpty: Bool { apps.isEmpty }
 
-    /// Counts a line. False if it is one too many.
+    /// Counts a line. False if the line exceeds a limit.
     mutating func allow(_ app: AppIdentifier, of user: UInt32, _ occasion: Occasion) -> Bool {
         let own = users[Key(user: user, occasion: occasion), default: 0]
         let ofApp = apps[app, default: [:]][occasion, default: 0]
@@ -57,7 +57,7 @@ struct LineCounts {
         }
         apps[app, default: [:]][occasion] = ofApp + 1
         users[Key(user: user, occasion: occasion)] = own + 1
-        // What root's apps say takes nothing from others.
+        // Lines about the apps of root and of the daemon's own user take nothing from other users.
         if !SharedLimit.isTrusted(user) { logged[occasion, default: 0] += 1 }
         return true
     }

@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Lines of the journal. (Events for watchers are the `Reporter`'s.)
+/// Writes lines to the journal. (`Reporter` sends events to watchers.)
 @LoopActor
 final class Log {
     let journal: Journal
@@ -9,7 +9,8 @@ final class Log {
     private let budgets: LineBudgets
     private let owner: (AppIdentifier) -> UInt32?
 
-    /// - Parameter owner: the user that an app runs as, whose lines are counted together.
+    /// - Parameter owner: the user that an app runs as; the lines of one user's apps are counted
+    ///   together.
     init(
         _ journal: Journal, owner: @escaping (AppIdentifier) -> UInt32?
     ) throws(SystemdError) {
@@ -18,7 +19,7 @@ final class Log {
         budgets = try LineBudgets(journal)
     }
 
-    /// A line about an app, unless there were too many lately.
+    /// Logs a line about an app, unless there were too many lately.
     func line(
         _ app: AppIdentifier, _ level: LogLevel, _ message: @autoclosure () -> String,
         _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],
@@ -33,7 +34,7 @@ final class Log {
 
     func say(_ level: LogLevel, _ message: String) { journal.log(level, message) }
 
-    /// About an app, with or without a process.
+    /// Logs a line about an app, whether or not it has a process.
     func say(_ level: LogLevel, _ message: String, of app: String) {
         line(AppIdentifier(app), level, message, ["app": app])
     }
@@ -42,7 +43,7 @@ final class Log {
         journal.log(.error, "\(deed): \(error)")
     }
 
-    /// For what is missing on this machine: worth a line, not a line each time.
+    /// Logs once, not each time, that something is missing on this machine.
     func sayOnce(_ message: String) {
         if saidOnce.insert(message).inserted { journal.log(.notice, message) }
     }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// Whose sessions are locked, kept for another supervisor: user numbers in a file of the runtime
-/// directory, which ends with the boot.
+/// The users whose sessions are locked, kept for the next supervisor: user numbers in a file of the
+/// runtime directory, which does not outlive the boot.
 struct LockedUsers {
     private let path: String
 

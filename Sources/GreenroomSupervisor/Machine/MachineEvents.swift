@@ -2,8 +2,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The machine's own life, as events of the core: users come and go, screens are locked, the machine
-/// sleeps and shuts down. Whatever of systemd-logind is missing is said once and not followed.
+/// Turns the machine's own life into events of the core: users log in and out, screens are locked,
+/// the machine sleeps and shuts down. Where a part of systemd-logind is missing, that is logged
+/// once and the part is not followed.
 @LoopActor
 final class MachineEvents {
     private let core: Core
@@ -29,7 +30,7 @@ final class MachineEvents {
         self.log = log
     }
 
-    /// Those that are logged in already; before `Event.restored`.
+    /// Reports the users that are logged in already; called before `Event.restored`.
     func begin() {
         do throws(SystemdError) {
             logins = try Logins { [unowned self] in usersChanged() }
@@ -41,7 +42,8 @@ final class MachineEvents {
         for user in owners { surroundings[user] = .init(ofUser: user) }
     }
 
-    /// Once the daemon serves: a bus that is slow to answer holds up nobody.
+    /// Connects to logind once the daemon serves, so that a bus that is slow to answer holds up
+    /// nobody.
     func connect() {
         do throws(SystemdError) {
             logind = try Logind { [unowned self] in hear($0) }
@@ -57,7 +59,7 @@ final class MachineEvents {
 
     private func group(_ user: UInt32) -> String { AppDescription.sessionGroup(ofUser: user) }
 
-    /// Whose apps there are. The daemon's own user is where it is.
+    /// The users that apps run as, without the daemon's own, whose environment is the daemon's.
     private var owners: Set<UInt32> {
         Set(catalog.unsortedApps.filter(\.changesUser).map(\.account.user))
     }
@@ -66,7 +68,7 @@ final class MachineEvents {
         let now = Logins.users
         let (came, went) = (now.subtracting(users), users.subtracting(now))
         users = now
-        // First what their apps are to see, then the reason to start them.
+        // The apps' environments are reviewed first, because a login is a reason to start apps.
         reviewSurroundings()
         for user in came.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in went.sorted() { core.handle(.loggedOut(foregroundGroup: group(user))) }
@@ -92,7 +94,7 @@ final class MachineEvents {
                 .info, isAsleep ? "the machine goes to sleep: no prewarming" : "awake again")
             core.handle(.sleepChanged(isAsleep: isAsleep))
         case .shutdownChanged(let isShuttingDown):
-            // A daemon that stops by itself ends the apps for good.
+            // A daemon that stops ends the apps for good in any case.
             guard !isLeaving else { return }
             isShuttingDown ? shutDown() : goOn()
         case .failed(let reason): log.sayOnce(reason)
@@ -102,10 +104,11 @@ final class MachineEvents {
         }
     }
 
-    /// The daemon stops: from now on it is not the machine's life that decides about the apps.
+    /// The daemon stops: a shutdown of the machine no longer decides about the apps.
     func leave() { isLeaving = true }
 
-    /// The apps end in peace: logind waits until they have, as long as it is configured to.
+    /// Asks the apps to end. logind delays the shutdown until they have ended, for at most the time
+    /// that it is configured to wait.
     private func shutDown() {
         log.say(.notice, "the machine shuts down: apps are asked to end")
         core.shutDown { [unowned self] in

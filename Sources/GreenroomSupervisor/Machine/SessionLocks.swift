@@ -2,8 +2,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The sessions of users are locked and unlocked: the core hears of it, another supervisor will know it, and
-/// whoever was launched meanwhile gets what was kept from them.
+/// Follows the locks of users' sessions: tells the core, keeps them on record for the next
+/// supervisor, and hands apps that were launched under a lock the credentials that were withheld
+/// from them.
 @LoopActor
 final class SessionLocks {
     private let core: Core
@@ -18,7 +19,8 @@ final class SessionLocks {
         self.log = log
     }
 
-    /// After a restart: those that a former supervisor knew, before anything is launched.
+    /// After a restart, restores the locks that a former supervisor recorded, before anything is
+    /// launched.
     func restore() {
         for user in users.users { core.handle(.sessionLockChanged(user: user, isLocked: true)) }
     }

@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Hears of significant changes of the time: the clock was set, midnight has passed, or the time zone
-/// changed (`applicationSignificantTimeChange`).
+/// Hears of significant changes of the time: the clock was set, midnight has passed, or the time
+/// zone changed (`applicationSignificantTimeChange`).
 @LoopActor
 final class SignificantTime {
     private let core: Core
@@ -17,9 +17,10 @@ final class SignificantTime {
     private var sources: [EventSource] = []
     private var midnight: EventSource?
 
-    /// What makes another file of it: a link is replaced, a file written.
+    /// The events by which the zone's file becomes another one: a link is replaced, a file is
+    /// written.
     private static let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
-    /// Nobody looks at the clock so closely.
+    /// Nobody needs these times more exactly.
     private static let accuracy: Duration = .milliseconds(250)
 
     init(core: Core, timers: AppTimers, log: Log) throws {
@@ -30,7 +31,7 @@ final class SignificantTime {
         clock = try ClockWatch()
         inotify = try Inotify()
         let slash = zonePath.lastIndex(of: "/") ?? zonePath.startIndex
-        // Without /etc nobody changes the zone.
+        // Without the folder nobody changes the zone.
         _ = try? inotify.watch(String(zonePath[..<slash]) + "/", for: Self.changes)
         sources = [
             try LoopActor.io(clock.descriptor.rawValue, .readable) { [unowned self] _ in
