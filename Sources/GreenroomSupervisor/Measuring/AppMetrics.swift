@@ -1,21 +1,22 @@
 internal import GreenroomAppChannel
 
-/// What is counted of one app of one user, and what of it the app has not had yet.
+/// What is counted of one app of one user, and what the app has not received of it yet.
 struct AppMetrics: Equatable {
-    /// Since it was first counted, for people.
+    /// Everything since the first count, for people to read.
     var total: MetricReport
-    /// Since the last one that was closed for the app.
+    /// What was counted since the last report for the app was closed.
     var current: MetricReport
-    /// Closed and not delivered, oldest first.
+    /// Reports that are closed and not delivered, oldest first.
     var pending: [MetricReport] = []
-    /// Not delivered, oldest first.
+    /// Diagnostics that are not delivered, oldest first.
     var diagnostics: [DiagnosticReport] = []
-    /// When the app last had a payload; microseconds since 1970 UTC.
+    /// When the app last received a payload; microseconds since 1970 UTC.
     var deliveredAt: Int64 = 0
 
-    /// A week of days, as MetricKit's past payloads; of more the oldest is dropped.
+    /// A week of daily reports, like MetricKit's past payloads. Above the limit, the oldest is
+    /// dropped.
     static let pendingLimit = 7
-    /// What one bad day may leave behind; of more the oldest is dropped.
+    /// What one bad day may leave behind. Above the limit, the oldest is dropped.
     static let diagnosticLimit = 16
 
     init(now: Int64) {
@@ -35,9 +36,9 @@ struct AppMetrics: Equatable {
         if diagnostics.count > Self.diagnosticLimit { diagnostics.removeFirst() }
     }
 
-    /// Closes what was counted in a time that is over.
+    /// Closes the current report if its interval is over.
     mutating func close(at now: Int64, interval: Int64) {
-        // The clock was put back: nothing of the future was counted.
+        // The clock may have been put back: no report begins in the future.
         if current.begin > now { current.begin = now }
         if deliveredAt > now { deliveredAt = now }
         guard now - current.begin >= interval else { return }
@@ -55,15 +56,15 @@ struct AppMetrics: Equatable {
         !pending.isEmpty && now - deliveredAt >= interval
     }
 
-    /// When there may be something for the app.
+    /// The earliest time at which there may be something to deliver to the app.
     func nextDelivery(interval: Int64) -> Int64 {
         let free = deliveredAt + interval
         return pending.isEmpty ? max(free, current.begin + interval) : free
     }
 }
 
-/// A line each: `total BEGIN END` and what was counted then, `current …`, `pending …`; `delivered TIME`,
-/// `diagnostic …`.
+/// The text has a line for each item: `delivered TIME`; `total BEGIN END`, `current …` and
+/// `pending …`, each followed by indented lines with what was counted; `diagnostic …`.
 extension AppMetrics {
     var text: String {
         var text = "delivered \(deliveredAt)\n"
@@ -77,7 +78,7 @@ extension AppMetrics {
         return text
     }
 
-    /// What it does not understand it passes over: counts are no reason not to start.
+    /// Skips what it does not understand: damaged counts are no reason not to start.
     init(text: String, now: Int64) {
         self.init(now: now)
         var place = WritableKeyPath<AppMetrics, MetricReport>?.none
@@ -99,7 +100,7 @@ extension AppMetrics {
     private mutating func begin(
         _ name: Substring, _ words: [Substring], _ now: Int64
     ) -> WritableKeyPath<AppMetrics, MetricReport>? {
-        // Times before 1970 and after now are of no clock that counted here.
+        // A time before 1970 or after now does not come from a clock that counted here.
         let times = words.compactMap { Int64($0) }.map { min(max(0, $0), now) }
         guard times.count == 2 else { return nil }
         let report = MetricReport(begin: times[0], end: max(times[0], times[1]))

@@ -1,24 +1,25 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
-/// One launch, or return to the foreground, on its way into the histograms. The clock starts at the user's
-/// request. An app that says when it has drawn is believed; of one that does not, the first activation
-/// counts, until it does.
+/// Measures one launch, or one return to the foreground, for the histograms. The clock starts at
+/// the user's request. If the app says when it has drawn, that is the end of the launch; until it
+/// says so, its first activation counts as the end.
 struct LaunchMeter {
     let metric: LaunchMetric
     let requestedAt: Instant
     private var drawnAt: Instant?
     private var isDrawn = false
-    /// Where the draw was counted.
+    /// The bucket that the draw was counted in.
     private var bucket: UInt8?
-    /// What the app declared as part of its launch, and has not finished.
+    /// Tasks that the app declared as part of its launch and has not finished.
     private var tasks: Set<String> = []
     private var finishedAt: Instant?
     private var isExtended = false
 
-    /// MXMetricManager's, of tasks at once.
+    /// At most this many tasks at a time, the limit of MXMetricManager.
     private static let taskLimit = 16
-    /// As long as the SDKs allow a name to be: an app without them could have us keep much.
+    /// The longest name that the SDKs allow, in bytes. An app without an SDK could otherwise make
+    /// the daemon keep much.
     private static let taskNameByteLimit = 128
 
     typealias Count = (_ change: @escaping (inout MetricReport) -> Void) -> Void
@@ -28,8 +29,8 @@ struct LaunchMeter {
         self.requestedAt = requestedAt
     }
 
-    /// - Parameter isSaid: by the app itself; no more is awaited then.
-    /// - Returns: the length of the launch, if it is the first that is known of it.
+    /// - Parameter isSaid: whether the app itself said so; if it did, no later draw counts.
+    /// - Returns: the length of the launch, when it becomes known for the first time.
     mutating func drew(
         at instant: Instant, isSaid: Bool, _ count: Count
     ) -> Duration? {
@@ -64,7 +65,7 @@ struct LaunchMeter {
         extend(count)
     }
 
-    /// The launch is over when it has drawn and the last task is done.
+    /// The launch is over when the app has drawn and its last task is done.
     private mutating func extend(_ count: Count) {
         guard !isExtended, tasks.isEmpty, let drawnAt, let finishedAt else { return }
         isExtended = true
@@ -76,7 +77,7 @@ struct LaunchMeter {
 }
 
 extension LaunchMetric {
-    /// What counts as slow (Android vitals: cold, warm and hot starts).
+    /// A launch of at least this length counts as slow (Android vitals: cold, warm and hot starts).
     var slowLimit: Duration {
         switch self {
         case .firstDraw, .extendedLaunch: .seconds(5)

@@ -1,15 +1,17 @@
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
-/// The times of one launch, as the app reports them, or of one return to the foreground, as the daemon sees
-/// it. Each step counts once: what an app draws or shows for the first time later is not the launch.
+/// The times of one launch, as the app reports them, or of one return to the foreground, as the
+/// daemon sees it. Each step counts once: what an app draws or shows for the first time later, for
+/// example another scene, is not part of the launch.
 struct LaunchTrace {
     private(set) var requestedAt: Instant
     /// A return to the foreground that is under way.
     var isReturning: Bool
     private(set) var steps: [(name: String, instant: Instant)] = []
 
-    /// More than a launch with all its scenes has; an app may not fill our memory with them.
+    /// More steps than a launch with all its scenes has; the limit keeps an app from filling the
+    /// daemon's memory.
     private static let stepLimit = 32
 
     init(requestedAt: Instant, isReturn: Bool = false) {
@@ -17,7 +19,7 @@ struct LaunchTrace {
         isReturning = isReturn
     }
 
-    /// False if it does not count.
+    /// Returns false if the step does not count.
     @discardableResult
     mutating func add(_ name: String, at instant: Instant) -> Bool {
         guard steps.count < Self.stepLimit, !steps.contains(where: { $0.name == name }) else {
@@ -27,15 +29,15 @@ struct LaunchTrace {
         return true
     }
 
-    /// Another request for the same; the first began it.
+    /// Another request for the same launch: the earliest request began it.
     mutating func wasRequested(at instant: Instant) { requestedAt = min(requestedAt, instant) }
 
-    /// Whether it has led to the foreground: what comes behind that is another story.
+    /// Whether the app has reached the foreground: later steps belong to something else.
     var hasBeenActive: Bool { steps.contains { $0.name == "active" } }
 }
 
 extension SceneIdentifier {
-    /// A session's name on the channel and in the control interface.
+    /// The scene of a session by its name on the channel and in the control interface.
     init?(session: String) {
         guard let number = UInt32(session), number > 0, "\(number)" == session else { return nil }
         self.init(number)

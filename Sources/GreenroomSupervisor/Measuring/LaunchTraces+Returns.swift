@@ -1,17 +1,19 @@
 internal import GreenroomLifecycle
 
-// Returns to the foreground, with their times since the request: thawed (`resume`), `willEnterForeground`
-// and `active`, as the app acknowledges them, and its first draw if it says so. An app reports the steps of
-// its launch alone, so that they mean the same in all languages.
+// Returns to the foreground. A return has its times since the request: thawed (`resume`), then
+// `willEnterForeground` and `active` when the app acknowledges them, and the app's first draw if
+// the app reports it. An app reports only the steps of its launch, so that they mean the same in
+// all languages.
 
 extension LaunchTraces {
-    /// A client's launch of an app that runs already. One that stands in front stays where it is.
+    /// A client launched an app that runs already. An app that is in front does not return.
     func noteReturn(_ instance: InstanceIdentifier, _ requestedAt: Instant) {
         guard isReturning(instance) else { return }
         beginReturn(of: instance, requestedAt)
     }
 
-    /// It is told a step: the first on its way is the shell's or a client's wish, in this very turn.
+    /// The app is told a step. The first step of a return follows in the same turn from the wish of
+    /// a shell or a client, so the return was requested now.
     func noteReturn(_ instance: InstanceIdentifier, _ step: LifecycleStep) {
         switch step {
         case .willEnterForeground, .connect: noteReturn(instance, core.now)
@@ -39,7 +41,7 @@ extension LaunchTraces {
         }
     }
 
-    /// It is in the background and shall not be.
+    /// Whether the instance is in the background and is wanted in the foreground.
     private func isReturning(_ instance: InstanceIdentifier) -> Bool {
         guard let record = core.lifecycle.instance(instance), record.conversation != nil
         else { return false }

@@ -4,8 +4,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What apps say about the time that their launches take, and their callbacks. They can only be wrong
-/// about themselves.
+/// What apps say about the time that their launches and their callbacks take. An app can be wrong
+/// only about itself.
 @LoopActor
 final class LaunchTraces {
     let core: Core
@@ -15,8 +15,8 @@ final class LaunchTraces {
 
     final class Traced: InstancePart {
         var trace: LaunchTrace?
-        /// Callbacks that were named, since the launch or the latest return: also of one that a former
-        /// supervisor launched.
+        /// How many slow callbacks were named since the launch or the latest return; counted also
+        /// for an instance that a former supervisor launched.
         fileprivate var complaintCount = 0
     }
 
@@ -47,11 +47,12 @@ final class LaunchTraces {
         traced.complaintCount = 0
     }
 
-    /// Of a launch that a former supervisor saw: no news for those who watch.
+    /// Restores the trace of a launch that a former supervisor saw. Watchers are not told of it.
     func restore(_ launch: LaunchSteps, of instance: InstanceIdentifier) {
         guard trace(of: instance) == nil else { return }
         var trace = LaunchTrace(requestedAt: latest(launch.requestedAt))
-        // What came of it: an app leaves the foreground some day, or gets there.
+        // Only the earlier of these two steps belongs to the launch: an app that was launched into
+        // the foreground leaves it some day, and one in the background may get there.
         let outcome = launch.steps.filter { $0.step == .active || $0.step == .background }
             .min { $0.instant < $1.instant }
         var steps =
@@ -65,7 +66,8 @@ final class LaunchTraces {
     }
 
     func note(_ step: String, _ time: UInt64, of instance: Instance) {
-        // An app that was launched into the foreground leaves it some day.
+        // An app that was launched into the foreground leaves it some day: that is no step of its
+        // launch.
         if step == "background", trace(of: instance.identifier)?.hasBeenActive == true { return }
         note(step, latest(time), instance.app, instance.identifier)
     }
@@ -82,7 +84,7 @@ final class LaunchTraces {
             elapsedUSec: trace.requestedAt.duration(to: time).microseconds)
     }
 
-    /// The app's word, but nothing of the future has happened.
+    /// The time that the app states, but no later than now.
     func latest(_ time: UInt64) -> Instant {
         Instant(nanoseconds: min(time, core.now.nanoseconds))
     }

@@ -2,22 +2,22 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What was counted of each app: in memory while it runs, and in its file soon after.
+/// What was counted of each app: in memory while the app runs, and in its file soon after.
 @LoopActor
 final class MetricBooks {
     private let log: Log
     private let files: MetricFiles
-    /// Of apps that run, and of those that are not written yet.
+    /// The books of apps that run, and of apps whose counts are not written yet.
     private var books: [MetricKey: AppMetrics] = [:]
-    /// For books that nobody has opened: reading one takes as long as a tenth of a launch, and counting is
-    /// part of each.
+    /// Changes to books that are not in memory. Reading a book takes a tenth as long as a launch,
+    /// and every launch is counted.
     private var changes: [MetricKey: Changes] = [:]
     private var unwritten: Set<MetricKey> = []
-    /// Those that could not be written: tried again with the next count.
+    /// Books that could not be written; they are tried again with the next count.
     private var refused: Set<MetricKey> = []
     private var writing: EventSource?
     private var goingOn: EventSource?
-    /// Whose instances there are: others' books are closed once they are written.
+    /// The keys of apps that have instances. Other books are closed once they are written.
     private let inUse: () -> Set<MetricKey>
 
     private struct Changes {
@@ -26,12 +26,15 @@ final class MetricBooks {
         var list: [(inout AppMetrics) -> Void] = []
     }
 
-    /// Of one app that is launched over and over; then its book is opened.
+    /// At most this many changes wait for the book of an app that is launched over and over; then
+    /// the book is opened.
     private static let changeLimit = 64
-    /// After a count, until writing begins: what a killed daemon loses at most, and longer than a burst of
-    /// launches, which creating files would take its time from.
+    /// The time between a count and the beginning of writing. A killed daemon loses at most what
+    /// was counted in this time. The time is longer than a burst of launches, which creating files
+    /// would slow down.
     private static let writeDelay: Duration = .seconds(1)
-    /// At a time, for the same reason; then whatever else there is to do comes first.
+    /// At most this many files are written in a row, for the same reason; then other work comes
+    /// first.
     private static let writesInARow = 4
     /// SD_EVENT_PRIORITY_IDLE (sd_event_source_set_priority(3)).
     private static let idlePriority: Int64 = 100
@@ -70,14 +73,15 @@ final class MetricBooks {
         if changes[key]!.list.count == Self.changeLimit { _ = self[key] }
     }
 
-    /// Whatever is not written yet, and now.
+    /// Writes what is not written yet, now.
     func write() {
         for key in unwritten { write(key) }
         unwritten = []
         closeUnused()
     }
 
-    /// Of apps that have not been there for a month.
+    /// Removes the files of apps that were last counted more than a month ago and are not installed
+    /// any more.
     func prune(keeping isInstalled: (AppIdentifier) -> Bool) {
         files.prune(keeping: isInstalled)
     }

@@ -2,8 +2,9 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Brings apps their payloads, at most one in the interval, and their diagnostics, at once: where a running
-/// instance has a subscriber. What is not acknowledged, or by nobody who wanted it, is kept for the next.
+/// Delivers payloads to apps, at most once in each interval, and diagnostics, at once, where a
+/// running instance has a subscriber. Whatever is not acknowledged, or is acknowledged by an
+/// instance without a subscriber, is kept for the next subscriber.
 @LoopActor
 final class MetricDeliveries {
     private let presences: Presences
@@ -16,9 +17,9 @@ final class MetricDeliveries {
     private var timer: EventSource?
 
     private final class Subscription: InstancePart {
-        /// Nil: it has not said.
+        /// Nil if the instance has not said.
         var isWanted: Bool?
-        /// What it has not acknowledged yet, by cookie.
+        /// Deliveries that the instance has not acknowledged yet, by cookie.
         var underWay: [UInt64: Delivery] = [:]
     }
 
@@ -47,7 +48,7 @@ final class MetricDeliveries {
         review(key)
     }
 
-    /// Delivers what is due, and comes back when more will be.
+    /// Delivers what is due, and arms the timer for what will be due later.
     func review(_ key: MetricKey) {
         guard let instance = presences.listeners(of: key).first(where: mayListen) else { return }
         let now = WallClock.nowMicroseconds
@@ -94,7 +95,7 @@ final class MetricDeliveries {
             key: key, payloads: payloads, diagnostics: diagnostics)
     }
 
-    /// - Returns: whether it was one of these.
+    /// - Returns: whether the cookie belonged to a delivery.
     func acknowledged(
         _ cookie: UInt64, handled: Bool, by instance: InstanceIdentifier
     ) -> Bool {
@@ -102,7 +103,7 @@ final class MetricDeliveries {
             let delivery = subscription.underWay.removeValue(forKey: cookie)
         else { return false }
         guard handled else {
-            // Nobody there wants it.
+            // The instance has no subscriber for it.
             subscription.isWanted = false
             review(delivery.key)
             return true
@@ -120,7 +121,7 @@ final class MetricDeliveries {
         return true
     }
 
-    /// One timer for all: who is not due then is asked again.
+    /// One timer for all apps: an app for which nothing is due yet arms it again.
     private func arm(_ delay: Int64) {
         let isArmed = timer?.isEnabled ?? false
         let wanted = TimerClock.boot.nowNanoseconds + UInt64(max(1000, delay)) * 1000

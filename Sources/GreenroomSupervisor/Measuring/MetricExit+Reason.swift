@@ -3,8 +3,8 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
 extension MetricExit {
-    /// What an end counts as; nil for one that is none of the app's: it never ran, or nobody saw how it
-    /// ended.
+    /// The category of an end; nil if the end was not the app's own: the app never ran, or nobody
+    /// saw how it ended.
     init?(_ record: InstanceRecord) {
         guard record.launchedAt != nil, let reason = record.endReason else { return nil }
         switch reason.row.metric {

@@ -2,28 +2,28 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// Whose metrics: an app's, of one user.
+/// Whose metrics they are: those of one app of one user.
 struct MetricKey: Hashable {
     var app: AppIdentifier
     var user: UInt32
 }
 
-/// The files of metrics, `STATE/metrics/USER/APP`: each changes as a whole, so that a reader, and whoever
-/// starts after a crash, sees the old or the new one.
+/// The files of metrics, `STATE/metrics/USER/APP`. A file changes as a whole, so that a reader, or
+/// a daemon that starts after a crash, sees the old content or the new one.
 struct MetricFiles {
     private let directory: String
 
-    /// Far more than the limits of `AppMetrics` come to, in bytes.
+    /// In bytes; far more than the limits of `AppMetrics` allow.
     private static let byteLimit = 256 << 10
     private static let pageByteCount = 4096
-    /// Of an app that is not installed any more.
+    /// How long the file of an app that is not installed any more is kept, in seconds.
     private static let lifetime: time_t = 30 * 86_400
 
     init(stateDirectory: String) { directory = stateDirectory + "/metrics" }
 
-    /// What was counted; nil if nothing was. A file that is damaged gives what of it makes sense.
+    /// What was counted; nil if nothing was. A damaged file gives the part that makes sense.
     ///
-    /// - Parameter complain: is told what is wrong.
+    /// - Parameter complain: called with a description of what is wrong.
     func text(of key: MetricKey, _ complain: (String) -> Void = { _ in }) -> String? {
         let path = path(of: key)
         do throws(SystemError) {
@@ -57,8 +57,9 @@ struct MetricFiles {
         }
     }
 
-    /// What fits into a page is written over, blank lines after it, in a call that is done or not when we are
-    /// killed: to make a file and remove another takes a hundred times as long.
+    /// Writes a text that fits into a page over the old one, followed by blank lines, with a single
+    /// call, so that it is written as a whole or not at all when the daemon is killed. Making a new
+    /// file and removing the old one would take a hundred times as long.
     private func overwrite(_ path: String, with text: String) throws(SystemError) -> Bool {
         var bytes = Array(text.utf8)
         guard bytes.count <= Self.pageByteCount else { return false }
@@ -81,7 +82,8 @@ struct MetricFiles {
 
     private func path(of key: MetricKey) -> String { "\(directory)/\(key.user)/\(key.app)" }
 
-    /// Of apps that have not been there for a month.
+    /// Removes the files of apps that were last counted more than a month ago and are not installed
+    /// any more.
     func prune(keeping isInstalled: (AppIdentifier) -> Bool) {
         let now = time(nil)
         for user in Self.names(in: directory) {

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 
 /// How long launches, returns to the foreground and callbacks take.
 extension Metrics {
-    /// A client's launch is answered.
+    /// A client's launch was answered.
     func launched(_ outcome: LaunchOutcome, requestedAt: Instant) {
         let instance = outcome.instance
         guard !outcome.isRepeated, !presences.isInBackground(instance) else { return }
@@ -25,10 +25,10 @@ extension Metrics {
             metric, requestedAt: requestedAt)
     }
 
-    /// It was asked for the foreground, by its shell perhaps.
+    /// The app was asked to come to the foreground, perhaps by its shell.
     func answered(_ answer: Answer, foregroundRequestedAt: Instant?) {
         guard let requestedAt = foregroundRequestedAt, case .done(let instance, .active) = answer,
-            // It came to the front because of this, and did not stand there before.
+            // The app came to the front because of this request and was not there before.
             let presence = presences[instance], presence.state == .active,
             presence.since >= requestedAt
         else { return }
@@ -66,13 +66,15 @@ extension Metrics {
 
     // MARK: Hangs
 
-    /// Whether it was awake all the time: what was frozen in a callback has not kept anything.
+    /// Whether the instance was awake all the time: a callback that was frozen meanwhile has not
+    /// hung.
     func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
         guard let presence = presences[instance] else { return false }
         return presence.awakeSince.advanced(by: duration) <= core.now
     }
 
-    /// - Parameter isNews: worth a diagnostic, which an app that hangs all the time is not.
+    /// - Parameter isNews: whether the hang is worth a diagnostic; an app that hangs all the time
+    ///   gets no more of them.
     func hung(
         _ instance: InstanceIdentifier, in callback: String, for duration: Duration, isNews: Bool
     ) {

@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Counts launches, ends, hangs and times of apps, in MetricKit's categories. An observer: what happened, the
-/// core has said before. On the path of a launch it does nothing; after the answer it counts, and what it
-/// counted is written once there is nothing else to do.
+/// Counts launches, ends, hangs and times of apps, in MetricKit's categories. It only observes what
+/// the core has reported. It does nothing on the path of a launch: it counts after the answer, and
+/// the counts are written when there is nothing else to do.
 @LoopActor
 final class Metrics {
     let core: Core
@@ -30,7 +30,7 @@ final class Metrics {
         self.measurer = measurer
     }
 
-    /// Settings that count from now on.
+    /// Applies settings that count from now on.
     func reconfigure(_ configuration: DaemonConfiguration) {
         let interval = configuration.metricsIntervalMicroseconds
         guard interval != presences.interval else { return }
@@ -38,7 +38,7 @@ final class Metrics {
         deliveries.reviewAll()
     }
 
-    /// What a former supervisor left running: the clocks go on.
+    /// Continues the clocks of the instances that a former supervisor left running.
     func adopt(_ records: [InstanceRecord]) {
         books.prune { self.catalog[$0] != nil }
         for record in records where record.state != .notRunning {
@@ -62,10 +62,11 @@ final class Metrics {
         deliveries.review(key)
     }
 
-    /// Whatever is not written yet, and now.
+    /// Writes what is not written yet, now.
     func write() { books.write() }
 
-    /// All that was counted until now, times that still run included, and written.
+    /// Everything that was counted until now, including the times that still run; it is written,
+    /// too.
     func settled(_ app: AppIdentifier) -> AppMetrics? {
         guard let key = presences.key(of: app) else { return nil }
         presences.settle(key)
@@ -109,7 +110,7 @@ final class Metrics {
         presences[instance]?.isInFront ?? false
     }
 
-    /// As it was measured when it was suspended.
+    /// Counts the memory that was measured when the instance was suspended.
     private func countSuspension(_ instance: InstanceIdentifier) {
         guard let byteCount = core.lifecycle.instance(instance)?.byteCount, byteCount > 0
         else { return }
@@ -157,6 +158,6 @@ extension InstanceRecord {
 }
 
 extension DaemonConfiguration {
-    /// Between two payloads of one app.
+    /// The time between two payloads of one app.
     var metricsIntervalMicroseconds: Int64 { max(1, metricsInterval.microseconds) }
 }

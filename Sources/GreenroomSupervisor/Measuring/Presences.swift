@@ -3,13 +3,13 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Where an instance is, and since when that is not counted.
+/// Which state an instance is in, and the instant from which the time in it is not counted yet.
 struct Presence {
     var key: MetricKey
     var state: ExecutionState
     var inBackground: Bool
     var since: Instant
-    /// It was last thawed, or began.
+    /// When the instance was last thawed, or when it began.
     var awakeSince: Instant
 
     var isInFront: Bool {
@@ -25,18 +25,19 @@ struct Presence {
 /// What is measured of one instance.
 final class Measured: InstancePart {
     var presence: Presence?
-    /// The launch, or the return, that is under way.
+    /// The launch, or the return to the foreground, that is under way.
     var meter: LaunchMeter?
 }
 
-/// Which instances there are, and the time that each has spent in front and behind, in the books of its app.
+/// Which instances there are. Counts the time that each spends in front and in the background, in
+/// the books of its app.
 @LoopActor
 final class Presences {
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
     private let books: MetricBooks
-    /// Between two payloads of one app, in microseconds.
+    /// The time between two payloads of one app, in microseconds.
     var interval: Int64
 
     init(
@@ -54,7 +55,7 @@ final class Presences {
         instances.known(Measured.self, of: instance)?.presence
     }
 
-    /// Whose instances there are.
+    /// The keys of apps that have instances.
     var keys: Set<MetricKey> { Self.keys(of: instances) }
 
     static func keys(of instances: InstanceTable) -> Set<MetricKey> {
@@ -65,7 +66,7 @@ final class Presences {
         catalog.owner(of: app).map { MetricKey(app: app, user: $0.user) }
     }
 
-    /// Running instances of it that can hear: a program without the SDK has none.
+    /// The app's running instances that can receive messages; a program without the SDK has none.
     func listeners(of key: MetricKey) -> [InstanceIdentifier] {
         guard core.lifecycle.description(of: key.app)?.acknowledges == true else { return [] }
         return instances.all(Measured.self).filter { _, measured in
@@ -76,7 +77,7 @@ final class Presences {
 
     // MARK: Coming and going
 
-    /// It begins, or goes on after a restart of the supervisor.
+    /// The instance begins, or continues after a restart of the supervisor.
     func begin(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ state: ExecutionState,
         inBackground: Bool, since: Instant
@@ -93,7 +94,7 @@ final class Presences {
         measured?.meter = nil
     }
 
-    /// It is in another state from now on, whose time is counted anew.
+    /// The instance is in another state from now on; the time in the old state is counted.
     func move(
         _ instance: InstanceIdentifier, to state: ExecutionState, inBackground: Bool
     ) {

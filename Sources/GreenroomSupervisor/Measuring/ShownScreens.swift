@@ -4,8 +4,8 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// The launch screens that shells shall have on the display: which file, and since when. Whether there is one
-/// the core says; which of several, the launch.
+/// The launch screens that shells are to display: which file, and since when. The core decides
+/// whether there is a screen; the launch decides which of several it is.
 @LoopActor
 final class ShownScreens {
     private let core: Core
@@ -13,7 +13,7 @@ final class ShownScreens {
     private let instances: InstanceTable
     private let requests: Requests
     private let reporter: Reporter
-    /// Of instances up to this number a former supervisor has shown the screens.
+    /// A former supervisor has shown the screens of the instances up to this number.
     private let lastInherited: InstanceIdentifier
 
     private final class Shown: InstancePart {
@@ -61,7 +61,7 @@ final class ShownScreens {
     private func drop(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ end: LaunchScreenEnd
     ) {
-        // Nothing was shown where no screen was meant for this launch.
+        // Nothing was shown if this launch has no screen.
         guard let screen = screen(of: instance, app) else { return }
         instances.known(Shown.self, of: instance)?.screen = nil
         tell(.launchScreenDropped, instance, app, screen, end.name)
@@ -81,13 +81,13 @@ final class ShownScreens {
             file: screen.file, shownTimestampUSec: WallClock.microseconds(at: screen.requestedAt))
     }
 
-    /// The one that is on the display for an instance.
+    /// The screen that is displayed for an instance.
     func current(of record: InstanceRecord) -> Control.LaunchScreen? {
         guard record.showsLaunchScreen else { return nil }
         return screen(of: record.instance, record.app).map(described)
     }
 
-    /// A former supervisor's choice is gone with it: the plain launch's stands for it.
+    /// A former supervisor's choice is lost with it. The screen of a plain launch takes its place.
     private func screen(of instance: InstanceIdentifier, _ app: AppIdentifier) -> Screen? {
         if let screen = instances.known(Shown.self, of: instance)?.screen { return screen }
         guard isInherited(instance),
@@ -103,7 +103,7 @@ final class ShownScreens {
 }
 
 extension LaunchScreenEnd {
-    /// As in the event stream.
+    /// The word for it in the event stream.
     var name: String {
         switch self {
         case .firstDraw: "firstDraw"

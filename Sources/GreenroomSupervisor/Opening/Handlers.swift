@@ -4,11 +4,13 @@ internal import GreenroomManifest
 ///
 ///   scheme                      notes:…          URLSchemes=notes
 ///   the beginning of a URL      https://a.b/c    URLSchemes=https://a.b/
-///   a suffix of a document      file:///x.md     DocumentTypes=*.md           before
-///   its MIME type               text/markdown    DocumentTypes=text/markdown  before
+///   a suffix of a document      file:///x.md     DocumentTypes=*.md
+///   its MIME type               text/markdown    DocumentTypes=text/markdown
 ///   a whole family of types     text/markdown    DocumentTypes=text/*
 ///
-/// Of equal matches the one that was set as the default; without one, that is an error.
+/// The app that was set as the default comes before every longer match. Without a default, several
+/// matches of the same length are an error. A suffix of a document counts more than its MIME type,
+/// and the type more than its family.
 struct Handlers {
     struct Candidate {
         var app: String
@@ -21,7 +23,7 @@ struct Handlers {
     }
 
     var candidates: [Candidate]
-    /// What was set, for example `scheme:notes` → `org.example.Notes`.
+    /// The apps that were set as defaults, for example `scheme:notes` → `org.example.Notes`.
     var defaults: [String: String] = [:]
 
     func app(for url: String, contentType: String?) throws(Failure) -> String {
@@ -30,7 +32,7 @@ struct Handlers {
             guard let best = Self.match(url, contentType, candidate.application) else { continue }
             matches.append((candidate.app, best.key, best.score))
         }
-        // What the user chose comes before the length.
+        // The app that the user chose comes before the longest match.
         if let chosen = matches.first(where: { defaults[$0.key] == $0.app }) { return chosen.app }
         guard let longest = matches.map(\.score).max() else { throw .none(url) }
         let best = matches.filter { $0.score == longest }
@@ -38,7 +40,7 @@ struct Handlers {
         return best[0].app
     }
 
-    /// The longest of one app's declarations; nil if it opens no such thing.
+    /// The longest match among one app's declarations; nil if the app does not open the URL.
     static func match(
         _ url: String, _ contentType: String?, _ application: AppManifest.Application
     ) -> (key: String, score: Int)? {
@@ -48,7 +50,7 @@ struct Handlers {
             if score > best?.score ?? 0 { best = (key, score) }
         }
         for entry in application.urlSchemes {
-            // A bare scheme is shorter than every beginning with it.
+            // A bare scheme is shorter than any beginning of a URL with that scheme.
             if entry == scheme || (entry.contains(":") && url.hasPrefix(entry)) {
                 take("scheme:\(entry)", entry.utf8.count)
             }
@@ -71,7 +73,7 @@ struct Handlers {
     }
 }
 
-/// The defaults that users set: a line each, `scheme:notes org.example.Notes`.
+/// The defaults that users set, one in a line: `scheme:notes org.example.Notes`.
 enum HandlerDefaults {
     static let fileName = "default-handlers"
     /// More than anybody sets by hand.

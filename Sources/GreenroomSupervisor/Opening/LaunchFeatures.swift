@@ -6,7 +6,8 @@ internal import GreenroomManifest
 /// (UIApplication.LaunchOptionsKey: "The system doesn't include a key unless your app supports the
 /// corresponding feature").
 enum LaunchFeatures {
-    /// Refuses content that the app's manifest does not declare, and content that it cannot be told.
+    /// Refuses content that the app's manifest does not declare, and content that cannot be sent to
+    /// the app.
     static func check(_ content: AppContent, _ app: InstalledApp) throws(ControlError) {
         if let key = missing(for: content, in: app.application) {
             throw .refused(
@@ -23,7 +24,7 @@ enum LaunchFeatures {
         }
     }
 
-    /// The first key that the manifest lacks, as it would have to be written; nil if it has all.
+    /// The first key that the manifest lacks, as it would have to be written; nil if it lacks none.
     /// URLs are matched by `Handlers`; here they only need some scheme or type.
     static func missing(
         for content: AppContent, in application: AppManifest.Application

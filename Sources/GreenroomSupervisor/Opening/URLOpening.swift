@@ -6,14 +6,15 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// URLs and documents: which app opens them, and the choice where several could.
+/// Finds the app that opens a URL or a document, and keeps the choice where several apps could.
 @LoopActor
 final class URLOpening {
     private let catalog: AppCatalog
     private let launches: ReasonedLaunches
-    /// The apps that were chosen for schemes and types.
+    /// The file with the apps that were chosen for schemes and types.
     private let defaultsPath: String
-    /// What an administrator has written beside the manifests, where the supervisor may not write.
+    /// The file that an administrator has put beside the manifests, where the supervisor may not
+    /// write.
     private let givenDefaultsPath: String
 
     init(
@@ -26,7 +27,7 @@ final class URLOpening {
         givenDefaultsPath = manifestDirectory + "/" + HandlerDefaults.fileName
     }
 
-    /// The one app that opens all of them.
+    /// The one app that opens all of the URLs.
     ///
     /// - Parameter isVisible: the apps that may be chosen.
     func app(
@@ -74,9 +75,9 @@ final class URLOpening {
             }, defaults: defaults)
     }
 
-    /// For an app in front that opens a URL: like a client of the same user.
+    /// Opens a URL for an app in front, as for a client of the same user.
     ///
-    /// - Returns: why it cannot be opened, if so.
+    /// - Returns: why the URL cannot be opened; nil if it can.
     func open(_ url: String, from source: AppIdentifier, _ origin: Requests.Origin) -> String? {
         guard let owner = catalog.owner(of: source) else { return "the app is gone" }
         do throws(ControlError) {
@@ -116,8 +117,8 @@ final class URLOpening {
         try write(defaults)
     }
 
-    /// Read when it is needed: nobody opens things in a loop. What was chosen counts before what an
-    /// administrator has written.
+    /// Read whenever it is needed, because nobody opens things in a loop. What a user chose comes
+    /// before what the administrator has written.
     private var defaults: [String: String] {
         Self.defaults(in: givenDefaultsPath).merging(Self.defaults(in: defaultsPath)) { $1 }
     }

@@ -4,9 +4,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Looks at an instance that has just paused: is it what it should be, and what is it made from? All of
-/// this is done before a launch, so that the launch need not; and none of it here, for its own process may keep whoever
-/// looks at it waiting (``DetachedCalls``).
+/// Inspects an instance that has just paused: is it what it should be, and which files was it made
+/// from? This is done before a launch, so that the launch need not do it. Another process looks at
+/// the instance (``DetachedCalls``), because the instance may keep whoever looks at it waiting.
 @LoopActor
 final class PausedInspector {
     private let staleness: StalenessWatcher
@@ -14,15 +14,15 @@ final class PausedInspector {
     private let instances: InstanceTable
 
     private final class Inspection: InstancePart {
-        /// Whoever waits for what is found; nil while nobody looks.
+        /// The callbacks that wait for the finding; nil while no inspection is under way.
         var waiting: [(Finding) -> Void]?
     }
 
     enum Finding {
         case usable
-        /// A file of it changed already.
+        /// A file that the instance was made from has changed already.
         case stale
-        /// It keeps whoever looks waiting.
+        /// The instance keeps whoever looks at it waiting.
         case unanswered
     }
 
@@ -32,7 +32,7 @@ final class PausedInspector {
         self.instances = instances
     }
 
-    /// - Parameter first: a client waits for it.
+    /// - Parameter first: whether a client waits for the finding.
     func inspect(
         _ instance: Instance, app: InstalledApp?, first: Bool = false,
         then found: @escaping (Finding) -> Void
@@ -44,13 +44,13 @@ final class PausedInspector {
         if isUnderWay && !first { return }
         instance.prepareForLaunch()
         let job = DetachedJob([
-            // argv as the kernel has it: a script's begins with its interpreter.
+            // argv as the kernel has it: that of a script begins with the script's interpreter.
             .read("/proc/\(instance.pid)/cmdline", limit: Self.commandLineLimit),
             .read("/proc/\(instance.pid)/maps", limit: MappedFiles.byteLimit),
         ])
         calls.make(job, for: instance.app, of: app.account.user, first: first) {
             [unowned self] job in
-            // It lived until now: the number meant it all the time.
+            // The process is still alive, so its number has meant this process all the time.
             guard let job, instance.isAlive else {
                 return finish(instance, job == nil ? .unanswered : .stale)
             }
@@ -63,19 +63,19 @@ final class PausedInspector {
         }
     }
 
-    /// Longer than any manifest's `Exec=`, with an interpreter.
+    /// In bytes; longer than any manifest's `Exec=` with its interpreter.
     private static let commandLineLimit = 256 << 10
-    /// More than any program is made from; each costs a watch of the kernel's.
+    /// More files than any program is made from; each of them costs a watch in the kernel.
     private static let fileLimit = 4096
 
-    /// The files as they are on disk now, each watched before it is looked at.
+    /// Compares the files with those on disk now; each file is watched before it is looked at.
     private func compare(
         _ mapped: [MappedFiles.Mapping], _ instance: Instance, _ app: InstalledApp, _ first: Bool
     ) {
         guard isWanted(instance) else { return }
         let mapped = mapped.filter(\.isProgramText)
         guard mapped.count <= Self.fileLimit else { return finish(instance, .stale) }
-        // An app that sees another file system names files as they are called there.
+        // An app that sees another file system names files by their paths there.
         let hasOwnMounts = app.confinement?.hasOwnMounts == true
         let root = hasOwnMounts ? Instance.rootPath(of: instance.pid) : ""
         let job = DetachedJob(
@@ -117,7 +117,7 @@ final class PausedInspector {
         instances.known(Inspection.self, of: instance.identifier)?.waiting != nil
     }
 
-    /// It goes on: what it was made from may change.
+    /// The instance goes on to main: the files that it was made from may change now.
     func forget(_ instance: InstanceIdentifier) {
         instances.known(Inspection.self, of: instance)?.waiting = nil
         staleness.forget(instance)

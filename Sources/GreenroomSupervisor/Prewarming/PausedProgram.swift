@@ -1,16 +1,17 @@
 internal import GreenroomLinux
 
-/// Which program is waited for in a process that is to pause.
+/// Which program a process is to pause in.
 ///
-/// A wrong answer is a real run that nobody asked for: what the process becomes is found out just
-/// before, with the PATH that it gets.
+/// A wrong answer would run the program for real, which nobody asked for. So the program is
+/// determined just before the process starts, with the PATH that the process gets.
 struct PausedProgram {
-    /// Real path of the executable, as the process will see its own.
+    /// The real path of the executable, as the process will see its own.
     let path: String
-    /// How often the process executes a program until it is this one: once, and once for each `env` on the way.
+    /// How many programs the process executes until it is this one: one, and one more for each
+    /// `env` before it.
     let executions: UInt32
 
-    /// - Returns: nil if there is none in that PATH, or none that can be paused.
+    /// - Returns: nil if that PATH leads to no program, or to one that cannot be paused.
     init?(of app: InstalledApp, environment: [String]) {
         guard app.isFoundByPath else {
             path = app.pausedExecutablePath
@@ -32,8 +33,9 @@ struct PausedProgram {
         1 + UInt32(files.count { $0.role == .wrapper })
     }
 
-    /// As far as it consists of the system's directories: to look into another user's could take for ever
-    /// (one that is mounted through fuse(4), say).
+    /// The beginning of the given PATH, as long as it consists of the app's own and the system's
+    /// directories. Looking into another user's directory could take for ever, for example if it is
+    /// mounted through fuse(4).
     private static func harmless(_ given: String, _ own: String) -> String {
         let known = Set((own + ":" + system).split(separator: ":"))
         return given.split(separator: ":").prefix { known.contains($0) }.joined(separator: ":")

@@ -3,19 +3,21 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Notices that a file changed from which paused instances, or an app's eligibility, were made.
+/// Notices when a file changes from which paused instances were made, or on which an app's
+/// eligibility depends.
 ///
-/// The kernel queues a change before the call that made it returns, and the loop hands changes out
-/// before requests: whoever replaces a program and then launches it gets the new one.
+/// The kernel queues a change before the call that made it returns, and the loop handles changes
+/// before requests. So whoever replaces a program and then launches it gets the new one.
 @LoopActor
 final class StalenessWatcher {
-    /// Content, identity or mode (inotify(7)). A file replaced by rename(2) loses a link: IN_ATTRIB.
+    /// Changes of content, identity or mode (inotify(7)). A file that is replaced by rename(2)
+    /// loses a link, which gives IN_ATTRIB.
     private static let changes = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// The name may lead to another file than before.
     private static let replacements = UInt32(IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// A file appears under a name.
     private static let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB)
-    /// Before anything else that is ready.
+    /// Handled before anything else that is ready.
     private static let priority: Int64 = -10
 
     private let inotify: Inotify
@@ -23,10 +25,10 @@ final class StalenessWatcher {
     private var instancesOfWatch: [CInt: Set<InstanceIdentifier>] = [:]
     private let core: Core
     private let instances: InstanceTable
-    /// Who is told when a file of an app changed, or a missing program came back.
+    /// Called when a file of an app has changed, or when a missing program has come back.
     private var programsChanged: (() -> Void)?
-    /// The files of apps' programs. Which app a file belongs to is found when it changes: so a file
-    /// costs memory once, however many apps are made from it.
+    /// The files of apps' programs. The app that a file belongs to is found only when the file
+    /// changes, so a file costs memory once, however many apps are made from it.
     private var watchOfFile: [String: CInt] = [:]
     private var filesOfWatch: [CInt: [String]] = [:]
 
@@ -39,9 +41,10 @@ final class StalenessWatcher {
         isolated deinit { drop?(numbers) }
     }
 
-    /// Watches of instances' files that are being made, of which we do not know the numbers yet.
+    /// How many inspections are making watches of which the numbers are not known yet.
     private var expectedCount = 0
-    /// One of these may be among them: what has changed since, and what nobody else uses any more.
+    /// Watches that have changed meanwhile, and watches that nobody else uses any more: they may be
+    /// among those that are being made.
     private var changedEarly: Set<CInt> = []
     private var unusedEarly: Set<CInt> = []
 
@@ -56,16 +59,17 @@ final class StalenessWatcher {
 
     // MARK: Files of instances
 
-    /// Watches a file, and looks at it then. To be made by another process (``DetachedCalls``): the path is one that
-    /// the instance chose.
+    /// Watches a file and then looks at it. The call must be made by another process
+    /// (``DetachedCalls``), because the instance chose the path.
     func look(at path: String) -> DetachedJob.Call {
         .look(path, watchedBy: inotify, for: Self.changes)
     }
 
-    /// Such calls are under way, until ``gotWatches(_:for:)``: what changes meanwhile is kept in mind.
+    /// Such calls are under way until ``gotWatches(_:for:)``. Changes that happen meanwhile are
+    /// remembered.
     func expectWatches() { expectedCount += 1 }
 
-    /// - Parameter instance: nil if it is not wanted any more.
+    /// - Parameter instance: nil if the watches are not wanted any more.
     /// - Returns: false if one of the files has changed since it was looked at.
     @discardableResult
     func gotWatches(_ watches: [CInt], for instance: InstanceIdentifier?) -> Bool {
@@ -85,12 +89,13 @@ final class StalenessWatcher {
         return isUnchanged
     }
 
-    /// Those that nobody uses.
+    /// Drops those of the watches that nobody uses.
     func drop(_ watches: some Sequence<CInt>) { for watch in watches { dropIfUnused(watch) } }
 
-    /// Watches the files that apps' programs consist of, instead of those before.
+    /// Watches the files that apps' programs consist of, instead of those that were watched before.
     ///
-    /// - Parameter changed: called when one of them has changed, or a program has come back.
+    /// - Parameter changed: called when one of the files has changed, or when a program has come
+    ///   back.
     func watchPrograms(_ files: Set<String>, then changed: @escaping () -> Void) {
         programsChanged = changed
         for (file, watch) in watchOfFile where !files.contains(file) {
@@ -105,7 +110,7 @@ final class StalenessWatcher {
         }
     }
 
-    /// It was launched: what it is made from counts no more.
+    /// The instance was launched: the files that it was made from do not matter any more.
     func forget(_ instance: InstanceIdentifier) {
         guard let watches = instances.known(Watches.self, of: instance) else { return }
         let numbers = watches.numbers
@@ -120,8 +125,9 @@ final class StalenessWatcher {
         }
     }
 
-    /// Watches the folders of programs that are not there: who deletes and writes a program anew (as
-    /// install(1) does) takes the app away for a moment only. Replaces what was awaited before.
+    /// Watches the folders of missing programs, because whoever deletes a program and writes it
+    /// anew (as install(1) does) takes the app away for a moment only. Replaces what was awaited
+    /// before.
     func awaitReturn(of programs: [String]) {
         let former = awaitedNames.keys
         awaitedNames = [:]
@@ -160,7 +166,7 @@ final class StalenessWatcher {
         var haveAppsChanged = false
         for event in (try? inotify.read()) ?? [] {
             if event.overflowed {
-                // Which files changed is lost, so all of them may have.
+                // The kernel has dropped events, so any of the files may have changed.
                 for watched in instancesOfWatch.values { stale.formUnion(watched) }
                 haveAppsChanged = true
             }
