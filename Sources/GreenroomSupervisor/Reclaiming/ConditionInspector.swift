@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// What may hold prewarming back, read when the core asks and at no other time.
+/// The conditions that may hold prewarming back. They are read only when the core asks.
 @LoopActor
 final class ConditionInspector {
     let machine: MachineCondition
@@ -22,7 +22,7 @@ final class ConditionInspector {
     private var minimalBatteryPercent: Int { configuration.prewarmMinimalBattery }
     private var mindsHeat: Bool { configuration.prewarmMindsHeat }
 
-    /// The first that holds.
+    /// The first condition that holds prewarming back; nil if none does.
     var hold: PrewarmHold? {
         if isMemoryLow != nil { return .lowMemory }
         if isLoadHigh != nil { return .highLoad }
@@ -30,7 +30,7 @@ final class ConditionInspector {
         return isHot == nil ? nil : .thermalStress
     }
 
-    /// All that hold now, in words.
+    /// All conditions that hold prewarming back now, in words.
     var notes: [Control.Note] {
         [
             isMemoryLow.map {
@@ -68,7 +68,7 @@ final class ConditionInspector {
     private var isBatteryLow: Int? {
         dischargingBatteryPercent.flatMap { $0 < minimalBatteryPercent ? $0 : nil }
     }
-    /// For everybody: a slow driver is asked once for all.
+    /// Shared by everybody who asks, so that a slow driver is asked once.
     var dischargingBatteryPercent: Int? { battery.value { machine.dischargingBatteryPercent } }
     private var isHot: (name: String, degrees: Int)? {
         mindsHeat ? heat.value { machine.hotZone } : nil

@@ -4,7 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Suspends instances: with cgroups by the kernel's freezer, without them by SIGSTOP, process by process.
+/// Suspends instances: by the kernel's freezer where there are cgroups, otherwise by SIGSTOP,
+/// process by process.
 @LoopActor
 final class Freezer {
     private let core: Core
@@ -13,9 +14,9 @@ final class Freezer {
     private let measurer: MemoryMeasurer
 
     private final class Stops: InstancePart {
-        /// Whether it has stopped yet.
+        /// Looks whether the instance has stopped yet.
         var look: RepeatedLook?
-        /// Orders to stop that the spawner has not carried out, without cgroups.
+        /// How many orders to stop the spawner has not carried out; used only without cgroups.
         var orderCount = 0
     }
 
@@ -35,8 +36,9 @@ final class Freezer {
                 orphan.signalGroup(SIGSTOP)
                 return watchStop(of: instance)
             }
-            // Stopped by its terminal, it would seem frozen before the spawner's order has come, which
-            // would then hit it when it goes on already.
+            // Nothing is watched until the spawner has carried out the order. An instance that its
+            // terminal has stopped would seem frozen before that, and the order could then stop it
+            // after it was thawed.
             guard spawner.send(.freeze(instance: identifier.rawValue)) else {
                 return core.handle(.freezeFailed(identifier))
             }
@@ -51,7 +53,7 @@ final class Freezer {
         watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
     }
 
-    /// The spawner has carried out an order to stop: the last, or one that was taken back.
+    /// The spawner has carried out an order to stop: the latest one, or one that was taken back.
     func wasStopped(_ identifier: InstanceIdentifier) {
         guard let stops = instances.known(Stops.self, of: identifier), stops.orderCount > 0 else {
             return
@@ -75,13 +77,13 @@ final class Freezer {
         stops.look = RepeatedLook(isFrozen) { [unowned self, unowned stops] in
             stops.look = nil
             core.handle(.frozen(identifier))
-            // What it holds now, for status and for the order of reclaiming.
+            // What the instance holds now counts for its status and for the order of reclaiming.
             measurer.measure([identifier])
         }
         stops.look?.look()
     }
 
-    /// The spawner is gone, and with it every order that it had not carried out.
+    /// The spawner is gone, and every order that it had not carried out is lost.
     func forgetOrders() {
         for (_, stops) in instances.all(Stops.self) { stops.orderCount = 0 }
     }
@@ -94,8 +96,8 @@ final class Freezer {
         } else if let orphan = instance.orphan {
             orphan.signalGroup(SIGCONT)
         } else {
-            // The main process runs again when this returns, so that a stop ordered next is not
-            // mistaken for this one; the spawner reaches the others.
+            // The main process runs again when this call returns, so the old stop is not mistaken
+            // for one that is ordered next. The spawner reaches the other processes.
             _ = instances.signal(SIGCONT, to: identifier)
             spawner.send(.thaw(instance: identifier.rawValue))
         }

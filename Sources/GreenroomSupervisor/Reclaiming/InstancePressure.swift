@@ -3,9 +3,9 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Hears of instances that stall for want of memory within a limit of their own, which the machine's
-/// figures show of everybody alike. Each watch costs two descriptors and a worker of the kernel, so there
-/// are few: of running instances with a limit, whoever came first.
+/// Hears of instances that stall for want of memory within a limit of their own; the machine's
+/// figures cover everybody together. Each watch costs two descriptors and a worker of the kernel,
+/// so only a few instances are watched: the first running ones that have a limit.
 @LoopActor
 final class InstancePressure {
     private let core: Core
@@ -16,7 +16,7 @@ final class InstancePressure {
     /// How many instances are watched.
     private(set) var count = 0
 
-    /// Instances watched at once.
+    /// At most this many instances are watched at a time.
     static let limit = 32
     private static let file = "memory.pressure"
 
@@ -28,7 +28,7 @@ final class InstancePressure {
     @LoopActor
     private final class Watches: InstancePart {
         private var watches: [Watch] = []
-        /// Whose count this is part of.
+        /// The object whose count includes this instance.
         private weak var counter: InstancePressure?
 
         var isEmpty: Bool { watches.isEmpty }
@@ -57,7 +57,7 @@ final class InstancePressure {
         criticalStall = configuration.pressureCriticalStall
     }
 
-    /// It runs from now on, in a cgroup with limits or without.
+    /// The instance runs from now on, in a cgroup with limits or without.
     func runs(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard count < Self.limit, let watches = instances.part(Watches.self, of: identifier),
             watches.isEmpty, Self.hasLimit(cgroup)
@@ -73,7 +73,7 @@ final class InstancePressure {
         }
     }
 
-    /// Frozen or gone, it does not stall.
+    /// The instance is frozen or gone, so it does not stall.
     func rests(_ identifier: InstanceIdentifier) {
         instances.known(Watches.self, of: identifier)?.end()
     }
@@ -92,7 +92,7 @@ final class InstancePressure {
         return Watch(trigger: trigger, source: source)
     }
 
-    /// The memory controller is there, and holds it to less than the machine has.
+    /// Whether the memory controller is there and has set a limit for the cgroup.
     nonisolated static func hasLimit(_ cgroup: Cgroup) -> Bool {
         ["memory.high", "memory.max"].contains { file in
             (try? cgroup.read(file)).map { !$0.hasPrefix("max") } ?? false

@@ -3,9 +3,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Tells an end by the kernel's out-of-memory killer from another SIGKILL. With the memory controller
-/// the instance's own cgroup counts them; without, the machine's counter says only that somebody was
-/// taken since the last look.
+/// Tells an end by the kernel's out-of-memory killer from another SIGKILL. With the memory
+/// controller, the instance's own cgroup counts the kills. Without it, the machine's counter says
+/// only that some process was killed since the last look.
 @LoopActor
 final class MemoryEnds {
     private let core: Core
@@ -14,7 +14,7 @@ final class MemoryEnds {
     private var known: UInt64?
 
     private final class Survived: InstancePart {
-        /// What the kernel had ended of it when it went on all the same.
+        /// The kills in its cgroup that the instance has survived.
         var kills: OutOfMemoryKills?
     }
 
@@ -25,27 +25,29 @@ final class MemoryEnds {
         known = machineCount
     }
 
-    /// Before the core hears of an exit.
+    /// Looks for the cause of an end before the core hears of the exit.
     func examine(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
         switch core.lifecycle.instance(identifier)?.endReason {
         case nil:
             guard case .signaled(UInt8(SIGKILL), _) = status else { return }
             if look(identifier) == .guess { known = machineCount }
-        // Said when its channel was lost.
+        // This reason was recorded when the channel was lost.
         case .probablyOutOfMemory?: known = machineCount
         case _: break
         }
     }
 
-    /// A paused instance's channel closes as it is killed, and is heard of before its end.
+    /// A paused instance's channel closes when the instance is killed, and is heard of before the
+    /// exit.
     func examineLost(_ identifier: InstanceIdentifier) {
         guard let record = core.lifecycle.instance(identifier), record.state.isPrewarm
         else { return }
         look(identifier)
     }
 
-    /// It lives. What the kernel has ended of it by now will not be what ends it. Asked after changes of
-    /// its state: the file says something whenever an app is throttled, too often to be listened to.
+    /// The instance is still alive, so an earlier out-of-memory kill in its cgroup did not end it.
+    /// Called after changes of its state. The kernel could tell of changes in the file, but does so
+    /// whenever an app is throttled, which is too often.
     func lives(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard let kills = OutOfMemoryKills(in: cgroup), kills.count > 0 else { return }
         instances.part(Survived.self, of: identifier)?.kills = kills
@@ -66,7 +68,7 @@ final class MemoryEnds {
             return .proof
         }
         if let known, let count = machineCount, count > known {
-            // Without the controller it has no limit of its own.
+            // Without the controller the instance has no limit of its own.
             core.handle(.outOfMemory(identifier, isCertain: false, isOwnLimit: false))
         }
         return .guess

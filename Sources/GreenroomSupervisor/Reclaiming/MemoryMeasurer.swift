@@ -2,9 +2,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Measures what instances hold, all their processes together, when it matters: when memory is to
-/// be taken back, and when another is to be prewarmed. A few in each round of the loop, so that
-/// nobody waits for it.
+/// Measures what all processes of an instance hold together, when it matters: when memory is to be
+/// taken back, and when another instance is to be prewarmed. It measures a few instances in each
+/// round of the loop, so that nobody waits for it.
 @LoopActor
 final class MemoryMeasurer {
     private let core: Core
@@ -17,11 +17,11 @@ final class MemoryMeasurer {
         var instant: Instant?
     }
 
-    /// An instance costs up to 0.1 ms.
+    /// Measuring one instance takes up to 0.1 ms.
     private static let instancesPerRound = 4
-    /// What was measured since is believed.
+    /// A measurement is believed for this long.
     private static let lifetime: Duration = .seconds(60)
-    /// Behind launches and exits.
+    /// After launches and exits.
     private static let priority: Int64 = 10
 
     init(core: Core, instances: InstanceTable) {
@@ -29,7 +29,7 @@ final class MemoryMeasurer {
         self.instances = instances
     }
 
-    /// Measures whoever could be ended for their memory, then calls back.
+    /// Measures the instances that could be ended for their memory, then calls back.
     func measureReclaimable(then done: @escaping () -> Void) {
         let wanted = core.lifecycle.instances.filter {
             [.prewarmed, .background, .suspended].contains($0.state) && !$0.isAttached
@@ -37,7 +37,8 @@ final class MemoryMeasurer {
         measure(wanted.map(\.instance), then: done)
     }
 
-    /// Measures the paused ones whose figures are old: the budget is about to be judged by them.
+    /// Measures the paused instances whose figures are old: the budget is about to be judged by
+    /// them.
     func refreshPrewarmed() {
         let now = core.now
         let old = core.lifecycle.instances.filter {

@@ -4,10 +4,12 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Takes what suspended instances hold out of memory, back to its files or to swap, so that they need not
-/// be ended for it. The kernel works while its caller waits, so it is given a bit at a time: a cgroup's memory in rounds of
-/// the loop behind all others, and less when that was slow; without the memory controller that of process after
-/// process, by another process (``DetachedCalls``), for to look into a process may take any time.
+/// Takes what suspended instances hold out of memory, back to its files or to swap, so that they
+/// need not be ended for it. The kernel works while its caller waits, so it is asked for a little
+/// at a time. With the memory controller, a cgroup's memory is reclaimed in rounds of the loop that
+/// come after all others, in smaller pieces after a slow one. Without it, the memory of one process
+/// after another is paged out by another process (``DetachedCalls``), because looking into a
+/// process may take any time.
 @LoopActor
 final class PageOut {
     private let core: Core
@@ -27,23 +29,24 @@ final class PageOut {
     private static let smallestChunk: UInt64 = 64 << 10
     /// A round that takes longer than this keeps others waiting.
     private static let patience: Duration = .milliseconds(2)
-    /// Behind everything.
+    /// After everything else.
     private static let priority: Int64 = 20
 
-    /// What is being done about one instance.
+    /// The work on one instance.
     @LoopActor
     private final class Job {
         let instance: Instance
         let before: UInt64
-        /// Asked of the kernel so far.
+        /// How many bytes the kernel was asked for so far.
         var asked: UInt64 = 0
-        /// Where there is the memory controller, its cgroup; else process by process.
+        /// The instance's cgroup, with the memory controller; nil if the work goes process by
+        /// process.
         let cgroup: Cgroup?
         var processes: [Int32] = []
-        /// The one that is gone through, and what is left of it.
+        /// The process that is being paged out, and the ranges that are left of it.
         var process: ProcessDescriptor?
         var ranges: [Range<UInt>] = []
-        /// Another process is at it.
+        /// Whether another process is working on a call.
         var isAway = false
 
         init(_ instance: Instance, in cgroup: Cgroup, before: UInt64) {
@@ -63,7 +66,7 @@ final class PageOut {
             cgroup?.memoryByteCount ?? instance.residentByteCount
         }
 
-        /// The next so many bytes.
+        /// The next bytes, at most this many.
         func take(_ byteCount: UInt) -> Range<UInt>? {
             guard let range = ranges.popLast() else { return nil }
             let end = min(range.upperBound, range.lowerBound + byteCount)
@@ -85,7 +88,7 @@ final class PageOut {
         self.mode = mode
     }
 
-    /// Without swap only what comes from files can go, and has to be read again.
+    /// Without swap, only pages that come from files can go, and they have to be read again.
     private var helps: Bool {
         switch mode {
         case .no: false
@@ -129,7 +132,7 @@ final class PageOut {
         if job.asked >= job.before || !step(job, cgroup) { finish(job) }
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more to reclaim.
     private func step(_ job: Job, _ cgroup: Cgroup) -> Bool {
         let start = core.now
         let isMore: Bool
@@ -148,12 +151,13 @@ final class PageOut {
         if let process = job.process, let range = job.take(UInt(Self.chunkLimit)) {
             return send(job, .pageOut(process, range)) { [unowned self] result in
                 let code = result.code(0)
-                // What is locked, or a device's, stays.
+                // Memory that is locked, or that belongs to a device, stays.
                 guard code != 0, code != EINVAL, code != ENOMEM else { return true }
                 return failed(SystemError(code: code, call: "process_madvise"))
             }
         }
-        // First the descriptor: what is read by the number is the same process's, or the kernel refuses.
+        // The descriptor is opened first. What is then read by the number belongs to the same
+        // process, or the kernel refuses the descriptor.
         guard let pid = job.processes.popLast() else { return finish(job) }
         job.process = try? ProcessDescriptor(pid: pid)
         send(job, .read("/proc/\(pid)/maps", limit: MappedFiles.byteLimit)) { result in
@@ -162,7 +166,7 @@ final class PageOut {
         }
     }
 
-    /// - Parameter isMore: whether to go on after that.
+    /// - Parameter isMore: whether to go on after the result.
     private func send(
         _ job: Job, _ call: DetachedJob.Call, _ isMore: @escaping (DetachedJob) -> Bool
     ) {
@@ -176,7 +180,7 @@ final class PageOut {
     }
 
     private func failed(_ error: SystemError) -> Bool {
-        // It is gone.
+        // With ENODEV or ESRCH, the instance is gone.
         if error.name != "ENODEV", error.name != "ESRCH" {
             log.sayOnce(
                 "suspended apps stay in memory: \(error)"

@@ -3,10 +3,12 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Hears of memory pressure and tells the core. Whoever could be ended for it is measured before.
+/// Hears of memory pressure and tells the core. Instances that could be ended for it are measured
+/// first.
 ///
-/// The kernel tells by pressure stall information, and nothing wakes us while all is well. Where it
-/// cannot (`psi=0`), free memory is looked at: now and then, but only while anything runs.
+/// The kernel reports pressure by pressure stall information, and nothing wakes the daemon while
+/// all is well. Where the kernel cannot (`psi=0`), free memory is polled from time to time, but
+/// only while any instance runs.
 @LoopActor
 final class PressureWatcher {
     private let core: Core
@@ -16,15 +18,15 @@ final class PressureWatcher {
     private var sources: [EventSource] = []
     private var timer: EventSource?
     private var isTimerArmed = false
-    /// What is watched for: warning, critical.
+    /// The thresholds that are watched: warning, critical.
     private var stalls: [Duration] = []
-    /// Reported while the instances are being measured.
+    /// The level that was reported and waits until the instances are measured.
     private var pending = MemoryPressure.none
-    /// Who is told when the reports that are being measured count.
+    /// Called when the reports that wait for the measurement have reached the core.
     private var waiters: [() -> Void] = []
 
-    /// Free memory below these parts of all memory, in percent, is pressure (memory managers of
-    /// devices begin at a tenth).
+    /// Free memory below these percentages of all memory is pressure (memory managers of devices
+    /// begin at a tenth).
     private static let warningPercent: UInt64 = 10
     private static let criticalPercent: UInt64 = 5
     private static let pollInterval: Duration = .seconds(10)
@@ -35,7 +37,7 @@ final class PressureWatcher {
         self.measurer = measurer
     }
 
-    /// - Returns: why the kernel does not tell, if so.
+    /// - Returns: why the kernel does not report pressure; nil if it does.
     func start(_ configuration: DaemonConfiguration) -> String? {
         let stalls = [configuration.pressureWarningStall, configuration.pressureCriticalStall]
         guard stalls != self.stalls else { return nil }
@@ -71,8 +73,8 @@ final class PressureWatcher {
             })
     }
 
-    /// Takes a report on its way to the core, of the kernel or of an administrator, who is told when
-    /// it counts: what can be taken back is measured first.
+    /// Takes a report from the kernel or an administrator. What can be taken back is measured, then
+    /// the core is told, then `done` is called.
     func report(_ level: MemoryPressure, then done: @escaping () -> Void = {}) {
         guard level > .none else {
             core.handle(.stallReported(.none))
@@ -92,7 +94,7 @@ final class PressureWatcher {
 
     // MARK: Without PSI
 
-    /// Something runs from now on.
+    /// An instance runs from now on.
     func instancesExist() {
         guard timer != nil, !isTimerArmed else { return }
         isTimerArmed = true

@@ -3,9 +3,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Tells the cpu and memory controllers what an instance is worth in its state, where there are any.
-/// In a round of its own, after whoever launched has their answer. What a manifest allows is never
-/// widened.
+/// Tells the cpu and memory controllers, where there are any, what an instance is worth in its
+/// state. It does so in a later round of the loop, after launches were answered. What a manifest
+/// allows is never widened.
 @LoopActor
 final class PriorityWriter {
     private let instances: InstanceTable
@@ -20,7 +20,7 @@ final class PriorityWriter {
     /// Files that the instances' cgroups do not have.
     private var missing: Set<String> = []
 
-    /// What a manifest says.
+    /// What the manifest says.
     struct Own: Equatable {
         var weight = 100
         var memoryHigh: UInt64?
@@ -30,7 +30,7 @@ final class PriorityWriter {
     private static let files = ["cpu.weight", "memory.low", "memory.high"]
 
     private final class Wish: InstancePart {
-        /// Not written yet.
+        /// The priority that is not written yet; nil if none.
         var priority: Priority?
     }
 
@@ -81,7 +81,7 @@ final class PriorityWriter {
         if !queue.isEmpty { source?.isEnabled = true }
     }
 
-    /// It is in this state now, and its limits are.
+    /// The instance is in this state now, and its limits are set.
     private func applied(
         _ priority: Priority, to identifier: InstanceIdentifier, in cgroup: Cgroup
     ) {
@@ -93,9 +93,10 @@ final class PriorityWriter {
         }
     }
 
-    /// In front: its whole weight, and its memory is taken last. Behind: a quarter of the weight, and no
-    /// more memory than the configuration grants there. Frozen: next to nothing, for it matters only
-    /// while it is thawed to be ended.
+    /// In front, an instance has its whole weight, and its memory is taken last. In the background,
+    /// it has a quarter of the weight, and no more memory than the configuration grants there.
+    /// Frozen, it has next to no weight, because weight matters only while it is thawed to be
+    /// ended.
     nonisolated static func settings(
         _ own: Own, _ priority: Priority, _ backgroundMemoryHigh: UInt64?
     ) -> [(file: String, value: String)] {
@@ -111,7 +112,7 @@ final class PriorityWriter {
             ("cpu.weight", "\(weight)"),
             ("memory.low", priority == .foreground ? "max" : "0"),
         ]
-        // A paused or frozen one allocates nothing.
+        // A paused or frozen instance allocates nothing.
         if priority == .foreground || priority == .background {
             settings.append(("memory.high", high.map { $0 == .max ? "max" : "\($0)" } ?? "max"))
         }
@@ -126,13 +127,13 @@ final class PriorityWriter {
             if file == "memory.high" { return try limit(cgroup, to: value, ceiling) }
             try cgroup.write(file, value)
         } catch {
-            // ENODEV: it has just ended.
+            // With ENODEV, the instance has just ended.
             if error.name == "ENOENT" || error.name == "EACCES" { missing.insert(file) }
         }
     }
 
-    /// The kernel takes back what is above a lowered limit while the writer waits: then the limit is
-    /// set a little above what is used, where what comes next meets it.
+    /// When a limit is lowered, the kernel reclaims what is above it while the writer waits. So the
+    /// limit is set a little above what is used, and the next allocations meet it.
     private func limit(
         _ cgroup: Cgroup, to value: String, _ ceiling: UInt64?
     ) throws(SystemError) {
@@ -146,7 +147,7 @@ final class PriorityWriter {
         try cgroup.write("memory.high", "\(reached)")
     }
 
-    /// Pages that each processor keeps ready.
+    /// Room for the pages that each processor keeps ready, in bytes.
     private static let headroom: UInt64 = 1 << 20
 }
 

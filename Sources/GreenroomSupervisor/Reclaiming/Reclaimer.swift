@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Memory and the machine: what the core wants to know of them and what it wants done. See `Warming`,
-/// `Stalling` and `FileLocks` for what follows from it.
+/// Memory and the machine: what the core asks about them, and what it orders. `Warming`, `Stalling`
+/// and `FileLocks` of the core decide what follows.
 @LoopActor
 final class Reclaimer {
     private let core: Core
@@ -42,8 +42,9 @@ final class Reclaimer {
             backgroundMemoryHigh: configuration.backgroundMemoryHigh)
     }
 
-    /// Greenroom.conf was read anew.
-    /// - Returns: why the kernel does not tell of pressure, if so.
+    /// Applies greenroom.conf, which was read anew.
+    ///
+    /// - Returns: why the kernel does not report pressure; nil if it does.
     func reconfigure(_ configuration: DaemonConfiguration) -> String? {
         conditions.configuration = configuration
         pageOut.mode = configuration.pageOutSuspended
@@ -53,7 +54,7 @@ final class Reclaimer {
         return pressure.start(configuration)
     }
 
-    /// In a round of its own: whoever launched last has their answer before.
+    /// In a later round of the loop, after launches were answered.
     func inspectConditions() {
         if inspection == nil {
             inspection = try? LoopActor.deferred(priority: 5) { [unowned self] in
@@ -76,14 +77,15 @@ final class Reclaimer {
         let job = DetachedJob(names.map { .read($0, limit: FileLocks.descriptorByteLimit) })
         let user = core.lifecycle.description(of: instance.app)?.user ?? .max
         calls.make(job, for: instance.app, of: user) { job in
-            // An app that keeps us from looking is treated like one that holds a lock.
+            // An app that keeps the look waiting is treated like one that holds a lock.
             guard let job else { return report(true) }
             let texts = names.indices.lazy.compactMap { job.bytes($0) }
             report(texts.contains { FileLocks.isHeld(by: processes, $0) })
         }
     }
 
-    /// Why nothing is prewarmed by itself now, for people: looked at anew.
+    /// Why nothing is prewarmed automatically now, for people to read. The machine is looked at
+    /// anew.
     var holds: [Control.Note] {
         var notes = conditions.notes
         if core.now < core.lifecycle.prewarmingStarts {
@@ -99,7 +101,7 @@ final class Reclaimer {
 }
 
 extension PrewarmHold {
-    /// As `Explain` names it.
+    /// The code that `Explain` uses.
     var code: String {
         switch self {
         case .lowMemory: "low_memory"
