@@ -3,7 +3,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// What a former supervisor left with the spawner: its records, in memory that is now ours.
+/// What a former supervisor left with the spawner: its records, in memory that this supervisor uses
+/// now.
 @LoopActor
 struct Inheritance {
     let greeting: SpawnerLink.Greeting
@@ -29,7 +30,7 @@ struct Inheritance {
         state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
     }
 
-    /// A core that goes on where the former ended.
+    /// A core that goes on where the former supervisor's ended.
     func lifecycle(_ policy: Policy) -> Lifecycle {
         let now = Instant(nanoseconds: MonotonicClock.nanoseconds)
         return Lifecycle(
@@ -37,14 +38,16 @@ struct Inheritance {
             nextInstance: nextInstance, policy: policy, seed: MonotonicClock.nanoseconds, at: now)
     }
 
-    /// Also after those that only the spawner knows any more: a number never comes twice.
+    /// The number of the next instance. It is greater than those that only the spawner still knows,
+    /// so that no number is ever used twice.
     private var nextInstance: InstanceIdentifier {
         let known = greeting.instances.map(\.instance).filter { !Emptying.isOwn($0) }
         return max(contents.nextInstance, InstanceIdentifier((known.max() ?? 0) + 1))
     }
 
-    /// The environments that belong to the keys were in the former supervisor's memory alone. What
-    /// is paused with one stays; the pool follows the session's until a launch brings another.
+    /// Only the former supervisor's memory had the environments that belong to these keys. An
+    /// instance that is paused with one of them stays; the pool follows the session's environment
+    /// until a launch brings another.
     private static func withoutPoolKeys(_ apps: [AppRecord]) -> [AppRecord] {
         apps.map { app in
             var app = app

@@ -5,10 +5,11 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Keeps the connection to the spawner: hands on what it says, and finds another one when it is lost.
+/// Keeps the connection to the spawner: hands on its messages, and finds another spawner when it is
+/// lost.
 @LoopActor
 final class Reconnection: SpawnerListener {
-    /// systemd starts and stops the spawner, and its apps live longer than we do.
+    /// Whether systemd starts and stops the spawner, whose apps then outlive the supervisor.
     let isManaged: Bool
     private let runtimeDirectory: String
     private let spawnerPath: String
@@ -27,18 +28,18 @@ final class Reconnection: SpawnerListener {
     private var onEnding: (() -> Void)?
     private var link: SpawnerLink
     private var retrial: EventSource?
-    /// A spawner that did not answer and was killed, until it has ended.
+    /// A spawner that did not answer and was killed; kept until it has ended.
     private var killed: ProcessDescriptor?
     private var killedWatch: EventSource?
-    /// Tries to be greeted since the spawner was lost.
+    /// How many tries have met a silent spawner since the last one was lost.
     private var tryCount = 0
-    /// What comes once the spawner ends.
+    /// What to do when the spawner has ended.
     private var whenEnding: Ending = .another
 
     private enum Ending {
-        /// It is lost: another one is found or started.
+        /// The spawner is lost: another one is found or started.
         case another
-        /// It was told to end.
+        /// The spawner was told to end.
         case last(() -> Void)
     }
 
@@ -67,7 +68,7 @@ final class Reconnection: SpawnerListener {
         self.log = log
     }
 
-    /// Gives the spawner to whoever needs one.
+    /// Gives the spawner to every room that needs one.
     func use(_ greeting: SpawnerLink.Greeting) {
         spawner.use(link)
         emptying.forget()
@@ -84,7 +85,8 @@ final class Reconnection: SpawnerListener {
         link.tell(self)
     }
 
-    /// From now on the spawner is heard: what it says is about instances that are known.
+    /// Hands out the spawner's messages from now on. The instances that they are about must be
+    /// known.
     ///
     /// - Parameter onEnding: called when systemd ends the spawner, and its apps with it.
     func activate(onEnding: @escaping () -> Void) throws {
@@ -93,20 +95,20 @@ final class Reconnection: SpawnerListener {
     }
 
     func received(_ message: SpawnerMessage) {
-        // (Requires= would also end us with a crash.)
+        // With systemd's Requires=, a crash of the spawner would also end the supervisor.
         if case .ending = message, isManaged, let onEnding { return onEnding() }
         events.handle(message)
     }
 
-    // MARK: Another one
+    // MARK: Another spawner
 
-    /// The apps live on: their descriptors are ours too. Only exit statuses are lost, unless the
-    /// spawner has merely executed itself anew.
+    /// The apps live on, because the supervisor holds their descriptors, too. Only exit statuses
+    /// are lost, unless the spawner has merely executed itself anew.
     func lost() {
         switch whenEnding {
         case .another:
             tryCount = 0
-            // Not at once: an effect that is being performed may have found it out.
+            // Not at once: the loss may have been found out while an effect is being performed.
             if killed == nil { tryAgain(after: .zero) }
         case .last(let done): done()
         }
@@ -142,7 +144,8 @@ final class Reconnection: SpawnerListener {
             Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
         spawner.useNone()
         recovery.failPendingOrders()
-        // systemd starts it again within moments; a failing start of ours is tried as often.
+        // systemd starts the spawner again within moments. A spawner that the supervisor starts is
+        // tried as often.
         tryAgain(after: .milliseconds(500))
     }
 
@@ -172,7 +175,8 @@ final class Reconnection: SpawnerListener {
 
     func wasSilent() { end(SpawnerLink.Silence(process: link.processDescriptor)) }
 
-    /// What it has not done it will never do: the apps live on as after any other end of it.
+    /// Kills the spawner. It will never do what it has not done; the apps live on as after any
+    /// other end of it.
     private func end(_ silence: SpawnerLink.Silence) {
         guard let process = silence.process, silence.kill() else { return }
         silence.say(log)
@@ -190,13 +194,13 @@ final class Reconnection: SpawnerListener {
 
     // MARK: The end
 
-    /// This process ends, and the spawner goes on.
+    /// The supervisor ends, and the spawner goes on.
     func leave() { link.leave() }
 
-    /// Has the spawner end with all of its apps.
+    /// Ends the spawner with all of its apps.
     ///
-    /// - Parameter done: called when it is gone; at once if it is not there, or deaf: what it has not done
-    ///   then, nobody can do.
+    /// - Parameter done: called when the spawner is gone; at once if there is none. A spawner that
+    ///   does not answer is killed: nobody can do what it has not done.
     func end(graceMilliseconds: UInt32, then done: @escaping () -> Void) {
         guard spawner.isThere else { return done() }
         whenEnding = .last(done)

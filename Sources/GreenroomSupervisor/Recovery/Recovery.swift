@@ -5,8 +5,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Brings the core and the world together again after a restart of the supervisor, or of the
-/// spawner: the records say what should be, the spawner's table what is, and every difference
+/// Brings the core and the world together again after a restart of the supervisor or of the
+/// spawner. The records say what should be, the spawner's table says what is, and every difference
 /// becomes an event.
 @LoopActor
 final class Recovery {
@@ -54,10 +54,10 @@ final class Recovery {
         spawner.send(.reconciled)
     }
 
-    /// After the connection to the spawner broke: it may have executed itself anew, with every
-    /// instance, or be another, which knows none.
+    /// After the connection to the spawner broke. The spawner may have executed itself anew, with
+    /// every instance, or another one may have taken its place, which knows no instance.
     ///
-    /// - Parameter orders: what it is told again where the table lacks it.
+    /// - Parameter orders: sent again for the instances that the table lacks.
     func reconnect(
         with table: [TableEntry], repeating orders: [SpawnSpecification]
     ) {
@@ -70,13 +70,14 @@ final class Recovery {
         spawner.send(.reconciled)
     }
 
-    /// Nobody has ended it meanwhile, or told of its process.
+    /// Whether the order still counts: the instance was not ended meanwhile, and its process is not
+    /// known yet.
     private func isWanted(_ order: SpawnSpecification) -> Bool {
         let phase = core.lifecycle.instance(InstanceIdentifier(order.instance))?.phase
         return phase == .prewarming || phase == .ordered
     }
 
-    /// There is no spawner: what had been ordered and not been heard of will not come.
+    /// There is no spawner, so what was ordered and not reported will not come.
     func failPendingOrders() {
         orphan(allBut: [])
         compare(core.lifecycle.instances, with: [])
@@ -99,7 +100,8 @@ final class Recovery {
         for entry in table {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
-                // Nobody remembers what it was for: end it rather than lose sight of it.
+                // Nobody remembers what this instance was for. It is ended rather than lost sight
+                // of.
                 if entry.status == nil {
                     reporter.say(
                         .error, "what was known of process \(entry.pid) is lost: it is ended",
@@ -113,7 +115,7 @@ final class Recovery {
                 instances.adopt(entry)
                 news.append(entry)
             } else {
-                // It was let go, and the spawner before this one could not say so.
+                // The instance is not guarded any more, which the former spawner could not report.
                 if !entry.isGuarded { channels.unguarded(identifier) }
                 reportEnd(entry)
             }
@@ -125,7 +127,8 @@ final class Recovery {
         for entry in news { report(entry) }
     }
 
-    /// Recorded, but the spawner knows nothing: the order never reached it, or the spawner died too.
+    /// There is a record, but the spawner does not know the instance: either the order never
+    /// reached it, or the spawner died, too.
     private func vanished(_ record: InstanceRecord) {
         let hasLeftSomething = instances.endUnreported(record.instance, of: record.app)
         core.handle(.reconciled(record.instance, found: hasLeftSomething ? .remains : .nothing))
@@ -138,7 +141,8 @@ final class Recovery {
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))
         if instance.channel == nil {
-            // Adopted by a spawner that came after the one that had it, as this supervisor did.
+            // The spawner that adopted it came after the one that held its channel, and so did this
+            // supervisor.
             let hasEnded = entry.status != nil
             core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
         }
@@ -157,7 +161,8 @@ final class Recovery {
         }
         let now = core.lifecycle.instance(identifier)
         if now?.state == .launching, now?.launchedAt != nil, !isApplication {
-            // READY=1 may have been sent while nobody listened; better early than killed for it.
+            // READY=1 may have been sent while nobody listened. Counting it as ready too early is
+            // better than killing it.
             core.handle(.becameReady(identifier))
         }
         reportEnd(entry)

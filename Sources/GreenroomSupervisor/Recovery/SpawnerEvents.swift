@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Turns what the spawner says into events of the core.
+/// Turns the spawner's messages into events of the core.
 @LoopActor
 final class SpawnerEvents {
     private let core: Core

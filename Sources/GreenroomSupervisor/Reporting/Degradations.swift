@@ -1,7 +1,7 @@
 internal import GreenroomControl
 internal import Systemd
 
-/// What the daemon has to do without on this machine, for clients that ask.
+/// What the daemon has to do without on this machine, kept for clients that ask.
 @LoopActor
 final class Degradations {
     private(set) var notes: [Control.Note] = []
@@ -9,10 +9,10 @@ final class Degradations {
 
     init(log: Log) { self.log = log }
 
-    /// Another spawner may do what the former could not.
+    /// Another spawner may be able to do what the former one could not.
     func forget() { notes = [] }
 
-    /// Said once; noted in the place of another of its kind.
+    /// Logs the note once, and keeps it in place of a note with the same code.
     func note(_ note: Control.Note) {
         notes.removeAll { $0.code == note.code }
         notes.append(note)

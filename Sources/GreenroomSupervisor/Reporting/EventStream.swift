@@ -4,10 +4,10 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
-/// Tells every watcher what happens, in a round of the loop of its own: behind the answer to whoever
-/// launched. The latest events are kept (`EventRing`), so that a watcher can go on where it was, also
-/// with the next supervisor. One that does not read is dropped by its connection's output limit; nobody
-/// else notices.
+/// Tells every watcher what happens, in a later round of the loop, after the client that launched
+/// has its answer. The latest events are kept (`EventRing`), so that a watcher can continue where
+/// it was, also with the next supervisor. A watcher that does not read is dropped by its
+/// connection's output limit; nobody else notices.
 @LoopActor
 final class EventStream {
     /// The user of an app, by its identifier.
@@ -16,9 +16,9 @@ final class EventStream {
     private final class Watcher {
         let connection: ControlConnection
         let audience: EventRing.Audience
-        /// What it was told last.
+        /// The number of the event that the watcher was told last.
         var number: UInt64
-        /// Where it stands among the events of the past, until it has heard them all.
+        /// The watcher's position among the past events; nil once it has heard them all.
         var position: UInt64?
 
         init(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64) {
@@ -34,7 +34,7 @@ final class EventStream {
     }
 
     private var watchers: [UInt64: Watcher] = [:]
-    /// Watchers that have not heard all of the past, the next one first.
+    /// Watchers that have not heard all past events, the next one first.
     private var behind = Fifo<UInt64>()
     private var pending = Fifo<Pending>()
     private var ring: EventRing
@@ -43,22 +43,24 @@ final class EventStream {
     private var source: EventSource?
     private var isInTurn = false
 
-    /// Behind launches, before what can wait.
+    /// After launches, and before what can wait.
     private static let priority: Int64 = 4
-    /// Events of one round; each costs a few microseconds, and as much for each watcher: so many
-    /// tellings end a round, too.
+    /// At most this many events in one round. Each costs a few microseconds, and as much again for
+    /// each watcher, so a number of tellings ends a round, too.
     private static let eventsPerRound = 64
     private static let tellingsPerRound = 512
-    /// Of the past, which have to be read again, for one watcher; and watchers of one round.
+    /// At most this many past events, which have to be read again, for one watcher; and at most
+    /// this many such watchers in one round.
     private static let pastPerRound = 16
     private static let pastWatchersPerRound = 16
-    /// Each costs whatever happens to its user's apps; one program needs one.
+    /// Each watcher costs time whenever something happens to its user's apps; one program needs one
+    /// watcher.
     private static let watchersPerUser = 128
-    /// If the loop has no time for them, they are told at once.
+    /// At most this many events wait. If the loop has no time for them, some are told at once.
     private static let pendingLimit = 4096
 
-    /// Keeps events behind the runtime state. If there is no room (a spawner of an older version made the
-    /// memory smaller), they end with this supervisor.
+    /// Keeps events after the runtime state. If there is no room, because a spawner of an older
+    /// version made the memory smaller, the events end with this supervisor.
     init(
         in memory: SharedMemory, at offset: Int, owner: @escaping (String) -> UInt32?
     ) throws(SystemError) {
@@ -76,7 +78,7 @@ final class EventStream {
         memory.byteCount >= offset + EventRing.byteCount
     }
 
-    /// Goes on in other memory, where there is room.
+    /// Continues in other memory, if there is room.
     func move(to memory: SharedMemory, at offset: Int) {
         guard Self.hasRoom(memory, at: offset) else { return }
         ring = unsafe ring.move(to: memory.baseAddress + offset)
@@ -86,7 +88,7 @@ final class EventStream {
 
     // MARK: Watching
 
-    /// - Parameter after: what happened behind this number comes first; nil: nothing of the past.
+    /// - Parameter after: the events after this number are told first; nil: no past events.
     func add(
         _ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?
     ) throws(ControlError) {
@@ -95,7 +97,7 @@ final class EventStream {
         guard count < Self.watchersPerUser else {
             throw .limitExceeded(what: "watchers of one user", limit: Self.watchersPerUser)
         }
-        // They are older than this watcher.
+        // The events that are pending are older than this watcher.
         tell(atMost: .max)
         let latest = ring.latest(for: audience)
         let watcher = Watcher(connection, audience, after: after ?? latest)
@@ -113,7 +115,8 @@ final class EventStream {
         schedule()
     }
 
-    /// Who may see what has changed: whoever would be told too much or too little asks again.
+    /// Closes the connections of watchers whose rights have changed. Whoever would be told too much
+    /// or too little must ask again.
     func drop(where isWrong: (ControlConnection, EventRing.Audience) -> Bool) {
         for watcher in watchers.values where isWrong(watcher.connection, watcher.audience) {
             watcher.connection.close()
@@ -122,7 +125,7 @@ final class EventStream {
 
     // MARK: Events
 
-    /// The core decides; what follows from it has not been told yet.
+    /// The core is deciding, and watchers have not been told of what follows from it.
     func beganTurn() {
         isInTurn = true
         ring.isTurnOpen = true
@@ -139,7 +142,7 @@ final class EventStream {
         schedule()
     }
 
-    /// Tells what has not been told.
+    /// Tells everything that is pending.
     func flush() { tell(atMost: .max) }
 
     private func schedule() {

@@ -2,8 +2,9 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Message identifiers (sd-journal(3), MESSAGE_ID=): one for every kind of start and end, so that a
-/// machine can ask the journal for them. `systemd/greenroom.catalog` explains each, for people.
+/// Message identifiers (sd-journal(3), MESSAGE_ID=): one for every kind of start and end, so that
+/// programs can find them in the journal. `systemd/greenroom.catalog` explains each of them to
+/// people.
 extension MessageIdentifier {
     static func launched(_ kind: Control.LaunchKind) -> MessageIdentifier {
         switch kind {

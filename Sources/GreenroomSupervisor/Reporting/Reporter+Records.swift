@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What the core records, as a line of the journal and an event for watchers.
+/// Turns what the core records into a line of the journal and an event for watchers.
 extension Reporter {
     func note(_ record: Record) {
         switch record {
@@ -42,7 +42,7 @@ extension Reporter {
         case .runBegan(let instance, let app, let task): taskBegan(task, of: app, instance)
         case .runEnded(let instance, let app, let task, let outcome):
             taskEnded(task, of: app, instance, Control.TaskOutcome(outcome))
-        // `ShownScreens` tells of them, which knows the file.
+        // `ShownScreens` reports these, because it knows the file.
         case .launchScreenShown, .launchScreenDropped: break
         }
     }
@@ -148,7 +148,7 @@ extension Reporter {
         publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
     }
 
-    // MARK: What is not done for a while
+    // MARK: Failures and pauses
 
     private func prewarmFailed(_ app: AppIdentifier, _ reason: ExitReason, _ retryAt: Instant) {
         log.line(

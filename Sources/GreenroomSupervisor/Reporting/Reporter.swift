@@ -14,7 +14,8 @@ final class Reporter {
     private var statusTimer: EventSource?
     private var isStatusDue = false
 
-    /// - Parameter tellsStatus: the service manager wants to know how many apps run (sd_notify(3)).
+    /// - Parameter tellsStatus: whether the service manager wants to know how many apps run
+    ///   (sd_notify(3)).
     init(
         log: Log, events: EventStream, core: Core, catalog: AppCatalog, tellsStatus: Bool
     ) throws(SystemdError) {
@@ -31,7 +32,7 @@ final class Reporter {
 
     // MARK: Status
 
-    /// Counts, for the service manager.
+    /// How many apps there are in which state, for the service manager.
     var statusText: String {
         let states = core.lifecycle.instances.map(\.state)
         let running = states.count {
@@ -42,14 +43,14 @@ final class Reporter {
             + "\(states.count { $0 == .prewarmed }) prewarmed"
     }
 
-    /// The counts have changed; told at most once a second.
+    /// The counts have changed. The service manager is told at most once a second.
     func scheduleStatus() {
         guard tellsStatus, !isStatusDue else { return }
         isStatusDue = true
         try? statusTimer?.setDeadline(after: .seconds(1))
     }
 
-    // MARK: What the shell knows more of
+    // MARK: Events that the shell knows more about
 
     /// A step of a launch, with its time since the request.
     func launchStep(
@@ -61,7 +62,7 @@ final class Reporter {
         }
     }
 
-    /// Shown or dropped, with the time since the request.
+    /// A launch screen was shown or dropped, with the time since the request.
     func launchScreen(
         _ kind: Control.EventKind, of app: AppIdentifier, _ instance: InstanceIdentifier,
         _ screen: Control.LaunchScreen, step: String?, elapsedUSec: Int64
@@ -87,14 +88,14 @@ final class Reporter {
     func sayOnce(_ message: String) { log.sayOnce(message) }
     func failed(_ deed: String, _ error: any Error) { log.failed(deed, error) }
 
-    /// About one instance.
+    /// Logs a line about one instance.
     func say(
         _ level: LogLevel, _ message: String, of app: AppIdentifier, _ instance: InstanceIdentifier
     ) {
         log.line(app, level, message, fields(app, instance))
     }
 
-    /// What every line about an instance has.
+    /// The fields that every line about an instance has.
     func fields(
         _ app: AppIdentifier, _ instance: InstanceIdentifier
     ) -> KeyValuePairs<String, String> {
@@ -117,7 +118,7 @@ final class Reporter {
         events.publish(event)
     }
 
-    // MARK: What the shell meets
+    // MARK: Failures of the shell
 
     func spawnFailed(_ record: InstanceRecord?, _ failure: SpawnFailure) {
         log.line(

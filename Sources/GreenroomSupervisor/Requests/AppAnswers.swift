@@ -3,7 +3,7 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
 extension AppEvent.Answer {
-    /// More requests of one instance than may be under way.
+    /// The answer when more requests of one instance are under way than may be.
     static var tooManyRequests: AppEvent.Answer {
         .refused(
             code: EAGAIN,

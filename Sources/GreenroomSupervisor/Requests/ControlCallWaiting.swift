@@ -11,10 +11,11 @@ enum ControlCallWaiting {
     case prewarm(PrewarmCall)
     case reset(ControlConnection)
     case prepare(ControlConnection)
-    /// A launch for a reason, whose reply names the app.
+    /// A launch for a reason, for example a URL; the reply names the app.
     case handling(ControlConnection, AppIdentifier, LaunchIdentifier, requestedAt: Instant)
 
-    /// One call that asks for several paused instances: answered when the last of them is there.
+    /// One call that asks for several paused instances; it is answered when the last of them is
+    /// there.
     @LoopActor
     final class PrewarmCall {
         nonisolated let connection: ControlConnection
@@ -38,10 +39,11 @@ enum ControlCallWaiting {
         }
     }
 
-    /// What a launch for a reason may bring, for its user's account.
+    /// The bytes that a launch for a reason may bring, which its user is charged with.
     static let contentByteCount = WireFormat.inlineStringLimit
 
-    /// What the user of a launch is charged with until it is answered; nil: it is none.
+    /// The bytes that the user of a launch is charged with until it is answered; nil if the call is
+    /// no launch.
     var launchByteCount: Int? {
         switch self {
         case .launch(_, _, _, let byteCount): byteCount

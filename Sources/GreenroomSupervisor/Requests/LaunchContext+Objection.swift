@@ -2,11 +2,12 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 
-// Found out by the app, a descriptor of the wrong kind would have cost a paused instance, and would look
-// like a failure of the app.
+// If only the app found out that a descriptor is of the wrong kind, this would have cost a paused
+// instance, and would look like a failure of the app.
 
 extension LaunchContext {
-    /// Refuses descriptors that cannot be what the call says: a system call for each that is looked at.
+    /// Refuses descriptors that cannot be what the call says. Each descriptor that is looked at
+    /// costs a system call.
     func checkDescriptors() throws(ControlError) {
         if takesTerminal { try checkTerminal() }
         if let workingDirectory, !workingDirectory.isDirectory {
@@ -32,7 +33,7 @@ extension LaunchContext {
 }
 
 extension ControlError {
-    /// Why the kernel refuses a terminal that is one.
+    /// Why the kernel refuses a descriptor that is a terminal.
     static let foreignTerminal =
         "the terminal among the standard descriptors is another session's; pass the far end of a new "
         + "pty, which is nobody's yet"

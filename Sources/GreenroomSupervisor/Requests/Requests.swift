@@ -1,14 +1,15 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Every request that the core has been asked and has not answered: where it came from, and what it brought.
+/// Every request that the core has not answered yet: where it came from, and what it brought.
 @LoopActor
 final class Requests {
     enum Origin {
         case client(ControlCallWaiting)
-        /// An app made with the SDK, by its cookie; nil: it has its answer already.
+        /// An app made with the SDK, with the request's cookie; nil if the app has its answer
+        /// already.
         case app(InstanceIdentifier, cookie: UInt64?)
-        /// A timer, a path: nobody waits for the answer.
+        /// A timer or a path: nobody waits for the answer.
         case daemon
     }
 
@@ -16,17 +17,18 @@ final class Requests {
         let origin: Origin
         /// What the launch brought.
         var context: LaunchContext?
-        /// When the foreground was asked for, by a request without a launch.
+        /// When the foreground was asked for, in a request that is no launch.
         var foregroundRequestedAt: Instant?
     }
 
-    /// Requests of one instance at a time: an app that asks in a loop waits for itself.
+    /// At most this many requests of one instance at a time: an app that asks in a loop waits for
+    /// itself.
     nonisolated static let limitPerInstance = 16
 
     private let instances: InstanceTable
     private var table: [RequestIdentifier: Request] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
-    /// 0 is the core's own (`RequestIdentifier.automatic`).
+    /// The number of the next request. 0 is the core's own (`RequestIdentifier.automatic`).
     private var next: UInt64 = 1
 
     private final class OpenCount: InstancePart {
@@ -37,10 +39,10 @@ final class Requests {
 
     var count: Int { table.count }
 
-    /// What is known of it until it is answered.
+    /// What is known of a request until it is answered.
     subscript(identifier: RequestIdentifier) -> Request? { table[identifier] }
 
-    /// The number under which the core is to be asked.
+    /// Records a request. Returns the number under which the core is to be asked.
     func begin(
         _ origin: Origin, context: LaunchContext? = nil, foregroundRequestedAt: Instant? = nil
     ) -> RequestIdentifier {
@@ -58,12 +60,13 @@ final class Requests {
         return identifier
     }
 
-    /// The instance has asked as often as it may at a time.
+    /// Whether the instance has as many requests as it may have at a time.
     func isFull(of instance: InstanceIdentifier) -> Bool {
         instances.known(OpenCount.self, of: instance)?.count ?? 0 >= Self.limitPerInstance
     }
 
-    /// The core has answered it. Until now a launch has cost its user what it brought.
+    /// The core has answered the request. From now on, its user is not charged with what it
+    /// brought.
     func take(_ identifier: RequestIdentifier) -> Request? {
         guard let request = table.removeValue(forKey: identifier) else { return nil }
         switch request.origin {
@@ -83,8 +86,8 @@ final class Requests {
         return request
     }
 
-    /// The client is gone. A launch is answered all the same: until then it costs its user what it
-    /// brought.
+    /// The client is gone. Its launches are still answered; until then its user is charged with
+    /// what they brought.
     ///
     /// - Returns: the requests that need no answer any more.
     func abandon(_ connection: ControlConnection) -> [RequestIdentifier] {

@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// State preservation, the shell's half: carries archives between apps and files, as the core says.
+/// State preservation in the shell: carries archives between apps and files, as the core decides.
 @LoopActor
 final class KeptStates {
     private let core: Core
@@ -18,7 +18,8 @@ final class KeptStates {
         var instance: InstanceIdentifier
         var scene: SceneIdentifier
     }
-    /// Reported, and the core has not said what becomes of it. Empty between two events.
+    /// Archives that apps have reported and that the core has not decided about. Empty between two
+    /// events.
     private var reported: [Place: (archive: AppArchive, cookie: UInt64)] = [:]
 
     init(
@@ -33,10 +34,10 @@ final class KeptStates {
         files = StateFiles(stateDirectory: stateDirectory)
     }
 
-    // MARK: What there is
+    // MARK: What is kept
 
-    /// An app was installed: tells the core what is kept for it. Archives of another user, and what is
-    /// none, are dropped.
+    /// An app was installed: tells the core what is kept for it. An archive of another user, or a
+    /// file that is no archive, is deleted.
     func report(on app: InstalledApp) {
         guard app.kind == .applicationKit else { return }
         let identifier = app.identifier
@@ -58,7 +59,7 @@ final class KeptStates {
         core.handle(.stateFound(identifier, kept))
     }
 
-    /// What is handed over to the instance with the connection of a scene.
+    /// The archive that is handed to the instance with the connection of a scene.
     func archive(
         for scene: SceneIdentifier, of instance: InstanceIdentifier
     ) -> SavedState? {
@@ -103,7 +104,7 @@ final class KeptStates {
         let place = Place(instance: identifier, scene: scene)
         reported[place] = (archive, cookie)
         core.handle(.stateReported(identifier, scene, wish))
-        // Nothing had to be done about it.
+        // The core ordered nothing.
         if reported.removeValue(forKey: place) != nil { answer(identifier, cookie, .done) }
     }
 

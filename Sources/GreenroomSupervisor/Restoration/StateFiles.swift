@@ -3,22 +3,22 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What is kept of apps beyond the boot: a folder for each that has something, which only the daemon
-/// reads.
+/// What is kept of apps beyond the boot: a folder for each app of which anything is kept, which
+/// only the daemon reads.
 ///
 ///     STATE/apps/APP/archive    the app's own archive; as the message that will carry it
 ///     STATE/apps/APP/scene-N    that of session N
 ///     STATE/apps/APP/sessions   which sessions there are
 ///     STATE/apps/APP/version    the version that last finished a launch
 ///
-/// Each file is written beside its place and renamed. Nothing waits for the disk: after a power cut a
-/// file may be empty or torn, is found to be so, and counts as missing.
+/// Each file is written beside its place and then renamed. Nothing waits for the disk, so a file
+/// may be empty or torn after a power cut. That is noticed, and the file counts as missing.
 struct StateFiles {
     private let root: String
 
     init(stateDirectory: String) { root = stateDirectory + "/apps" }
 
-    /// A version or a list of sessions; more is damage.
+    /// The longest text, a version or a list of sessions, in bytes; more is damage.
     private static let textLimit = 4096
 
     private func folder(_ app: AppIdentifier) -> String { "\(root)/\(app)" }
@@ -29,7 +29,7 @@ struct StateFiles {
 
     // MARK: Archives
 
-    /// Nil if there is none, or what there is cannot be one.
+    /// Nil if there is no archive, or if the file cannot be one.
     func archive(of app: AppIdentifier, _ scene: SceneIdentifier) -> SavedState? {
         guard
             let bytes = read(app, Self.name(scene), atMost: WireFormat.datagramLimit),
@@ -54,7 +54,7 @@ struct StateFiles {
         unsafe unlink("\(folder(app))/\(Self.name(scene))")
     }
 
-    /// The archives there are; names that none of ours has are left alone.
+    /// The scenes of which there is an archive. Files with other names are left alone.
     func scenes(of app: AppIdentifier) -> [SceneIdentifier] {
         ((try? FolderContents.names(in: folder(app))) ?? []).compactMap { name in
             if name == "archive" { return .application }
@@ -97,7 +97,7 @@ struct StateFiles {
 
     // MARK: Versions
 
-    /// Nil: it was never launched to the end.
+    /// Nil if no launch of the app was ever finished.
     func version(of app: AppIdentifier) -> String? { text(app, "version") }
 
     func note(version: String, of app: AppIdentifier) throws(SystemError) {
