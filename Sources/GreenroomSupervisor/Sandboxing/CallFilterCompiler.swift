@@ -3,11 +3,11 @@ internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// Makes programs for seccomp(2) of the rules of `[Sandbox]`: one for `SystemCallFilter=`, one for
-/// all the keys that forbid something in particular. The kernel does what the stricter one says.
+/// Makes programs for seccomp(2) from the rules of `[Sandbox]`: one for `SystemCallFilter=`, and
+/// one for all keys that forbid something in particular. The kernel obeys the stricter one.
 ///
-/// Only the machine's own calls are allowed unless `SystemCallArchitectures=` says otherwise: a rule
-/// about arguments does not hold for an architecture that passes them another way.
+/// Only the machine's own calls are allowed unless `SystemCallArchitectures=` says otherwise: a
+/// rule about arguments does not hold on an architecture that passes arguments in another way.
 struct CallFilterCompiler {
     private let sandbox: Sandbox
     private var rules: Sandbox.CallRules { sandbox.calls }
@@ -23,7 +23,8 @@ struct CallFilterCompiler {
         let architectures = try architectures()
         let restrictions = CallRestrictions(sandbox).rules
         var programs: [[UInt8]] = []
-        // First what leaves all other calls alone: the last may forbid installing another.
+        // The program that leaves all other calls alone comes first, because the last one may
+        // forbid installing another.
         if !restrictions.isEmpty || rules.architectures != nil {
             programs.append(try compile(Self.allow, architectures, restrictions))
         }
@@ -39,7 +40,7 @@ struct CallFilterCompiler {
 
     private func listed(_ filter: Sandbox.CallFilter, _ otherwise: UInt32) -> [CallRule] {
         let usual = filter.isAllowList ? Self.allow : otherwise
-        // Sorted: one manifest gives one program, whatever the run.
+        // Sorted, so that a manifest gives the same program in every run.
         return filter.calls.sorted { $0.key < $1.key }.map { name, action in
             let own = action.kills ? Self.kill : action.errorNumber.map(Self.fail)
             return CallRule(name, own ?? usual, mustExist: action.isExplicit)
@@ -64,7 +65,7 @@ struct CallFilterCompiler {
     private func compile(
         _ otherwise: UInt32, _ architectures: [CInt], _ rules: [CallRule]
     ) throws(ConfinementPlan.Failure) -> [UInt8] {
-        // What is to happen anyway is no rule.
+        // A rule for what happens anyway is left out.
         let rules = rules.filter { $0.action != otherwise }
         let result = unsafe CallRule.withC(rules) { rules in
             unsafe architectures.withUnsafeBufferPointer { architectures in
@@ -99,21 +100,23 @@ struct CallFilterCompiler {
         }
     }
 
-    /// What the preload shim calls between exec and main, beside what every filter allows.
+    /// The calls that the preload shim makes between exec and main, beside those that every filter
+    /// allows.
     private static let neededToPause = [
         "openat", "close", "read", "pread64", "readlinkat", "fstat", "newfstatat", "fcntl", "dup3",
         "recvmsg", "sendto", "prctl", "umask", "fchdir", "brk", "mmap", "munmap", "getpid",
         "clock_gettime", "exit_group",
     ]
 
-    /// What it calls beside them to take a terminal, and for ^Z there.
+    /// The calls that the shim makes, beside those, to take a terminal and for ^Z there.
     private static let neededForTerminal = ["ioctl", "pipe2", "clone"]
 
-    /// The first of those that the filter forbids.
+    /// The first of the calls needed to pause that the filter forbids.
     var forbiddenToPause: String? { forbidden(of: Self.neededToPause) }
 
-    /// A paused instance cannot take a terminal; the spawner gives a new one its own before the
-    /// filter is in force.
+    /// The first of the calls needed on a terminal that the filter forbids. Then a paused instance
+    /// cannot take a terminal; a new one is given its terminal by the spawner before the filter is
+    /// in force.
     var forbiddenOnTerminal: String? { forbidden(of: Self.neededForTerminal) }
 
     private func forbidden(of names: [String]) -> String? {
@@ -125,7 +128,7 @@ struct CallFilterCompiler {
     }
 }
 
-/// One rule of a program, as C is told of it.
+/// One rule of a program, in the form that C is given.
 struct CallRule {
     var name: String
     var action: UInt32
@@ -144,7 +147,7 @@ struct CallRule {
     static func withC<Result>(
         _ rules: [CallRule], _ body: (UnsafeBufferPointer<gr_rule>) -> Result
     ) -> Result {
-        // The names one after the other; each rule says where its own begins.
+        // The names follow each other in one buffer; each rule has the offset of its own.
         var bytes: [CChar] = []
         let offsets = rules.map { rule in
             defer { bytes += rule.name.utf8.map { CChar(bitPattern: $0) } + [0] }

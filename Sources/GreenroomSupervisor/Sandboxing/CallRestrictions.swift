@@ -3,14 +3,14 @@ internal import Glibc
 internal import GreenroomManifest
 
 /// The keys of `[Sandbox]` that forbid something in particular, as rules on calls and their
-/// arguments. Where systemd knows a way round a key (io_uring(7) makes sockets and files without
-/// the calls), that is forbidden too.
+/// arguments. Where systemd knows a way round a key, that is forbidden, too: io_uring(7), for
+/// example, makes sockets and files without the calls.
 struct CallRestrictions {
     private(set) var rules: [CallRule] = []
 
     private static func fail(_ code: Int32) -> UInt32 { 0x0005_0000 | UInt32(code) }
     private static let denied = fail(EPERM)
-    /// As on a kernel without the call, so that programs use the older one.
+    /// The error of a kernel without the call, so that programs use an older call.
     private static let missing = fail(ENOSYS)
 
     init(_ sandbox: Sandbox) {
@@ -55,7 +55,8 @@ struct CallRestrictions {
 
     // MARK: Keys
 
-    /// Only socket(2): socketpair(2) makes AF_UNIX ones alone (systemd.exec(5)).
+    /// Restricts only socket(2), because socketpair(2) makes AF_UNIX sockets alone
+    /// (systemd.exec(5)).
     private mutating func restrict(to families: Sandbox.AddressFamilies) {
         let refusal = Self.fail(EAFNOSUPPORT)
         guard families.isAllowList else {
@@ -82,17 +83,17 @@ struct CallRestrictions {
         for bit in every where allowed & bit == 0 {
             rules.append(CallRule("unshare", Self.denied, Self.contains(0, bit)))
             rules.append(CallRule("setns", Self.denied, Self.contains(1, bit)))
-            // There CLONE_NEWTIME's bit is part of the signal's number.
+            // In clone(2), CLONE_NEWTIME's bit is part of the signal's number.
             if bit != 0x80 {
                 rules.append(CallRule("clone", Self.denied, Self.contains(0, bit)))
             }
         }
-        // 0 is any namespace; and what clone3 is told lies in memory, which no filter sees.
+        // 0 means any namespace. The arguments of clone3(2) lie in memory, which no filter sees.
         rules.append(CallRule("setns", Self.denied, Self.equal(1, 0)))
         rules.append(CallRule("clone3", Self.missing))
     }
 
-    /// SCHED_OTHER 0, SCHED_BATCH 3 and SCHED_IDLE 5 remain.
+    /// Leaves SCHED_OTHER 0, SCHED_BATCH 3 and SCHED_IDLE 5.
     private mutating func restrictRealtime() {
         for policy: UInt64 in [1, 2, 4] {
             rules.append(CallRule("sched_setscheduler", Self.denied, Self.equal(1, policy)))
@@ -139,8 +140,9 @@ struct CallRestrictions {
         rules.append(CallRule("mprotect", Self.denied, Self.contains(2, execute)))
         rules.append(CallRule("pkey_mprotect", Self.denied, Self.contains(2, execute)))
         rules.append(CallRule("shmat", Self.denied, Self.contains(2, 0o100000)))  // SHM_EXEC
-        // With READ_IMPLIES_EXEC every mapping to come can be executed. All bits ask what it is: so a
-        // rule for each other bit that is not set.
+        // With READ_IMPLIES_EXEC, every later mapping can be executed. A call with all bits set
+        // only asks for the personality and is allowed. So there is a rule for each other bit that
+        // is not set.
         let implies: UInt64 = 0x40_0000
         for bit in (0..<32).map({ UInt64(1) << $0 }) where bit != implies {
             rules.append(

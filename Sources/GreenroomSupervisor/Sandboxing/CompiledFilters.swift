@@ -1,8 +1,8 @@
 internal import GreenroomManifest
 internal import Systemd
 
-/// Filters of system calls by what they were made from, for as long as manifests are read: making one
-/// takes milliseconds, and many apps are confined alike.
+/// Compiled filters of system calls, by the settings that they were made from, for as long as
+/// manifests are read. Compiling a filter takes milliseconds, and many apps are confined alike.
 @LoopActor
 final class CompiledFilters {
     private var known: [Sandbox: [[UInt8]]] = [:]

@@ -3,7 +3,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// `[Sandbox]` as the kernel is to be told of it.
+/// `[Sandbox]` in the form in which the kernel is told of it.
 struct ConfinementPlan {
     struct Failure: Error, Hashable { let message: String }
 
@@ -46,7 +46,7 @@ struct ConfinementPlan {
         }
     }
 
-    /// Every capability that a key stands against is taken away too (systemd.exec(5)).
+    /// A key also takes away the capabilities for what it forbids (systemd.exec(5)).
     private var boundingSet: UInt64? {
         var set = sandbox.capabilityBoundingSet ?? .max
         func drop(_ isMeant: Bool, _ numbers: UInt64...) {
@@ -59,10 +59,10 @@ struct ConfinementPlan {
         return sandbox.capabilityBoundingSet == nil && set == .max ? nil : set
     }
 
-    /// The call that keeps a paused instance from taking a terminal.
+    /// A call that the filter forbids and without which a paused instance cannot take a terminal.
     var forbiddenOnTerminal: String? { CallFilterCompiler(sandbox).forbiddenOnTerminal }
 
-    /// Why no instance can be paused, for that would run it for real or not at all.
+    /// Why no instance can be paused: pausing it would run it for real, or not run it at all.
     func ineligibility(
         program files: [InspectedFile], shim: String?
     ) throws(Failure) -> InstalledApp.Ineligibility? {

@@ -66,7 +66,7 @@ extension MountPlan {
         }
     }
 
-    /// A /dev with what programs need and no hardware.
+    /// Adds a /dev that has what programs need, and no hardware.
     mutating func addDevices() {
         imply(.temporary, "/dev") {
             $0.isSealed = true

@@ -2,13 +2,13 @@ internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// The file system that an app sees: what `[Sandbox]` says of it, in the order in which it is to be
-/// mounted.
+/// The file system that an app sees: what `[Sandbox]` says of it, in the order in which it has to
+/// be mounted.
 ///
-/// Parents come before children, whatever the manifest's order. Of several words about one path the
-/// most confining one holds, as in systemd: inaccessible, bound, empty, read-only, read-write.
+/// Parents come before children, whatever the manifest's order. If several keys are about one path,
+/// the most confining one holds, as in systemd: inaccessible, bound, empty, read-only, read-write.
 struct MountPlan {
-    /// Its words contradict each other; says which.
+    /// The keys contradict each other; the message says which.
     struct Contradiction: Error, Hashable { let message: String }
 
     enum Meaning: Int {
@@ -22,19 +22,20 @@ struct MountPlan {
         var mode = "755"
         var attributes: Confinement.MountAttributes = []
         var isOptional = false
-        /// Follows from another key: it may go where it means nothing.
+        /// Whether the entry follows from another key. It may then be left out where it has no
+        /// meaning.
         var isImplied = false
-        /// The file system in memory is read-only once it is furnished.
+        /// Whether the file system in memory becomes read-only once it is furnished.
         var isSealed = false
     }
 
-    /// What the keys say, each by itself (MountPlan+Keys.swift).
+    /// What each key says, on its own (MountPlan+Keys.swift).
     var entries: [Entry] = []
-    /// Everything is read-only that no entry is about.
+    /// Whether everything is read-only that no entry is about.
     var isStrict = false
     let sandbox: Sandbox
 
-    /// In the order to be made; empty if the app sees what everybody sees.
+    /// The mounts in the order in which they are made; empty if the app sees what everybody sees.
     private(set) var mounts: [Confinement.Mount] = []
 
     init(_ sandbox: Sandbox) throws(Contradiction) {
@@ -43,12 +44,12 @@ struct MountPlan {
         addKernel()
         addPaths()
         if sandbox.hasPrivateDevices { addDevices() }
-        // Links are followed now: what lies in what can then be seen from the names.
+        // Links are followed first, so that the names tell which path lies in which.
         for index in entries.indices { entries[index].path = Self.resolved(entries[index].path) }
         try arrange()
     }
 
-    /// Without links (realpath(3)); as it is where it cannot be told.
+    /// The path without links (realpath(3)); the path as it is if that cannot be found out.
     private static func resolved(_ path: String) -> String {
         guard let real = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(real) }
@@ -107,7 +108,7 @@ struct MountPlan {
     }
 
     private mutating func place(_ entry: Entry) throws(Contradiction) {
-        // What is writable or read-only stays what it was otherwise: look through it.
+        // A read-only or read-write entry does not change what lies there: the entry above counts.
         var ground = ground(of: entry.path)
         while let entry = ground, entry.meaning == .readOnly || entry.meaning == .readWrite {
             ground = self.ground(of: entry.path)
@@ -132,7 +133,7 @@ struct MountPlan {
         }
     }
 
-    /// Into an empty file system: the way there is made first.
+    /// Places an entry in an empty file system; the folders on the way are made first.
     private mutating func furnish(_ entry: Entry, in ground: String) {
         let parts = entry.path.dropFirst(ground.utf8.count + 1).split(separator: "/")
         var path = ground

@@ -1,25 +1,25 @@
 internal import GreenroomLinux
 internal import Systemd
 
-/// Finds out when an instance listens on a socket that it made itself. The kernel tells nobody of a
-/// listen(2) (unlike an exit or a write), so this looks into /proc: first at once, then after 2 ms,
-/// then after twice as long each time, up to a quarter of a second, and never beyond the launch
-/// deadline. A look reads the instance's descriptors and its namespace's tables of sockets.
+/// Finds out when an instance listens on a socket that it has made itself. The kernel tells nobody
+/// of a listen(2) (unlike an exit or a write), so this looks into /proc: at once, after 2 ms, then
+/// after twice as long each time, up to a quarter of a second, and never beyond the launch
+/// deadline. Each look reads the instance's descriptors and its namespace's tables of sockets.
 @LoopActor
 final class ListeningReadiness {
     private let instance: Instance
-    /// Told of each look; true ends it.
+    /// Called after each look; true ends the looking.
     private let onLook: (_ isListening: Bool) -> Bool
     private var timer: EventSource?
     private var delay: Duration = .milliseconds(1)
     private static let slowest: Duration = .milliseconds(250)
-    /// Processes looked at of one instance.
+    /// At most this many processes of one instance are looked at.
     private static let processLimit = 64
 
     init(_ instance: Instance, onLook: @escaping (_ isListening: Bool) -> Bool) {
         self.instance = instance
         self.onLook = onLook
-        // Weak: what is seen may end us in the middle of a look.
+        // The reference is weak, because what is seen may end this object in the middle of a look.
         timer = try? LoopActor.timer { [weak self] in self?.look() }
     }
 

@@ -4,24 +4,25 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// The listening sockets that the daemon holds for apps: made when a manifest is loaded, watched
-/// while nothing of the app runs, passed on at each launch from descriptor 3 (sd_listen_fds(3)).
+/// The listening sockets that the daemon holds for apps. They are made when a manifest is loaded,
+/// watched while nothing of the app runs, and passed on at each launch from descriptor 3
+/// (sd_listen_fds(3)).
 ///
-/// The spawner keeps a duplicate of each, so that connections that wait in one are not lost while
-/// another supervisor takes over. All of an app's instances have the same sockets; a paused one has
-/// them from its birth, at the numbers where main will look for them.
+/// The spawner keeps a duplicate of each, so that connections that wait in a socket are not lost
+/// while another supervisor takes over. All instances of an app have the same sockets; a paused
+/// instance has them from its birth, at the numbers where main will look for them.
 @LoopActor
 final class ListeningSockets {
     private let core: Core
     private let instances: InstanceTable
     private let log: Log
-    /// To keep one beyond our own end, and to keep it no longer.
+    /// Keeps a socket beyond this supervisor's end, until it is told to drop it.
     private let spawner: CurrentSpawner
     private var table: [AppIdentifier: [Held]] = [:]
     private var sources: [AppIdentifier: [EventSource]] = [:]
-    /// Of an earlier supervisor, until an app claims them.
+    /// Sockets of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
-    /// Of which a connection waits for the launch that it caused.
+    /// Apps of which a connection waits for the launch that it caused.
     private var arrivals: Set<AppIdentifier> = []
 
     private final class Awaited: InstancePart {
@@ -45,8 +46,9 @@ final class ListeningSockets {
 
     func inherit(_ kept: [String: FileDescriptor]) { inherited = kept }
 
-    /// Makes what an app's manifest asks for, and keeps what it had of that already. What cannot be
-    /// made is reported and missing; the app can be launched all the same.
+    /// Makes the sockets that an app's manifest asks for, and keeps those of them that it had
+    /// already. A socket that cannot be made is reported and missing; the app can be launched all
+    /// the same.
     func update(_ app: InstalledApp) -> [Control.ManifestFault] {
         var old = Dictionary(
             (table[app.identifier] ?? []).map { ($0.name, $0) },
@@ -83,7 +85,8 @@ final class ListeningSockets {
         return faults
     }
 
-    /// Something of what its manifest asks for could not be made: another try may.
+    /// Whether some of the sockets that the manifest asks for could not be made; another try may
+    /// succeed.
     func lacks(_ app: InstalledApp) -> Bool {
         (table[app.identifier]?.count ?? 0) < app.sockets.count
     }
@@ -99,13 +102,13 @@ final class ListeningSockets {
         if held.socket.removesOnStop { held.socket.remove() }
     }
 
-    /// After the first load: nobody is left who would want them.
+    /// After the first load, no app is left that would claim these sockets.
     func dropUnclaimed() {
         for name in inherited.keys { spawner.send(.drop(name: name)) }
         inherited = [:]
     }
 
-    /// For a spawner that knows none of them.
+    /// Gives all sockets to a spawner that knows none of them.
     func keepAll() {
         for held in table.values.joined() {
             spawner.send(.keep(name: held.name, held.descriptor))
@@ -114,12 +117,12 @@ final class ListeningSockets {
 
     // MARK: Launches
 
-    /// What goes to an instance from descriptor 3 on.
+    /// The descriptors that are passed to an instance, from number 3 on.
     func passed(to app: AppIdentifier) -> [SpawnSpecification.PassedDescriptor] {
         (table[app] ?? []).enumerated().map { .init($1.descriptor, at: 3 + Int32($0)) }
     }
 
-    /// The environment of an instance with sockets; LISTEN_PID is last.
+    /// The environment of an instance with sockets; LISTEN_PID comes last.
     func environment(
         _ environment: [ByteString], of app: AppIdentifier, pid: Int32?
     ) -> [ByteString] {
@@ -136,9 +139,9 @@ final class ListeningSockets {
 
     // MARK: Connections
 
-    /// Until somebody connects, once.
+    /// Watches the app's sockets until somebody connects, once.
     func watch(_ app: AppIdentifier) {
-        // If it caused no launch, the next one is another's.
+        // If the last connection caused no launch, the next launch has another cause.
         arrivals.remove(app)
         do throws(SystemdError) {
             var watching: [EventSource] = []
@@ -162,12 +165,13 @@ final class ListeningSockets {
         core.handle(.connectionArrived(app))
     }
 
-    /// Whether a connection causes the launch that begins now. Asked once.
+    /// Whether a connection causes the launch that begins now. It can be asked only once.
     func takeArrival(_ app: AppIdentifier) -> Bool { arrivals.remove(app) != nil }
 
     // MARK: Ready
 
-    /// A program whose sockets we hold listens already: who connects is served once it accepts.
+    /// A program whose sockets the daemon holds listens already: whoever connects is served once it
+    /// accepts.
     func awaitListening(_ instance: Instance) {
         let identifier = instance.identifier
         guard core.lifecycle.instance(identifier)?.state == .launching else { return }

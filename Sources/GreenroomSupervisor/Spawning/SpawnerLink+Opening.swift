@@ -3,25 +3,28 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// How a link comes to be: the spawner is found or started, and greeted. All of it waits, before the loop
-/// runs or while nothing could be done without a spawner, and only so long.
+/// How a link is opened: the spawner is found or started, and greeted. All of this waits, for a
+/// limited time, before the loop runs or while nothing could be done without a spawner.
 extension SpawnerLink {
-    /// Why there is no spawner; says what to do.
+    /// Why there is no spawner, and what to do about it.
     struct Unavailable: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// One that we started is no more: killed, and worth another try, or unable to start.
+    /// A spawner that the supervisor started has ended. Either it was killed, and another try is
+    /// worthwhile, or it cannot start.
     struct EndedEarly: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// It takes connections and does not answer: it was stopped, or waits in the kernel.
+    /// The spawner takes connections and does not answer: it was stopped, or it waits in the
+    /// kernel.
     struct Silence: Error, CustomStringConvertible {
         let process: ProcessDescriptor?
         var description: String { "the spawner does not answer" }
 
-        /// - Returns: false if we may not, or do not know which process it is.
+        /// - Returns: false if the supervisor may not kill it, or does not know which process it
+        ///   is.
         func kill() -> Bool { (try? process?.send(signal: SIGKILL)) == true }
 
         @LoopActor func say(_ log: Log) {
@@ -30,27 +33,30 @@ extension SpawnerLink {
         }
     }
 
-    /// What the spawner said on connecting.
+    /// What the spawner says when the supervisor connects.
     struct Greeting {
         var welcome: Welcome
         var instances: [TableEntry]
-        /// What an earlier supervisor had kept there, by name.
+        /// The descriptors that an earlier supervisor left with the spawner, by name.
         var kept: [String: FileDescriptor] = [:]
     }
 
-    /// Milliseconds that the spawner may take to start and to say hello: it works for a few.
+    /// How many milliseconds the spawner may take to start and to greet; it needs only a few.
     static let patience: Int32 = 10_000
-    /// The same while clients wait for us as well: it is tried again.
+    /// The same while clients wait for the supervisor as well; it is tried again.
     static let shortPatience: Int32 = 2_000
-    /// One that was not heard in so many of these tries is ended.
+    /// A spawner that is silent in this many short tries is ended.
     static let shortTries = 4
-    /// Milliseconds. The kernel needs a few to end what was killed, unless that waits for something else.
+    /// In milliseconds. The kernel needs a few to end a killed process, unless the process waits
+    /// for something in the kernel.
     static let endPatience: Int32 = 2_000
 
-    /// Connects to the spawner of this runtime directory, starting one where there is none and
-    /// systemd does not provide it. Waits, so long; one that dies meanwhile is replaced.
+    /// Connects to the spawner of this runtime directory. Starts one if there is none and systemd
+    /// does not provide it. Waits at most `patience` in each try; a spawner that dies meanwhile is
+    /// replaced.
     ///
-    /// - Parameter log: is told of one that does not answer and is killed; nil: it is not killed.
+    /// - Parameter log: told of a spawner that does not answer and is killed; nil: it is not
+    ///   killed.
     static func open(
         runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
         patience: Int32 = patience, log: Log? = nil
@@ -60,7 +66,8 @@ extension SpawnerLink {
             do {
                 return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
             } catch ConnectionError.closed {
-                // The supervisor before this one may have been killed, and its end not be seen yet.
+                // The former supervisor may have been killed, and the spawner may not have seen its
+                // end yet.
                 guard log != nil else { continue }
                 _ = poll(nil, 0, pause)
                 pause *= 2
@@ -77,9 +84,11 @@ extension SpawnerLink {
         return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
     }
 
-    /// At most this many tries with spawners that end while they are greeted: more is no coincidence.
+    /// At most this many tries with spawners that end while they are greeted: more than that is no
+    /// coincidence.
     private static let tries = 4
-    /// The same before the loop runs, when the pauses between them keep nobody waiting: 1.3 s in all.
+    /// The same before the loop runs, where the pauses between tries keep nobody waiting: 1.3 s in
+    /// all.
     private static let startTries = 8
 
     private static func openOnce(
@@ -103,11 +112,12 @@ extension SpawnerLink {
         return (link, try link.greet(grace: grace, patience))
     }
 
-    /// Starts a spawner of our own, which outlives us, and waits until it listens (sd_notify(3)).
+    /// Starts a spawner that outlives the supervisor, and waits until it listens (sd_notify(3)).
     private static func start(
         _ spawnerPath: String, in runtimeDirectory: String, _ patience: Int32
     ) throws {
-        // Nobody waits for it: what it was tells its socket. (We have no other children.)
+        // Nobody waits for the end of this child: its socket tells of it. (The supervisor has no
+        // other children.)
         signal(SIGCHLD, SIG_IGN)
         let address = runtimeDirectory + "/spawner-ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
@@ -123,7 +133,7 @@ extension SpawnerLink {
         var request = SpawnRequest(
             path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
-        // It passes on to apps what it was started with.
+        // The spawner passes on to apps the limits with which it was started.
         request.resourceLimits = [OpenFiles.initial]
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [
@@ -140,7 +150,7 @@ extension SpawnerLink {
             PollEntry(child.process.descriptor.rawValue, CInt(POLLIN)),
         ]
         guard try PollEntry.wait(&entries, milliseconds: patience) > 0, entries[0].isReady else {
-            // Two of them at work are worse than none.
+            // Two spawners at work are worse than none.
             _ = try? child.process.send(signal: SIGKILL)
             _ = try? child.process.wait()
             guard entries[1].isReady else {

@@ -4,71 +4,74 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Hears what a spawner says.
+/// Receives what a spawner says.
 @LoopActor
 protocol SpawnerListener: AnyObject {
     func received(_ message: SpawnerMessage)
-    /// It is gone; the link is unusable.
+    /// The spawner is gone; the link cannot be used any more.
     func lost()
-    /// It lives and does nothing any more.
+    /// The spawner is alive and does nothing any more.
     func wasSilent()
 }
 
-/// The supervisor's way to the spawner: carries messages, by the loop and never waiting. What they
-/// mean is the caller's business.
+/// The supervisor's connection to the spawner. It carries messages by the loop and never waits;
+/// what they mean is the caller's business.
 @LoopActor
 final class SpawnerLink {
-    /// Who hears what the spawner says; nil before anybody wants to, and once it is gone.
+    /// Receives what the spawner says; nil before anybody does, and once the spawner is gone.
     private weak var listener: (any SpawnerListener)?
 
-    /// Orders that the spawner has neither carried out nor refused yet, as far as we know.
+    /// Orders that the spawner has neither carried out nor refused yet, as far as the supervisor
+    /// knows.
     private var openOrders: [UInt64: SpawnSpecification] = [:]
-    /// Those of them that found it gone: it has not heard of them.
+    /// Those of the open orders that could not be sent, so that the spawner has not heard of them.
     private var unheardOrders: Set<UInt64> = []
     var orderedApps: [AppIdentifier] { openOrders.values.map { AppIdentifier($0.app) } }
 
-    /// The order that the message being handed out answers.
+    /// The order that is answered by the message being handed out.
     private(set) var answered: SpawnSpecification?
 
     let connection: SpawnerConnection
     private var source: EventSource?
     private var wantsWritable = false
-    /// Nil while it owes us nothing: then nobody looks.
+    /// Nil while the spawner owes nothing: then nobody looks.
     private var attention: SpawnerAttention?
     private var lookTimer: EventSource?
-    /// What arrived behind the table before anybody listened.
+    /// Messages that arrived after the table, before anybody listened.
     var early: [SpawnerMessage] = []
-    /// What was read and not handed out yet. It outlasts the turn that read it: handing one out may
-    /// find the spawner gone, and the others are true all the same.
+    /// Messages that were read and not handed out yet. They outlast the turn that read them:
+    /// handing one out may reveal that the spawner is gone, and the others are true all the same.
     private var arrived: [SpawnerMessage] = []
 
     let process: pid_t?
-    /// Nil where the kernel does not tell which process it is.
+    /// Nil if the kernel does not tell which process it is.
     let processDescriptor: ProcessDescriptor?
     private(set) var isLost = false
-    /// What strangers sent stays with us.
+    /// Whether the spawner's children fetch descriptors from the supervisor's table, so that what
+    /// strangers sent never enters the spawner's own.
     var fetches = false
 
-    /// By a connection that is greeted next (`open`).
+    /// Makes a link of a connection that is greeted next (`open`).
     init(_ connection: SpawnerConnection) {
         self.connection = connection
         process = try? connection.spawnerProcess()
         processDescriptor = connection.process()
     }
 
-    /// The orders that another link's spawner is told, where they are not in its table.
+    /// The orders that the next link's spawner is told again if its table lacks them.
     ///
-    /// The same process has executed itself anew: what is not in its table was not done. Another one gets
-    /// what nobody has heard of; the rest may have been done.
+    /// If it is the same process, it has executed itself anew, and what is not in its table was not
+    /// done. Another process gets only the orders that no spawner has heard of; the others may have
+    /// been done.
     func ordersToRepeat(by next: SpawnerLink) -> [SpawnSpecification] {
         let isSame = process != nil && process == next.process
         return openOrders.values.filter { isSame || unheardOrders.contains($0.instance) }
     }
 
-    /// Whoever sends before that may find that the spawner is gone.
+    /// Sets the listener. Whoever sends a message before that may find that the spawner is gone.
     func tell(_ listener: any SpawnerListener) { self.listener = listener }
 
-    /// From now on messages are handed out by the loop.
+    /// Hands out messages by the loop from now on.
     func activate() throws(SystemdError) {
         source = try LoopActor.io(connection.fileDescriptor, .readable, priority: -5) {
             [unowned self] events in
@@ -76,7 +79,7 @@ final class SpawnerLink {
             if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
         }
         lookTimer = try LoopActor.timer(accuracy: .milliseconds(100)) { [unowned self] in look() }
-        // What was sent before could only be queued.
+        // Messages that were sent before could only be queued.
         wantsWritable = false
         listen()
         let early = early
@@ -84,7 +87,7 @@ final class SpawnerLink {
         for message in early { deliver(message) }
     }
 
-    /// False if the spawner is gone; the listener hears of it, or has heard.
+    /// Returns false if the spawner is gone. The listener is told, or was told before.
     @discardableResult
     func send(_ request: SpawnerRequest) -> Bool {
         do throws(ConnectionError) {
@@ -97,14 +100,15 @@ final class SpawnerLink {
         }
     }
 
-    /// A spawner that is gone does not refuse an order: the next one gets it (`ordersToRepeat`), or the
-    /// core hears that there is none.
+    /// A spawner that is gone does not refuse an order: the next one gets it (`ordersToRepeat`), or
+    /// the core is told that there is none.
     ///
-    /// - Returns: false if it cannot be sent to any.
+    /// - Returns: false if the order cannot be sent to any spawner.
     func send(_ specification: SpawnSpecification) -> Bool {
         var order = specification
         order.fetches = fetches
-        // What its child takes out of our table is open until it is answered.
+        // The descriptors that the child takes out of this process's table stay open until the
+        // order is answered.
         openOrders[order.instance] = order
         do throws(ConnectionError) {
             try connection.send(.spawn(order))
@@ -157,7 +161,7 @@ final class SpawnerLink {
         }
     }
 
-    /// Something was sent.
+    /// Something was sent, so an answer is expected.
     private func listen() {
         guard source != nil else { return }
         if attention == nil {
@@ -183,16 +187,16 @@ final class SpawnerLink {
         }
     }
 
-    /// We end. The processes that close for us keep our table of descriptors a moment longer, and the
-    /// next supervisor could not connect as long as this connection is open.
+    /// The supervisor ends. The processes that close descriptors for it keep its table a moment
+    /// longer, and the next supervisor could not connect as long as this connection is open.
     func leave() { shutdown(connection.fileDescriptor, CInt(SHUT_RDWR)) }
 
-    /// It will do nothing any more, though the connection may still be open.
+    /// The spawner will do nothing any more, though the connection may still be open.
     func abandon() { lost() }
 
     private func lost() {
         isLost = true
-        // What it said before it went is true: exits above all.
+        // What the spawner said before it went is true, exits above all.
         deliverArrived()
         while listener != nil, let messages = try? connection.receive(), !messages.isEmpty {
             arrived += messages
@@ -200,8 +204,8 @@ final class SpawnerLink {
         }
         source = nil
         lookTimer = nil
-        // It may live: we were out of descriptors, say. As long as this connection is open to it, it
-        // takes no other.
+        // The spawner may be alive, for example if the supervisor was out of descriptors. It takes
+        // no other connection as long as this one is open.
         shutdown(connection.fileDescriptor, CInt(SHUT_RDWR))
         let former = listener
         listener = nil

@@ -1,6 +1,6 @@
 internal import GreenroomLifecycle
 
-// How background time lies at the end of an instance's record.
+// The form of background time at the end of an instance's record.
 
 extension Boxed<BackgroundTime> {
     func encode(into writer: inout RecordWriter) {

@@ -1,33 +1,35 @@
 internal import Synchronization
 
-/// The latest events and how they are numbered, behind the runtime state in the mapping that the
-/// spawner keeps: whoever watched before a `kill -9` of the supervisor goes on where they were.
+/// The latest events and their numbers, after the runtime state in the mapping that the spawner
+/// keeps. Whoever watched before a `kill -9` of the supervisor can continue after it.
 ///
 ///     magic | open turn | count of all | head | tail | users' counts | bytes of the ring
 ///
-/// Users who may see their own apps only are told of these with numbers of their own: the gaps of a
-/// common count would tell them of others. Head and tail count bytes and never go back; a record is
-/// written first and counts once the head has moved behind it, by one atomic store.
+/// Users who may see only their own apps are told of these with separate numbers: gaps in common
+/// numbers would tell them of others. Head and tail count bytes and never go back. A record is
+/// written first and counts once the head has moved past it, by one atomic store.
 ///
-/// A supervisor that dies in the middle of deciding may have saved what it never told. The open turn
-/// says so, and its successor leaves out a number for everybody: a gap, which is told.
+/// A supervisor that dies while it decides may have saved something that it never told. The open
+/// turn shows this, and the next supervisor skips one number for everybody: a gap, of which
+/// watchers are told.
 @safe final class EventRing {
     /// Whose numbers are meant.
     enum Audience: Hashable {
-        /// Who may observe every app.
+        /// Watchers that may observe every app.
         case all
-        /// Who sees the apps of this user.
+        /// Watchers that see the apps of this user.
         case user(UInt32)
     }
 
-    /// With some 250 bytes to an event, a thousand of them.
+    /// At some 250 bytes an event, room for a thousand events.
     static let byteCount = 256 << 10
     private static let headerByteCount = 4096
     private static let capacity = UInt64(byteCount - headerByteCount)
     private static let magic: UInt64 = 0x3130_544E_4556_4552  // "REVENT01"
-    /// Users that are counted apart. The events of more are for those who see all.
+    /// At most this many users have numbers of their own. Events of further users are told only to
+    /// those who see all.
     private static let userLimit = 200
-    /// More is damage.
+    /// A greater number is damage.
     private static let countLimit: UInt64 = 1 << 62
 
     private enum Offset {
@@ -38,7 +40,8 @@ internal import Synchronization
         static let users = 64
     }
 
-    /// length, owner, number among all, number among the owner's; then the event.
+    /// The length, the owner, the number among all events, the number among the owner's; then the
+    /// event.
     private static let recordHeaderByteCount = 24
     private static let nobody = UInt32.max
 
@@ -46,14 +49,14 @@ internal import Synchronization
     private let first: UInt64
     private var users: [UInt32: Int] = [:]
 
-    /// Since 1970.
+    /// The time since 1970 UTC.
     static var milliseconds: UInt64 { UInt64(max(0, WallClock.nowMicroseconds / 1000)) }
 
-    /// Takes over the memory, `byteCount` of it, which stays mapped for as long as this lives. Zeroed
-    /// memory holds nothing.
+    /// Takes over `byteCount` bytes of memory, which stay mapped for as long as this object exists.
+    /// Zeroed memory holds nothing.
     ///
-    /// - Parameter first: where numbers begin that nobody has counted before: later with every boot,
-    ///   so that one of the boot before is never taken for one of this.
+    /// - Parameter first: where numbers begin if nobody has counted before: later with every boot,
+    ///   so that a number of an earlier boot is never taken for one of this boot.
     init(mapping: UnsafeMutableRawPointer, first: UInt64 = EventRing.milliseconds) {
         unsafe base = unsafe mapping
         self.first = first
@@ -69,15 +72,15 @@ internal import Synchronization
         if word(Offset.openTurn) != 0 { leaveOut() }
     }
 
-    /// Goes on in other memory.
+    /// Continues in other memory.
     func move(to mapping: UnsafeMutableRawPointer) -> EventRing {
-        // It is still us: what has not been told yet will be.
+        // It is still the same supervisor, so what has not been told yet will be.
         isTurnOpen = false
         unsafe mapping.copyMemory(from: base, byteCount: Self.byteCount)
         return unsafe EventRing(mapping: mapping)
     }
 
-    /// Whether something that has been decided may not have been told yet.
+    /// Whether something may have been decided that has not been told yet.
     var isTurnOpen: Bool {
         get { word(Offset.openTurn) != 0 }
         set { set(Offset.openTurn, newValue ? 1 : 0) }
@@ -93,7 +96,7 @@ internal import Synchronization
         }
     }
 
-    /// Nobody knows what the former supervisor did last.
+    /// Skips a number, because nobody knows what the former supervisor did last.
     private func leaveOut() {
         set(Offset.count, word(Offset.count) + 1)
         for index in users.values { _ = count(ofUser: index) }
@@ -118,18 +121,18 @@ internal import Synchronization
 
     // MARK: Events
 
-    /// Adds one, and takes the place of the oldest.
+    /// Adds an event, which takes the place of the oldest ones.
     ///
     /// - Parameters:
-    ///   - owner: the user of its app; nil: only who may see all is told.
-    ///   - bytes: what it says, in whatever form.
-    /// - Returns: its numbers: among all, and among the owner's.
+    ///   - owner: the user of its app; nil if only those who may see all are told.
+    ///   - bytes: the event, in any form.
+    /// - Returns: its number among all events, and its number among the owner's.
     func append(_ bytes: [UInt8], owner: UInt32?) -> (all: UInt64, owned: UInt64?) {
         let all = word(Offset.count) + 1
         set(Offset.count, all)
         let owned = owner.flatMap { index(of: $0) }.map { count(ofUser: $0) }
         let length = UInt64(Self.recordHeaderByteCount + bytes.count)
-        // It has its number; who asks for it is told of a gap.
+        // The event has its number, so a watcher that asks for it is told of a gap.
         guard length <= Self.capacity / 4 else { return (all, owned) }
         let head = word(Offset.head)
         var tail = word(Offset.tail)
@@ -150,16 +153,16 @@ internal import Synchronization
         return (all, owned)
     }
 
-    /// Where the next event will stand.
+    /// The position of the next event.
     var end: UInt64 { word(Offset.head) }
 
-    /// Where the oldest event stands that is kept.
+    /// The position of the oldest event that is kept.
     var beginning: UInt64 { word(Offset.tail) }
 
-    /// The event there, and where the next one stands; nil at the end. One that has been overwritten
-    /// stands for the oldest that is kept.
+    /// The event at a position, and the position of the next one; nil at the end. In place of an
+    /// event that was overwritten, the oldest that is kept is returned.
     ///
-    /// - Returns: its number is nil if it is not for this audience.
+    /// - Returns: the number is nil if the event is not for this audience.
     func event(
         at position: UInt64, for audience: Audience
     ) -> (number: UInt64?, bytes: [UInt8], next: UInt64)? {
@@ -189,7 +192,7 @@ internal import Synchronization
 
     // MARK: Memory
 
-    /// What a former supervisor left can be believed.
+    /// Whether what a former supervisor left can be believed.
     private var isSound: Bool {
         let (head, tail) = (word(Offset.head), word(Offset.tail))
         guard word(Offset.count) < Self.countLimit, head < Self.countLimit, tail <= head,
@@ -228,7 +231,7 @@ internal import Synchronization
 
     private var ring: UnsafeMutableRawPointer { unsafe base + Self.headerByteCount }
 
-    /// In two pieces where it goes over the end.
+    /// Writes in two pieces if the bytes reach past the end.
     private func write(_ bytes: [UInt8], at position: UInt64) {
         let start = Int(position % Self.capacity)
         let first = min(bytes.count, Int(Self.capacity) - start)

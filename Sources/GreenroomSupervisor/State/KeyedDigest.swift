@@ -1,14 +1,15 @@
-/// Tells texts apart by 64 bits, where nobody who chooses the texts may be able to make two look alike:
-/// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") under a secret.
+/// A 64-bit digest that tells texts apart, also if whoever chooses the texts wants two of them to
+/// look alike: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") with a
+/// secret.
 ///
-/// `Hasher` has another secret in each process. This one's lies beside the records that digests are kept
-/// in, so that the next supervisor finds what is paused by the same digests.
+/// `Hasher` has another secret in each process. This secret lies beside the records that contain
+/// digests, so that the next supervisor finds paused instances by the same digests.
 struct KeyedDigest: Equatable, Sendable {
     let secret: (UInt64, UInt64)
 
     static func == (one: Self, other: Self) -> Bool { one.secret == other.secret }
 
-    /// Of the texts and their ends: 0xff is no byte of UTF-8.
+    /// The digest covers the texts and their ends: 0xff is no byte of UTF-8.
     func digest(of texts: some Sequence<String>) -> UInt64 {
         var state = State(secret)
         for text in texts {
@@ -18,13 +19,13 @@ struct KeyedDigest: Equatable, Sendable {
         return state.finished()
     }
 
-    /// The names of the paper.
+    /// The state of SipHash, with the names of the paper.
     struct State {
         private var v0: UInt64
         private var v1: UInt64
         private var v2: UInt64
         private var v3: UInt64
-        /// Bytes that do not make a word yet.
+        /// Bytes that do not make up a word yet.
         private var word: UInt64 = 0
         private var byteCount: UInt64 = 0
 

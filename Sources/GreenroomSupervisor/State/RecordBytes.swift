@@ -1,7 +1,8 @@
 internal import GreenroomLifecycle
 
 /// Writes fields one after the other into a record of the mapping. A field that does not fit is
-/// dropped and remembered in `overflowed`: identifiers are bounded long before, so it never is.
+/// dropped and remembered in `overflowed`. That never happens, because identifiers are limited long
+/// before.
 @safe struct RecordWriter: ~Copyable {
     private let bytes: UnsafeMutableRawBufferPointer
     private var count = 0
@@ -25,8 +26,8 @@ internal import GreenroomLifecycle
         for shift in [0, 8, 16, 24] as [UInt32] { put(UInt8(truncatingIfNeeded: value >> shift)) }
     }
 
-    /// Instants that are close to each other, oldest first, none, or so many as the count says: the
-    /// latest in full, the others as milliseconds before it. A record is short.
+    /// Writes a count and that many instants that are close to each other, oldest first: the latest
+    /// in full, the others as milliseconds before it, because a record is short.
     mutating func put(_ instants: ArraySlice<Instant>) {
         put(UInt8(clamping: instants.count))
         guard let latest = instants.last else { return }
@@ -36,7 +37,7 @@ internal import GreenroomLifecycle
         }
     }
 
-    /// At most 255 bytes of UTF-8 behind a length byte.
+    /// Writes a length byte and at most 255 bytes of UTF-8.
     mutating func put(_ value: String) {
         let utf8 = value.utf8
         guard utf8.count <= 255, unsafe count + 1 + utf8.count <= bytes.count else {
@@ -60,7 +61,7 @@ internal import GreenroomLifecycle
     }
 }
 
-/// Reads what `RecordWriter` wrote; past the end everything is nil and `failed` is set.
+/// Reads what `RecordWriter` wrote. Past the end, every value is nil and `failed` is set.
 @safe struct RecordReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -96,7 +97,7 @@ internal import GreenroomLifecycle
         return value
     }
 
-    /// At most so many; more are damage.
+    /// Reads at most this many instants; a greater count is damage.
     mutating func instants(atMost limit: Int) -> [Instant] {
         let count = Int(byte() ?? 0)
         guard count > 0 else { return [] }

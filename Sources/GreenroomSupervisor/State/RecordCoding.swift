@@ -1,19 +1,22 @@
 internal import GreenroomLifecycle
 
-/// How records lie in the runtime state: little-endian, fixed order, strings with a length byte.
-/// A record that does not decode is reported as nil and ended by the caller, never trusted.
+/// The form of records in the runtime state: little-endian, in a fixed order, strings with a length
+/// byte. A record that does not decode is reported as nil and ended by the caller, never trusted.
 enum RecordCoding {
-    /// One record never needs more: 255 bytes of app, 64 of launch identifier, fixed fields.
+    /// In bytes. A record never needs more: 255 bytes for the app, 64 for the launch identifier,
+    /// and fixed fields.
     static let capacity = 512
-    /// Of the layout below; another version's state is not read.
+    /// The version of an instance's record as written below. Older versions are read from
+    /// `oldestVersion` on.
     static let version: UInt8 = 4
-    /// Version 2 has no background time, version 3 no word of the control socket.
+    /// Version 2 has no background time; version 3 does not say whether the control socket is kept
+    /// from the instance.
     static let oldestVersion: UInt8 = 2
-    /// Of an app's; version 1 has no supervision, version 2 no sessions, version 3 its crashes in full, version 4
-    /// no misfire.
+    /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
+    /// 3 has its crashes in full, version 4 has no misfire.
     static let appVersion: UInt8 = 5
-    /// Crashes of an app that are remembered over a restart, should `CrashLoopCount=` be more. With the
-    /// longest identifier, all its starts and all its sessions they fit.
+    /// At most this many crashes of an app are remembered over a restart, even if `CrashLoopCount=`
+    /// is greater. They fit beside the longest identifier, all starts and all sessions.
     static let crashLimit = 16
 }
 
@@ -146,7 +149,7 @@ extension AppRecord {
 }
 
 extension ExitStatus {
-    /// wait(2)'s kind in the low byte, then the status or signal, then the core flag.
+    /// The kind of end (wait(2)) in the low byte, then the status or signal, then the core flag.
     fileprivate var encoded: UInt64 {
         switch self {
         case .unknown: 0

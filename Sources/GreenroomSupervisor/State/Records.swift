@@ -2,7 +2,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The records that outlive the supervisor, in memory that stays mapped for as long as it is written to.
+/// The records that outlive the supervisor, in memory that stays mapped as long as records are
+/// written to it.
 @LoopActor
 final class Records {
     private var state: RuntimeState
@@ -14,16 +15,17 @@ final class Records {
         self.memory = memory
     }
 
-    /// What environments and generations in the records are known by.
+    /// The digest that identifies environments and generations in the records.
     var digest: KeyedDigest { state.digest }
 
-    /// False when there is no room.
+    /// Returns false if there is no room.
     func save(_ record: InstanceRecord) -> Bool { state.save(record) }
     func save(_ record: AppRecord) -> Bool { state.save(record) }
     func erase(_ instance: InstanceIdentifier) { state.erase(instance) }
     func erase(_ app: AppIdentifier) { state.erase(app) }
 
-    /// Goes on in the memory of a spawner that has just been started, where every record is written anew.
+    /// Continues in the memory of a spawner that has just been started, and writes every record
+    /// there.
     func move(to state: RuntimeState, in memory: SharedMemory, _ lifecycle: borrowing Lifecycle) {
         state.use(digest)
         self.state = state

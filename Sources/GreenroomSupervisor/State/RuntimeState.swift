@@ -3,34 +3,36 @@ internal import Synchronization
 
 /// The records that outlive the supervisor, in a mapping that the spawner keeps.
 ///
-/// A slot has two copies of its record and a control word that names the whole one. A record is
-/// written to the other copy first and then named by one atomic store, so whoever maps the memory
-/// after a `kill -9` finds the old record or the new one, never half of either. No system call.
+/// A slot has two copies of its record and a control word that names the whole copy. A record is
+/// written to the other copy first and then named by one atomic store. So whoever maps the memory
+/// after a `kill -9` finds the old record or the new one, never half of either. It takes no system
+/// call.
 ///
 ///     header | control words of all slots | copy 0 and copy 1 of slot 0 | of slot 1 | …
 ///     header: magic | the next instance | the secret of digests in records (two words)
 ///     control word: 0 free; otherwise a count whose lowest bit names the current copy
 ///
-/// The control words stand together, so that reading which slots are in use touches 16 pages.
+/// The control words lie together, so that finding the slots in use touches 16 pages.
 @safe final class RuntimeState {
-    /// Instance slots: `Policy.instanceLimit` alive and as many ended ones as are remembered.
+    /// Slots for instances: `Policy.instanceLimit` live ones, and as many ended ones as are
+    /// remembered.
     static let instanceSlotCount = 4096
-    /// Apps whose failures, crashes or pool are worth remembering.
+    /// Slots for apps whose failures, crashes or pool are worth remembering.
     static let appSlotCount = 4096
     private static let headerByteCount = 4096
     private static let slotCount = instanceSlotCount + appSlotCount
     private static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
     private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
-    /// No supervisor lives to give so many: a greater number is damage, and counting on from it
-    /// would overflow.
+    /// No supervisor lives long enough to give this many identifiers. A greater number is damage,
+    /// and counting on from it would overflow.
     private static let identifierLimit: UInt64 = 1 << 62
 
     /// The size of the mapping in bytes; only touched pages cost memory.
     static let byteCount = copiesOffset + slotCount * 2 * RecordCoding.capacity
 
     private let base: UnsafeMutableRawPointer
-    /// What digests in the records are made with; as old as the records.
+    /// The digest with which the records were made; it is as old as they are.
     private(set) var digest: KeyedDigest
     private var instanceSlots: [InstanceIdentifier: Int] = [:]
     private var appSlots: [AppIdentifier: Int] = [:]
@@ -60,7 +62,8 @@ internal import Synchronization
             mapping.load(fromByteOffset: 16, as: UInt64.self),
             mapping.load(fromByteOffset: 24, as: UInt64.self)
         )
-        // Fresh memory, or that of a version without: what it holds of digests fits nothing then.
+        // The memory is fresh, or of a version without a secret. Then no digest in it fits
+        // anything.
         if secret == (0, 0) { secret = (.random(in: 1 ... .max), .random(in: 1 ... .max)) }
         digest = KeyedDigest(secret: secret)
         let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
@@ -110,17 +113,18 @@ internal import Synchronization
         use(digest)
     }
 
-    /// For records that were made with it.
+    /// Uses the digest with which the records were made.
     func use(_ digest: KeyedDigest) {
         self.digest = digest
         unsafe base.storeBytes(of: digest.secret.0, toByteOffset: 16, as: UInt64.self)
         unsafe base.storeBytes(of: digest.secret.1, toByteOffset: 24, as: UInt64.self)
     }
 
-    /// False when every slot is taken (the core's limits are lower) or the record is too large.
+    /// Returns false if every slot is taken (the core's limits are lower) or if the record is too
+    /// large.
     @discardableResult
     func save(_ record: InstanceRecord) -> Bool {
-        // An identifier must never come twice, not even when its record is erased before a crash.
+        // An identifier must never be used twice, not even if its record is erased before a crash.
         let nextIdentifier = unsafe base.load(fromByteOffset: 8, as: UInt64.self)
         if record.instance.rawValue >= nextIdentifier {
             unsafe base.storeBytes(
@@ -141,7 +145,7 @@ internal import Synchronization
 
     @discardableResult
     func save(_ record: AppRecord) -> Bool {
-        // Most apps have nothing to be remembered of, and a slot is most of what an app costs.
+        // Nothing needs to be remembered of most apps, and a slot is most of what an app costs.
         if record == AppRecord(app: record.app) {
             erase(record.app)
             return true

@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
-// How scenes and sessions lie at the end of the records. Both lists are short (`sceneLimit`,
-// `sessionLimit`), so that they fit.
+// The form of scenes and sessions at the end of the records. Both lists are short (`sceneLimit`,
+// `sessionLimit`), so they fit.
 
 extension Conversation? {
     func encode(into writer: inout RecordWriter) {

@@ -1,10 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// A file of lines in the state directory, as it was found: perhaps cut short, or of no sense.
+/// A file of lines in the state directory, as it was found: it may be cut short or make no sense.
 struct StateLines {
     let text: String
-    /// Those that have an end: half a number is another number.
+    /// The lines that have an end. A line that is cut is left out, because half a number is another
+    /// number.
     let lines: [Substring]
     private let isCut: Bool
 
@@ -15,10 +16,10 @@ struct StateLines {
     }
 
     /// - Returns: nil if there is no file.
-    /// - Throws: what cannot be read, or is longer than any that was written here.
+    /// - Throws: an error if the file cannot be read, or is longer than any that was written here.
     init?(path: String, byteLimit: Int) throws(SystemError) {
         do throws(SystemError) {
-            // A FIFO would be waited for.
+            // Opening a FIFO would otherwise wait.
             let file = try FileDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             self.init(String(decoding: try file.readBytes(atMost: byteLimit), as: UTF8.self))
         } catch {
@@ -27,7 +28,7 @@ struct StateLines {
         }
     }
 
-    /// Written to its end, and every line understood.
+    /// Whether the text was written to its end and every line is understood.
     func areWhole(by isKnown: (Substring) -> Bool) -> Bool {
         !isCut && lines.allSatisfy(isKnown)
     }
