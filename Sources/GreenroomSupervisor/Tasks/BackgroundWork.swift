@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Background time and scheduled work, between the core and the apps: carries what is said, keeps what is
-/// scheduled, and looks at the machine when the core asks. It decides nothing.
+/// Carries background time and scheduled work between the core and the apps: passes on what is
+/// said, keeps what is scheduled, and inspects the machine when the core asks. It decides nothing.
 @LoopActor
 final class BackgroundWork {
     private let core: Core
@@ -23,11 +23,12 @@ final class BackgroundWork {
     private var known: Set<AppIdentifier> = []
 
     private final class OpenTasks: InstancePart {
-        /// For people: the core counts them. Those that another supervisor heard of have none.
+        /// The names of open tasks, for people to read; the core counts the tasks. Tasks that a
+        /// former supervisor heard of have no names.
         var names: [(identifier: UInt64, name: String?)] = []
     }
 
-    /// Nobody waits for these: the kernel may put them together with other wake-ups.
+    /// Nobody waits for these times, so the kernel may combine them with other wake-ups.
     private static let accuracy: Duration = .seconds(1)
 
     init(
@@ -47,7 +48,7 @@ final class BackgroundWork {
         isOffered = configuration.offersScheduledWork
     }
 
-    /// Settings that count from now on; `update` follows.
+    /// Applies settings that count from now on; `update` follows.
     func reconfigure(_ configuration: DaemonConfiguration) {
         maximalLoadPercent = configuration.taskMaximalLoadPercent
         isOffered = configuration.offersScheduledWork
@@ -55,8 +56,8 @@ final class BackgroundWork {
 
     // MARK: What is kept
 
-    /// The apps as they are now: what those that are new had asked for comes back, and what their
-    /// manifests do not name any more goes.
+    /// The apps as they are now. The requests of apps that are new are restored; requests that a
+    /// manifest does not name any more are cancelled.
     func update(_ apps: [InstalledApp]) {
         guard isOffered else { return }
         known.formIntersection(apps.lazy.map(\.identifier))
@@ -69,7 +70,7 @@ final class BackgroundWork {
             guard !undeclared.isEmpty else { continue }
             core.handle(.tasksCancelled(app.identifier, undeclared))
         }
-        // Who reloads wants what is new to count: the machine is looked at as well.
+        // Whoever reloads wants the changes to count, so the machine is inspected as well.
         if !known.isEmpty { core.handle(.taskAlarmRang) }
     }
 
@@ -147,7 +148,7 @@ final class BackgroundWork {
             instances.known(OpenTasks.self, of: identifier)?.names
                 .removeAll { $0.identifier == number }
             core.handle(.backgroundTaskEnded(identifier, task: number))
-        // `AppRequests` takes it, which knows what was asked before.
+        // `AppRequests` handles this one, because it knows what was asked before.
         case .submit: break
         case .query(.list, let cookie):
             let pending = core.lifecycle.tasks(of: instance.app).requests
@@ -172,7 +173,7 @@ final class BackgroundWork {
         Int(core.lifecycle.instance(instance)?.background.value?.taskCount ?? 0)
     }
 
-    /// The open tasks of an instance; those without a name are called by their number.
+    /// The names of an instance's open tasks; a task without a name is called by its number.
     func openTasks(of instance: InstanceIdentifier) -> [String] {
         let names = instances.known(OpenTasks.self, of: instance)?.names ?? []
         let known = names.map { $0.name ?? "task \($0.identifier)" }
@@ -260,7 +261,7 @@ extension RunOutcome {
 }
 
 extension Refusal {
-    /// What an app's own request is answered with.
+    /// The answer to an app's own request.
     var answerToApp: AppEvent.Answer {
         switch self {
         case .tooManyTasks(_, let limit):

@@ -2,28 +2,28 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What apps have scheduled, for the time after a reboot: a file of lines for each app, below
-/// `STATE/tasks`.
+/// What apps have scheduled, kept over a reboot: a file of lines for each app, below `STATE/tasks`.
 ///
 ///     request refresh|processing IDENTIFIER [earliest=MICROSECONDS] [power] [network]
 ///     run NUMBER refresh|processing IDENTIFIER
 ///
-/// Identifiers have no blanks. A line that makes no sense is passed over.
+/// Identifiers have no blanks. A line that makes no sense is skipped.
 struct TaskFiles {
     private let directory: String
 
     init(stateDirectory: String) { directory = stateDirectory + "/tasks" }
 
-    /// Longer than any file that was written here.
+    /// At most this many lines are read: more than are ever written here.
     private static let lineLimit = 32
-    /// Their identifiers have a limit of their own, far below this for each line.
+    /// At most this many bytes are read. The limit of identifiers is far below this for each line.
     private static let byteLimit = 64 << 10
-    /// Numbers count from the machine's start, in nanoseconds: none comes near it.
+    /// Numbers count nanoseconds since the machine's start, so none comes near this.
     private static let numberLimit = UInt64.max / 2
 
     private func path(of app: AppIdentifier) -> String { "\(directory)/\(app)" }
 
-    /// Whole or not at all (rename(2)); empty ones have no file.
+    /// Writes the file as a whole or not at all (rename(2)). An app that has scheduled nothing has
+    /// no file.
     func save(_ tasks: AppTasks, of app: AppIdentifier) throws(SystemError) {
         if tasks == AppTasks() {
             unsafe unlink(path(of: app))
@@ -35,7 +35,7 @@ struct TaskFiles {
         try SmallFile.replace(path(of: app), with: Self.text(of: tasks))
     }
 
-    /// - Parameter complain: is told what is wrong with a file that is damaged.
+    /// - Parameter complain: called with what is wrong with a file that is damaged.
     func tasks(of app: AppIdentifier, _ complain: (String) -> Void) -> AppTasks {
         let path = path(of: app)
         do throws(SystemError) {

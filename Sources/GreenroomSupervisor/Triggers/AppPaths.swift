@@ -3,8 +3,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Tells the core when the paths of an app's `[Path]` say that it is wanted: what comes of it is decided
-/// there (`Triggering`).
+/// Tells the core when the paths of an app's `[Path]` say that the app is wanted. The core decides
+/// what follows (`Triggering.swift`).
 @LoopActor
 final class AppPaths {
     private final class Entry {
@@ -16,12 +16,12 @@ final class AppPaths {
     private var entries: [AppIdentifier: Entry] = [:]
     private let launches: ReasonedLaunches
     private let log: Log
-    /// There is none until an app wants it.
+    /// Nil until an app wants it.
     private var inotify: Inotify?
     private var source: EventSource?
     private var review: EventSource?
     private var reviewed: Set<AppIdentifier> = []
-    /// Events of one round: whoever makes more waits for the next.
+    /// At most this many reads in one round of the loop; further events wait for the next round.
     private static let roundLimit = 16
 
     init(launches: ReasonedLaunches, log: Log) {
@@ -31,7 +31,7 @@ final class AppPaths {
 
     // MARK: Coming and going
 
-    /// The apps as they are now. Paths that are the same are watched on.
+    /// The apps as they are now. Paths that have not changed stay watched.
     func update(_ apps: [(AppIdentifier, AppManifest.PathTriggers)]) {
         var next: [AppIdentifier: Entry] = [:]
         for (app, settings) in apps {
@@ -85,15 +85,15 @@ final class AppPaths {
             events += more
         }
         for (app, entry) in entries {
-            // Every one of them looks, so that none misses its own change.
+            // Every trigger is asked, so that none misses its own change.
             let wanting = entry.triggers.filter { $0.changed(events) }
             if !wanting.isEmpty { trigger(app) }
         }
         dropUnused()
     }
 
-    /// Something of the app has ended, or it is new: whether a condition holds. After this turn of the
-    /// loop, when the core knows everything.
+    /// An instance of the app has ended, or the app is new, so its conditions are checked: after
+    /// this turn of the loop, when the core knows everything.
     func look(at app: AppIdentifier) {
         reviewed.insert(app)
         guard review == nil else { return }
@@ -119,7 +119,7 @@ final class AppPaths {
             app, TriggerLimit(burst: settings.limitBurst, interval: settings.limitInterval))
     }
 
-    /// What these apps wait for may be there still.
+    /// What these apps wait for may still be there.
     func tryAgain(where isLeftAlone: (AppIdentifier) -> Bool) {
         for app in entries.keys where isLeftAlone(app) { look(at: app) }
     }

@@ -3,8 +3,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Launches apps in the background when their `[Timer]` says so. What comes due while the machine
-/// sleeps comes after it wakes, once.
+/// Launches apps in the background when their `[Timer]` says so. What becomes due while the machine
+/// sleeps is done once, after it wakes.
 @LoopActor
 final class AppTimers {
     private let launches: ReasonedLaunches
@@ -18,7 +18,7 @@ final class AppTimers {
         self.memory = memory
     }
 
-    /// The apps as they are now. A timer that is the same goes on.
+    /// The apps as they are now. A timer that has not changed goes on.
     func update(_ apps: [(AppIdentifier, AppManifest.Timer)]) {
         var next: [AppIdentifier: AppTimer] = [:]
         var fresh: [AppTimer] = []
@@ -52,14 +52,14 @@ private final class AppTimer {
     private let memory: TimerMemory
     private let log: Log
     private let launch: () -> Void
-    /// On the clock since the boot, and on that of the wall.
+    /// The timers on the clock since the boot and on the wall clock.
     private var spanSource: EventSource?
     private var calendarSource: EventSource?
-    /// Later calendar times than this are still to come; microseconds since 1970 UTC.
+    /// Calendar times later than this are still to come; microseconds since 1970 UTC.
     private var reckonedFrom: Int64 = 0
     private var calendarDeadline: Int64?
 
-    /// Nobody waits for these: the kernel may put them together with other wake-ups.
+    /// Nobody waits for these times, so the kernel may combine them with other wake-ups.
     private static let accuracy: Duration = .milliseconds(50)
 
     init(
@@ -83,7 +83,7 @@ private final class AppTimer {
 
     // MARK: Spans
 
-    /// What they were noted for: another schedule begins anew.
+    /// The schedule for which a deadline is remembered; another schedule begins anew.
     private var spans: String {
         "\(schedule.afterActivation ?? .zero) \(schedule.afterLaunch ?? .zero)"
     }
@@ -128,8 +128,8 @@ private final class AppTimer {
 
     // MARK: Calendar
 
-    /// A time that the clock was put forward over has come; one before which it was put back comes
-    /// again.
+    /// A time over which the clock was put forward has come. A time before which the clock was put
+    /// back comes again.
     func reckonAnew() {
         guard !schedule.calendar.isEmpty else { return }
         reckonedFrom = min(reckonedFrom, WallClock.nowMicroseconds)
@@ -154,7 +154,7 @@ private final class AppTimer {
     }
 
     private func calendarElapsed() {
-        // Not before it was due, should the clock have been put back this very moment.
+        // No earlier than it was due, in case the clock was put back at this very moment.
         let now = max(WallClock.nowMicroseconds, calendarDeadline ?? 0)
         reckonedFrom = now
         if schedule.isPersistent { memory.noteElapse(of: app, at: now) }

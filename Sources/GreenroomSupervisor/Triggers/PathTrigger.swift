@@ -3,21 +3,21 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// One path of `[Path]`, as inotify(7) sees it: the path itself where it is there, else the folder in
-/// which the next part of it would appear; and every folder above, which may be renamed.
+/// One path of `[Path]`, watched by inotify(7): the path itself if it exists, otherwise the folder
+/// in which its next part would appear; and every folder above, because it may be renamed.
 @LoopActor
 final class PathTrigger {
     let condition: AppManifest.PathTriggers.Condition
     private let path: String
-    /// What is watched of the path: all of it, or what stands before the first wildcard.
+    /// The part of the path that is watched: all of it, or the part before the first wildcard.
     private let watchedPath: String
     private let inotify: Inotify
     /// The watch of the path itself.
     private var target: CInt?
-    /// The folder that its next part is awaited in.
+    /// The folder in which the next part of the path is awaited.
     private var awaiting: (watch: CInt, name: Substring)?
     private(set) var watches: Set<CInt> = []
-    /// Whether there was a file.
+    /// Whether the file existed.
     private var wasThere = false
 
     private typealias Flags = UInt32
@@ -25,7 +25,7 @@ final class PathTrigger {
     private static let moved = Flags(IN_MOVE_SELF | IN_DELETE_SELF)
     private static let arrivals = Flags(IN_CREATE | IN_MOVED_TO)
     private static let departures = Flags(IN_DELETE | IN_MOVED_FROM)
-    /// IN_MASK_ADD: paths share the watch of a file.
+    /// IN_MASK_ADD, because paths may share the watch of a file.
     private static let shared: Flags = 0x2000_0000
 
     init(_ trigger: AppManifest.PathTriggers.Trigger, _ inotify: Inotify) {
@@ -44,7 +44,7 @@ final class PathTrigger {
         wasThere = isThere
     }
 
-    /// A condition that holds for as long as it does, not one about changes.
+    /// Whether the condition is about a state that lasts, and not about a change.
     var isLevel: Bool {
         switch condition {
         case .exists, .existsGlob, .directoryNotEmpty: true
@@ -54,7 +54,8 @@ final class PathTrigger {
 
     // MARK: Conditions
 
-    /// Names that a pattern is compared with: in folders of a user there may be any number of them.
+    /// At most this many names are compared with a pattern: there may be any number of them in a
+    /// user's folder.
     private static let nameLimit = 4096
 
     private var isThere: Bool { Self.exists(path) }
@@ -82,8 +83,8 @@ final class PathTrigger {
         }
     }
 
-    /// From the root down, as far as there is something. What appears meanwhile is found by looking
-    /// again behind each new watch.
+    /// Watches from the root down, as far as the path exists. What appears meanwhile is found by
+    /// looking again after each new watch.
     private func watch() {
         watches = []
         target = nil
@@ -113,7 +114,8 @@ final class PathTrigger {
         return watch
     }
 
-    /// What the events mean for it.
+    /// Applies events.
+    ///
     /// - Returns: whether the app is to be launched, unless it runs.
     func changed(_ events: [FileEvent]) -> Bool {
         var isStructural = false

@@ -2,12 +2,12 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What timers remember longer than the daemon lives: a file for each app.
+/// What timers remember beyond the daemon's life: a file for each app.
 ///
 ///     STATE/timers/APP    its time is that of the last calendar launch (as systemd's stamp files)
-///     RUNTIME/timers/APP  when it comes next, on the clock since the boot, or never; of which schedule
+///     RUNTIME/timers/APP  the next time on the clock since the boot, or "over"; then the schedule
 ///
-/// What cannot be written is forgotten with the daemon, and the timers go on.
+/// What cannot be written is forgotten when the daemon ends, and the timers go on.
 struct TimerMemory {
     private let stamps: String
     private let deadlines: String
@@ -19,13 +19,13 @@ struct TimerMemory {
 
     // MARK: Calendar
 
-    /// The time of its last calendar launch in microseconds since 1970 UTC; where there was none, a
-    /// first one is noted: it counts from now on.
+    /// The time of the app's last calendar launch in microseconds since 1970 UTC. If there was
+    /// none, `now` is noted as the first, and times count from now on.
     func lastElapse(of app: AppIdentifier, now: Int64) -> Int64 {
         var status = stat()
         if unsafe stat("\(stamps)/\(app)", &status) == 0 {
             let time = status.st_mtim
-            // A clock that was put back: nothing of the future has happened.
+            // The clock may have been put back: no launch was in the future.
             return min(Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000, now)
         }
         noteElapse(of: app, at: now)
@@ -49,15 +49,16 @@ struct TimerMemory {
     // MARK: Since the boot
 
     enum Deadline: Equatable {
-        /// Nothing is known of this schedule.
+        /// No deadline is known for this schedule.
         case unknown
-        /// It has come, and does not come again.
+        /// The deadline has passed and does not come again.
         case over
         /// Nanoseconds of CLOCK_BOOTTIME.
         case at(UInt64)
     }
 
-    /// - Parameter schedule: that it was noted for; another one has not begun.
+    /// - Parameter schedule: the schedule that the deadline was noted for; another schedule has not
+    ///   begun.
     func deadline(of app: AppIdentifier, schedule: String) -> Deadline {
         guard let text = try? SmallFile.text(of: "\(deadlines)/\(app)") else { return .unknown }
         let words = text.split(separator: " ", maxSplits: 1)

@@ -2,7 +2,7 @@ internal import GreenroomAppChannel
 internal import GreenroomControl
 internal import GreenroomLinux
 
-// Both forms in which strings go on are bytes with a NUL behind each.
+// Both forms in which strings are passed on are bytes with a NUL after each string.
 
 extension StringList {
     /// - Throws: ``WireError/stringContainsNUL(index:)``.

@@ -15,7 +15,7 @@ extension LaunchScreenUse {
 }
 
 extension LaunchScreenFinding {
-    /// As a manifest's reader shall take it that installs the app whatever its screens are.
+    /// The finding for a reader of manifests that installs the app whatever its launch screens are.
     var forLoading: LaunchScreenFinding {
         switch self {
         case .doubt, .unusable: self

@@ -1,6 +1,7 @@
 extension String {
-    /// What an app says of itself, for logs and terminals: without control characters of either half (C0
-    /// with the escape, C1 with CSI) and without what turns or breaks the line.
+    /// A text that an app gives about itself, made safe for logs and terminals: without control
+    /// characters (C0 with escape, C1 with CSI), and without characters that turn or break the
+    /// line.
     func printable(atMost limit: Int) -> String {
         let kept = unicodeScalars.prefix(limit).filter { scalar in
             switch scalar.properties.generalCategory {
@@ -11,6 +12,6 @@ extension String {
         return String(String.UnicodeScalarView(kept))
     }
 
-    /// Of what a client sent, as much as an error repeats.
+    /// As much of what a client sent as an error message repeats.
     var cut: String { utf8.count > 100 ? String(unicodeScalars.prefix(100)) + "…" : self }
 }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A limit on something that users share who cannot know of each other, and of whom one person may be several
-/// (subuid(5)), as with instances (`GreenroomLifecycle`): an eighth is root's and the daemon's own user's, and of
-/// the rest nobody has more than is free. So the first gets half, the second half of what is left, and whoever
-/// comes last finds some.
+/// A limit on something that is shared by users who cannot know of each other; one person may have
+/// several users (subuid(5)). As with instances (`GreenroomLifecycle`), an eighth is kept for root
+/// and the daemon's own user, and of the rest no user may have more than is still free. So the
+/// first user gets half, the second half of what is left, and whoever comes last finds some.
 struct SharedLimit {
-    /// What one more would exceed.
+    /// The limit that one more would exceed.
     enum Excess: Equatable {
         case all(limit: Int)
         case ofUser(limit: Int)
@@ -19,7 +19,7 @@ struct SharedLimit {
 
     static func isTrusted(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
-    /// Why a user who has `own` of the `taken` may not have another; nil: the user may.
+    /// Why a user who has `own` of the `taken` may not have another; nil if the user may.
     func excess(of user: UInt32, own: Int, taken: Int) -> Excess? {
         let isTrusted = Self.isTrusted(user)
         let limit = isTrusted ? all : shared

@@ -15,7 +15,7 @@ extension StateDeletion {
 }
 
 extension StateRefusal {
-    /// An errno, for the app.
+    /// The errno that the app is told.
     var code: Int32 {
         switch self {
         case .tooLarge: E2BIG

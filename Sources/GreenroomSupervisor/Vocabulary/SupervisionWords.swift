@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
 extension RestartPolicy {
-    /// As in a manifest.
+    /// The word that a manifest uses.
     var word: String {
         switch self {
         case .never: "no"
@@ -21,7 +21,7 @@ extension SupervisionFailure {
         }
     }
 
-    /// After the name of the app.
+    /// The text that follows the name of the app.
     var words: String {
         switch self {
         case .startLimit:

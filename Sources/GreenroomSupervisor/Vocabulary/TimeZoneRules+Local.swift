@@ -2,6 +2,6 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 
 extension TimeZoneRules {
-    /// This machine's.
+    /// The rules of this machine's time zone.
     static let local = TimeZoneRules(LocalZone.offset(at:))
 }

@@ -1,8 +1,8 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 
-// The core's words and the interface's are the same, but neither module knows the other. Exhaustive
-// switches make the compiler ask for the other half when one of them gains a word.
+// The core and the interface have the same words, but neither module knows the other. Exhaustive
+// switches make the compiler ask for the counterpart when one of them gains a word.
 
 extension Control.ExecutionState {
     init(_ state: ExecutionState) {
@@ -88,7 +88,7 @@ extension Control.ActivationState {
 }
 
 extension LifecycleStep {
-    /// As UIKit names the callback.
+    /// The name of the callback in UIKit.
     var name: String {
         switch self {
         case .connect, .connectInBackground: "willConnect"
@@ -132,7 +132,7 @@ extension Transition {
         }
     }
 
-    /// The state that it leads to, for the message of an illegal one.
+    /// The state that the transition leads to, for the message about an illegal one.
     var destination: Control.ExecutionState {
         switch self {
         case .foreground: .active
@@ -160,7 +160,7 @@ extension Control.ExitRecord {
 }
 
 extension ExitReason {
-    /// As the interface spells it.
+    /// The word that the interface uses.
     var name: String { Control.ExitReason(self).rawValue }
 }
 

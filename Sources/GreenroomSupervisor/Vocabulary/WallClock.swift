@@ -3,15 +3,16 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Synchronization
 
-/// Points of the monotonic clock, told as people's time. The two drift when somebody sets the
-/// clock, so the offset is read anew each time; but one instant is told alike each time, unless
-/// the clock was set in between.
+/// Instants of the monotonic clock as wall-clock time. The two clocks drift apart when somebody
+/// sets the wall clock, so the offset is read anew each time. But an instant is given the same time
+/// each time, unless the clock was set in between.
 enum WallClock {
-    /// Two readings one after the other differ by the time between them. Whoever corrects the
-    /// clock steps it by 128 ms or more (ntpd(8)), or slews both clocks alike.
+    /// In microseconds. Two readings of the offset differ by the time between them, which is far
+    /// less. Whoever corrects the clock steps it by 128 ms or more (ntpd(8)), or slews both clocks
+    /// alike.
     private static let tolerance: Int64 = 100_000
 
-    /// Of the wall clock; 0 until it was read.
+    /// The wall clock's offset from the monotonic clock; 0 until it was read.
     private static let offset = Atomic<Int64>(0)
 
     /// CLOCK_REALTIME in microseconds (clock_gettime(2)).
@@ -21,8 +22,8 @@ enum WallClock {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// What files are stamped with now: CLOCK_REALTIME_COARSE, which lags by up to a tick, so that no file
-    /// of the future is older.
+    /// The time that files are stamped with now, by CLOCK_REALTIME_COARSE, which lags by up to a
+    /// tick. So no file that is written later has an earlier stamp.
     static var stampMicroseconds: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
