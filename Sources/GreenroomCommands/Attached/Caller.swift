@@ -58,11 +58,12 @@ enum Caller {
             call.otherDescriptors.append(.init(number: number, index: add(number)))
         }
         do throws(SystemError) {
-            // By this link also one that we may neither read nor enter again.
+            // Through this link, this process can also open a directory that it may neither read
+            // nor enter again.
             let directory = try FileDescriptor.open("/proc/self/cwd", Self.pathOnly | O_DIRECTORY)
             call.workingDirectoryDescriptor = add(directory.release())
         } catch {
-            // Without /proc, it is passed by its name.
+            // Without /proc, the directory is passed by its name.
             call.workingDirectory = currentPath()
             guard call.workingDirectory != nil else { throw .system(error) }
         }
@@ -97,7 +98,8 @@ enum Caller {
     /// O_PATH (open(2)), which the C library's module hides.
     private static let pathOnly: CInt = 0o10000000
 
-    /// False of a directory that we are in and may not enter any more.
+    /// Whether this process may enter its working directory again. It may be in a directory that it
+    /// may not enter any more.
     static var mayEnterDirectory: Bool { unsafe access(".", X_OK) == 0 || errno != EACCES }
 
     static func currentPath() -> String? {

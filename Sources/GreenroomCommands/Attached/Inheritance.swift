@@ -8,7 +8,7 @@ struct Inheritance {
     /// Read at the first use, which must come before this process opens, blocks or closes anything.
     static let own = Inheritance()
 
-    /// Those of 0, 1 and 2 that are closed.
+    /// The standard descriptors (0, 1 and 2) that are closed.
     let closedDescriptors: [CInt]
     /// The descriptors above 2 that are not close-on-exec, in order.
     let otherDescriptors: [CInt]

@@ -3,12 +3,12 @@ import GreenroomLinux
 
 /// Whether an attached app gets its own terminal. The names are those of systemd-run(1).
 enum TerminalUse: Equatable {
-    /// It does if standard output is a terminal, or if standard input is and the output goes to a
-    /// file.
+    /// The app gets one if standard output is a terminal, or if standard input is one and the
+    /// output goes to a file.
     case automatic
-    /// `--pty`: it does, for all three standard streams, whatever the caller's are.
+    /// `--pty`: the app gets one, for all three standard streams, whatever the caller's are.
     case always
-    /// `--pipe`: it gets the caller's descriptors.
+    /// `--pipe`: the app gets the caller's descriptors.
     case never
 }
 

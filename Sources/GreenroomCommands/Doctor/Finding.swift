@@ -5,7 +5,7 @@ import Varlink
 struct Finding: Equatable {
     enum Verdict: String, CaseIterable {
         case good
-        /// It works less well than it could, or it cannot be checked from here.
+        /// What was checked works less well than it could, or it cannot be checked from here.
         case warning
         case failure
     }

@@ -30,7 +30,7 @@ extension Unicode.Scalar {
         return isWide || properties.isEmojiPresentation ? 2 : 1
     }
 
-    /// Whether it is East Asian Wide or Fullwidth, by blocks.
+    /// Whether the character is East Asian Wide or Fullwidth, by blocks.
     private var isWide: Bool {
         switch value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
@@ -42,8 +42,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it would move the cursor, begin an escape sequence, or change the direction of the
-    /// text after it.
+    /// Whether the character would move the cursor, begin an escape sequence, or change the
+    /// direction of the text after it.
     fileprivate var isHarmful: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true

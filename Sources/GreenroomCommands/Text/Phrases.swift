@@ -132,7 +132,7 @@ extension Control.Word<Control.ExitReason> {
 extension Control.ExitReason {
     var words: String { row.words }
 
-    /// In words for people, and whether the end is bad news.
+    /// The reason in words for people, and whether it is bad news.
     var row: (words: String, isBad: Bool) {
         switch self {
         case .exitedSelf: ("exited", false)

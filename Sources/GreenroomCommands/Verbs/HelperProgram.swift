@@ -4,7 +4,7 @@ import GreenroomControl
 
 /// Programs of Greenroom that nobody calls by hand.
 enum HelperProgram {
-    /// Beside this program, or where `make install` puts them.
+    /// The program's path: beside this program, or where `make install` puts such programs.
     static func find(_ name: String) throws(Failure) -> String {
         let own = AppFolderChange.target(of: "/proc/self/exe") ?? CommandLine.arguments[0]
         let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
