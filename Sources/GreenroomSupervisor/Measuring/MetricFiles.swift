@@ -31,11 +31,11 @@ struct MetricFiles {
                 return nil
             }
             if !lines.areWhole(by: Self.isKnown) {
-                complain("\(path) is damaged; what of it makes sense is counted on from")
+                complain("\(path) is damaged; counting goes on from what can be read")
             }
             return lines.text
         } catch {
-            complain("\(error); what was counted there is left out")
+            complain("\(error); the counts in it are not used")
             return nil
         }
     }

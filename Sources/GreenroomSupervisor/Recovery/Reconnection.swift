@@ -120,8 +120,8 @@ final class Reconnection: SpawnerListener {
         if let killed, !Self.hasEnded(killed) {
             return unreachable(
                 SpawnerLink.Unavailable(
-                    description: "it does not answer, and waits in the kernel for what not even "
-                        + "SIGKILL ends"))
+                    description: "it does not answer, and not even SIGKILL ends it while it waits "
+                        + "in the kernel"))
         }
         killed = nil
         do {

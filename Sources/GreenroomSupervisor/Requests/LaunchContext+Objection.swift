@@ -13,7 +13,7 @@ extension LaunchContext {
         if let workingDirectory, !workingDirectory.isDirectory {
             throw .refused(
                 code: "working_directory",
-                reason: "the descriptor of the working directory is none of a directory; pass one "
+                reason: "the descriptor of the working directory is not a directory's; pass one "
                     + "that was opened with O_DIRECTORY (O_PATH will do)")
         }
     }
@@ -26,7 +26,7 @@ extension LaunchContext {
         else { return }
         throw .refused(
             code: "no_terminal",
-            reason: "a terminal is to be taken, and none of the standard descriptors is one; pass "
+            reason: "the call asks for a terminal, but no standard descriptor is one; pass "
                 + "the far end of a new pty as standard input, output or error, or leave out "
                 + "\"terminal\"")
     }

@@ -43,7 +43,7 @@ struct TaskFiles {
                 return AppTasks()
             }
             if !lines.areWhole(by: { Self.tasks("\($0)\n") != AppTasks() }) {
-                complain("\(path) is damaged; what of it makes sense is scheduled again")
+                complain("\(path) is damaged; the requests that can be read are scheduled again")
             }
             return Self.tasks(lines.text)
         } catch {
