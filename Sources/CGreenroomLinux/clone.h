@@ -1,4 +1,4 @@
-/* A process on a stack of its own in our memory; shared by spawn.c and disposal.c. */
+/* A process on a stack of its own in our memory; shared by spawn.c, disposal.c and worker.c. */
 #pragma once
 
 /* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it

@@ -17,13 +17,11 @@
 #include <unistd.h>
 
 struct gr_detached_worker {
+    struct worker process;
     struct gr_detached_call *calls;
     size_t count;
     _Atomic bool is_busy;
     struct stat status;
-    int report;
-    pid_t pid, parent;
-    char stack[WORKER_STACK] __attribute__((aligned(16)));
 };
 
 BARE static long long nanoseconds(struct timespec time) {
@@ -68,7 +66,7 @@ BARE static long page_out(const struct gr_detached_call *call) {
 
 BARE static int work(void *argument) {
     struct gr_detached_worker *self = argument;
-    worker_begin("greenroom-look", self->parent);
+    worker_begin("greenroom-look", self->process.parent);
     for (;;) {
         if (atomic_load_explicit(&self->is_busy, memory_order_acquire)) {
             for (size_t i = 0; i < self->count; i++) {
@@ -81,34 +79,21 @@ BARE static int work(void *argument) {
             }
             uint64_t one = 1;
             atomic_store_explicit(&self->is_busy, false, memory_order_release);
-            (void)keeper_call(SYS_write, self->report, (long)&one, sizeof one, 0);
+            (void)keeper_call(SYS_write, self->process.report, (long)&one, sizeof one, 0);
         }
         worker_await_wake();
     }
 }
 
 struct gr_detached_worker *gr_detached_start(int report) {
-    struct gr_detached_worker *worker = mmap(NULL, sizeof *worker, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (worker == MAP_FAILED) return NULL;
-    worker->report = report;
-    worker->parent = getpid();
-    long pid = worker_start(work, worker, worker->stack + WORKER_STACK);
-    if (pid < 0) {
-        int error = errno;
-        munmap(worker, sizeof *worker);
-        errno = error;
-        return NULL;
-    }
-    worker->pid = (pid_t)pid;
-    return worker;
+    return worker_new(sizeof(struct gr_detached_worker), report, work);
 }
 
 void gr_detached_give(struct gr_detached_worker *worker, struct gr_detached_call *calls, size_t count) {
     worker->calls = calls;
     worker->count = count;
     atomic_store_explicit(&worker->is_busy, true, memory_order_release);
-    (void)kill(worker->pid, WORKER_WAKE);
+    (void)kill(worker->process.pid, WORKER_WAKE);
 }
 
 bool gr_detached_is_busy(struct gr_detached_worker *worker) {
@@ -116,13 +101,9 @@ bool gr_detached_is_busy(struct gr_detached_worker *worker) {
 }
 
 bool gr_detached_is_gone(struct gr_detached_worker *worker) {
-    if (waitpid(worker->pid, NULL, WNOHANG | __WALL) == 0) return false;
+    if (waitpid(worker->process.pid, NULL, WNOHANG | __WALL) == 0) return false;
     munmap(worker, sizeof *worker);
     return true;
 }
 
-void gr_detached_end(struct gr_detached_worker *worker) {
-    (void)kill(worker->pid, SIGKILL);
-    while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
-    munmap(worker, sizeof *worker);
-}
+void gr_detached_end(struct gr_detached_worker *worker) { worker_free(&worker->process, sizeof *worker); }

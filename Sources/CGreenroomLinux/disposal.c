@@ -33,12 +33,10 @@
 enum { LINGER_MICROSECONDS = 1000 };
 
 struct gr_disposal_worker {
+    struct worker process;
     _Atomic int numbers[GR_DISPOSAL_QUEUE]; /* -1: taken, by the worker or by us */
     _Atomic unsigned added, done;
     _Atomic bool reports;
-    int report;
-    pid_t pid, parent;
-    char stack[WORKER_STACK] __attribute__((aligned(16)));
 };
 
 /* The kind of each number, for the keeper. */
@@ -110,7 +108,7 @@ BARE static void close_added(struct gr_disposal_worker *self) {
 
 BARE static int work(void *argument) {
     struct gr_disposal_worker *self = argument;
-    worker_begin("greenroom-close", self->parent);
+    worker_begin("greenroom-close", self->process.parent);
     uint64_t alarm = ~(UINT64_C(1) << (SIGALRM - 1));
     (void)keeper_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&alarm, 0, WORKER_SIGSET);
     for (;;) {
@@ -121,7 +119,7 @@ BARE static int work(void *argument) {
             set_timer(0);
             if (atomic_load(&self->reports)) {
                 uint64_t one = 1;
-                (void)keeper_call(SYS_write, self->report, (long)&one, sizeof one, 0);
+                (void)keeper_call(SYS_write, self->process.report, (long)&one, sizeof one, 0);
             }
         }
         worker_await_wake();
@@ -129,25 +127,6 @@ BARE static int work(void *argument) {
 }
 
 /* ---- Our own process ---- */
-
-BARE static void wake_up(int signal) { (void)signal; }
-
-/* Gives the new process a mask that blocks all signals, and `wake_up` for SIGALRM; both are
- * restored here. */
-long worker_start(int (*body)(void *), void *argument, char *stack_end) {
-    uint64_t all = ~UINT64_C(0), before = 0;
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
-    struct sigaction awake = { .sa_handler = wake_up }, former;
-    (void)sigaction(SIGALRM, &awake, &former);
-    /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal announces the end of the
-     * process. */
-    long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
-    (void)sigaction(SIGALRM, &former, NULL);
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, WORKER_SIGSET);
-    if (pid >= 0) return pid;
-    errno = (int)-pid;
-    return -1;
-}
 
 int gr_disposal_begin(void) {
     if (kinds) return 0;
@@ -173,20 +152,7 @@ void gr_disposal_leave(void) {
 }
 
 struct gr_disposal_worker *gr_disposal_start(int report) {
-    struct gr_disposal_worker *worker = mmap(NULL, sizeof *worker, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (worker == MAP_FAILED) return NULL;
-    worker->report = report;
-    worker->parent = getpid();
-    long pid = worker_start(work, worker, worker->stack + WORKER_STACK);
-    if (pid < 0) {
-        int error = errno;
-        munmap(worker, sizeof *worker);
-        errno = error;
-        return NULL;
-    }
-    worker->pid = (pid_t)pid;
-    return worker;
+    return worker_new(sizeof(struct gr_disposal_worker), report, work);
 }
 
 bool gr_disposal_add(struct gr_disposal_worker *worker, int number) {
@@ -198,10 +164,10 @@ bool gr_disposal_add(struct gr_disposal_worker *worker, int number) {
     return true;
 }
 
-int gr_disposal_process(struct gr_disposal_worker *worker) { return gr_pidfd_open(worker->pid); }
+int gr_disposal_process(struct gr_disposal_worker *worker) { return gr_pidfd_open(worker->process.pid); }
 
 void gr_disposal_wake(struct gr_disposal_worker *worker) {
-    if (worker->pid > 0) (void)kill(worker->pid, WORKER_WAKE);
+    if (worker->process.pid > 0) (void)kill(worker->process.pid, WORKER_WAKE);
 }
 
 unsigned gr_disposal_done(struct gr_disposal_worker *worker) {
@@ -217,17 +183,12 @@ void gr_disposal_report(struct gr_disposal_worker *worker) { atomic_store(&worke
 
 bool gr_disposal_is_gone(struct gr_disposal_worker *worker) {
     /* After it was reaped, another process may get its number. */
-    if (worker->pid > 0 && waitpid(worker->pid, NULL, WNOHANG | __WALL) != 0) worker->pid = -1;
-    return worker->pid < 0;
+    if (worker->process.pid > 0 && waitpid(worker->process.pid, NULL, WNOHANG | __WALL) != 0)
+        worker->process.pid = -1;
+    return worker->process.pid < 0;
 }
 
-void gr_disposal_end(struct gr_disposal_worker *worker) {
-    if (worker->pid > 0) {
-        (void)kill(worker->pid, SIGKILL);
-        while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
-    }
-    munmap(worker, sizeof *worker);
-}
+void gr_disposal_end(struct gr_disposal_worker *worker) { worker_free(&worker->process, sizeof *worker); }
 
 bool gr_close_connection(int number) {
     char none;

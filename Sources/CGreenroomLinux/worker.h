@@ -5,6 +5,8 @@
 #include "keeper.h"
 
 #include <signal.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 /* A sanitizer in this code would use state of our thread. */
 #define BARE __attribute__((disable_sanitizer_instrumentation, no_stack_protector))
@@ -16,9 +18,23 @@ enum {
     WORKER_WAKE = SIGHUP,
 };
 
+/* Every kind of worker begins with this. */
+struct worker {
+    int report; /* the descriptor that it writes to */
+    pid_t pid, parent;
+    char stack[WORKER_STACK] __attribute__((aligned(16)));
+};
+
 /* Returns the pid, or -1 and errno. The new process has all signals blocked, and no signal
  * announces its end. */
 long worker_start(int (*body)(void *), void *argument, char *stack_end);
+
+/* Maps `size` zero bytes, which begin with a struct worker, and starts `body` with their address. NULL and errno if
+ * that fails. */
+void *worker_new(size_t size, int report, int (*body)(void *));
+
+/* Kills the worker and waits until it is gone, unless its pid is 0 or less; then unmaps the `size` bytes. */
+void worker_free(struct worker *worker, size_t size);
 
 /* A worker calls this first: it sets the process's name, and makes it end with its parent. */
 BARE static inline void worker_begin(const char *name, long parent) {
