@@ -9,36 +9,18 @@ internal import Systemd
 /// spawner. The records say what should be, the spawner's table says what is, and every difference
 /// becomes an event.
 @LoopActor
-final class Recovery {
-    private let core: Core
-    private let catalog: AppCatalog
-    private let instances: InstanceTable
-    private let spawner: CurrentSpawner
-    private let freezer: Freezer
-    private let launcher: Launcher
-    private let appLaunches: AppLaunches
-    private let channels: ChannelEvents
-    private let events: SpawnerEvents
-    private let messenger: AppMessenger
-    private let reporter: Reporter
-
-    init(
-        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
-        freezer: Freezer, launcher: Launcher, appLaunches: AppLaunches, channels: ChannelEvents,
-        events: SpawnerEvents, messenger: AppMessenger, reporter: Reporter
-    ) {
-        self.core = core
-        self.catalog = catalog
-        self.instances = instances
-        self.spawner = spawner
-        self.freezer = freezer
-        self.launcher = launcher
-        self.appLaunches = appLaunches
-        self.channels = channels
-        self.events = events
-        self.messenger = messenger
-        self.reporter = reporter
-    }
+struct Recovery {
+    let core: Core
+    let catalog: AppCatalog
+    let instances: InstanceTable
+    let spawner: CurrentSpawner
+    let freezer: Freezer
+    let launcher: Launcher
+    let appLaunches: AppLaunches
+    let channels: ChannelEvents
+    let events: SpawnerEvents
+    let messenger: AppMessenger
+    let reporter: Reporter
 
     /// After a restart of the supervisor.
     ///
@@ -85,7 +67,7 @@ final class Recovery {
 
     private func orphan(allBut kept: Set<InstanceIdentifier>) {
         freezer.forgetOrders()
-        instances.orphan(allBut: kept) { [unowned self] identifier, status in
+        instances.orphan(allBut: kept) { identifier, status in
             events.exited(identifier, ExitStatus(status))
             core.handle(.emptied(identifier))
         }

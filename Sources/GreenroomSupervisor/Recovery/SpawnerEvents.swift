@@ -6,36 +6,18 @@ internal import Systemd
 
 /// Turns the spawner's messages into events of the core.
 @LoopActor
-final class SpawnerEvents {
-    private let core: Core
-    private let instances: InstanceTable
-    private let spawner: CurrentSpawner
-    private let freezer: Freezer
-    private let launcher: Launcher
-    private let appLaunches: AppLaunches
-    private let channels: ChannelEvents
-    private let ends: MemoryEnds
-    private let emptying: Emptying
-    private let degradations: Degradations
-    private let reporter: Reporter
-
-    init(
-        core: Core, instances: InstanceTable, spawner: CurrentSpawner, freezer: Freezer,
-        launcher: Launcher, appLaunches: AppLaunches, channels: ChannelEvents, ends: MemoryEnds,
-        emptying: Emptying, degradations: Degradations, reporter: Reporter
-    ) {
-        self.core = core
-        self.instances = instances
-        self.spawner = spawner
-        self.freezer = freezer
-        self.launcher = launcher
-        self.appLaunches = appLaunches
-        self.channels = channels
-        self.ends = ends
-        self.emptying = emptying
-        self.degradations = degradations
-        self.reporter = reporter
-    }
+struct SpawnerEvents {
+    let core: Core
+    let instances: InstanceTable
+    let spawner: CurrentSpawner
+    let freezer: Freezer
+    let launcher: Launcher
+    let appLaunches: AppLaunches
+    let channels: ChannelEvents
+    let ends: MemoryEnds
+    let emptying: Emptying
+    let degradations: Degradations
+    let reporter: Reporter
 
     func handle(_ message: SpawnerMessage) {
         if emptying.take(message) { return }
