@@ -94,6 +94,9 @@ public final class FileDescriptor: Sendable {
 
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
 
+    /// O_PATH (open(2)), which the C library's module hides; the same on x86-64 and aarch64.
+    public static let pathOnly: CInt = 0o10000000
+
     /// Opens a file (open); `mode` is used with `O_CREAT`.
     public static func open(
         _ path: String, _ flags: CInt, mode: UInt32 = 0

@@ -60,7 +60,8 @@ enum Caller {
         do throws(SystemError) {
             // Through this link, this process can also open a directory that it may neither read
             // nor enter again.
-            let directory = try FileDescriptor.open("/proc/self/cwd", Self.pathOnly | O_DIRECTORY)
+            let directory = try FileDescriptor.open(
+                "/proc/self/cwd", FileDescriptor.pathOnly | O_DIRECTORY)
             call.workingDirectoryDescriptor = add(directory.release())
         } catch {
             // Without /proc, the directory is passed by its name.
@@ -94,9 +95,6 @@ enum Caller {
 
     /// The environment without variables that are not UTF-8.
     static func environment() -> [String] { byteEnvironment().compactMap(\.text) }
-
-    /// O_PATH (open(2)), which the C library's module hides.
-    private static let pathOnly: CInt = 0o10000000
 
     /// Whether this process may enter its working directory again. It may be in a directory that it
     /// may not enter any more.

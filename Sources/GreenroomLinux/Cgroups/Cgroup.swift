@@ -197,8 +197,5 @@ public struct Cgroup: Sendable {
 
     private static let labelName = "user.greenroom.instance"
 
-    private static let directoryFlags = O_PATH_VALUE | O_DIRECTORY
+    private static let directoryFlags = FileDescriptor.pathOnly | O_DIRECTORY
 }
-
-/// O_PATH, which Swift's Glibc module hides; the same on x86-64 and aarch64.
-private let O_PATH_VALUE: CInt = 0o10000000

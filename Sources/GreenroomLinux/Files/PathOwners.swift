@@ -122,7 +122,7 @@ public struct PathOwners: Sendable {
     static func look(_ path: String) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
             guard geteuid() == 0, path.hasPrefix("/") else {
-                return try FileDescriptor.open(path, pathOnly)
+                return try FileDescriptor.open(path, FileDescriptor.pathOnly)
             }
             return FileDescriptor(
                 owning: try systemCall("openat2", on: path) { unsafe gr_open_without_mounts(path) })
@@ -255,7 +255,7 @@ public struct PathOwners: Sendable {
         _ folder: FileDescriptor?, _ name: String, _ path: String
     ) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
-            let flags = pathOnly | O_NOFOLLOW
+            let flags = FileDescriptor.pathOnly | O_NOFOLLOW
             guard let folder else { return try FileDescriptor.open(name, flags) }
             return try folder.open(name, flags)
         } catch {
@@ -289,7 +289,4 @@ public struct PathOwners: Sendable {
             return unsafe String(decoding: buffer.prefix(count), as: UTF8.self)
         }
     }
-
-    /// O_PATH (open(2)), which Swift's Glibc module hides.
-    private static let pathOnly: CInt = 0o10000000
 }

@@ -211,7 +211,7 @@ public struct ListeningSocket: Sendable {
         _ place: SocketPlace, _ mode: mode_t, _ user: uid_t, _ group: gid_t
     ) throws(SystemError) {
         let path = place.path
-        let file = try FileDescriptor.open(place.name, pathOnly | O_NOFOLLOW)
+        let file = try FileDescriptor.open(place.name, FileDescriptor.pathOnly | O_NOFOLLOW)
         var status = stat()
         try systemCall("fstat", on: path) { unsafe fstat(file.rawValue, &status) }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -223,9 +223,6 @@ public struct ListeningSocket: Sendable {
         guard user != .max || group != .max else { return }
         try systemCall("chown", on: path) { unsafe chown(name, user, group) }
     }
-
-    /// O_PATH (open(2)), which Swift's Glibc module hides.
-    private static let pathOnly: CInt = 0o10000000
 
     private static func bind(
         _ socket: FileDescriptor, to address: [UInt8], _ subject: String
