@@ -13,15 +13,15 @@ enum ControlSocket {
             try socket.descriptor.setNonblocking(true)
             return socket
         }
-        for _ in 0..<200 {
+        let socket = try FormerDaemon.tryUntilGone { () throws(SystemError) -> UnixSocket? in
             do throws(SystemError) {
                 return try listen(in: runtimeDirectory)
             } catch {
                 guard error.code == EADDRINUSE else { throw error }
-                usleep(5_000)
+                return nil
             }
         }
-        return try listen(in: runtimeDirectory)
+        return try socket ?? listen(in: runtimeDirectory)
     }
 
     private static func listen(in runtimeDirectory: String) throws(SystemError) -> UnixSocket {

@@ -16,12 +16,10 @@ enum RuntimeDirectory {
         let lock = try FileDescriptor.open(path + "/lock", O_RDWR | O_CREAT, mode: 0o600)
         // If a supervisor was killed while it started its spawner, the child has a copy of the lock
         // and lets go of it when it executes.
-        var isTaken = false
-        for _ in 0..<200 where !isTaken {
-            isTaken = flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0
-            if !isTaken { usleep(5_000) }
+        let isTaken: Void? = FormerDaemon.tryUntilGone {
+            flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0 ? () : nil
         }
-        guard isTaken else {
+        guard isTaken != nil else {
             throw StartError(
                 "another greenroomd runs in \(path); stop it or give --runtime-directory DIR")
         }
