@@ -101,16 +101,15 @@ final class ControlUser {
 final class ControlTurns {
     private var users: [ControlUser] = []
     private var source: EventSource?
-    /// After all other events that are ready. At their priority, a source that is enabled again in
-    /// each turn would be older than an event that has just arrived, and would always go first.
-    private static let priority: Int64 = 10
     /// After this many events of other clients, a turn is given all the same: their events could
     /// fill the loop.
     private static let patience = 4
     private var passedOver = 0
 
     init() throws(SystemdError) {
-        source = try LoopActor.deferred(priority: Self.priority) { [unowned self] in next() }
+        // After all other events that are ready. At their priority, a source that is enabled again in
+        // each turn would be older than an event that has just arrived, and would always go first.
+        source = try LoopActor.deferred(priority: LoopPriority.backlog) { [unowned self] in next() }
         source?.isEnabled = false
     }
 

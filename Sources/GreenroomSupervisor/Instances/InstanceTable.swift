@@ -218,7 +218,7 @@ final class InstanceTable {
     /// - Parameter number: the descriptor number of the instance's end.
     func awaitStart(of instance: Instance, closing number: CInt) {
         let identifier = instance.identifier
-        instance.startLook = RepeatedLook({
+        instance.startLook = RepeatedLook(until: {
             [unowned instance] in instance.hasClosedChannel(number)
         }) { [unowned self, unowned instance] in
             instance.startLook = nil

@@ -13,10 +13,7 @@ final class Orphan {
     /// How many more times to look for the exit status.
     private var patience = 12
     private var source: EventSource?
-    private var timer: EventSource?
-    private var delay: Duration = .milliseconds(1)
-    /// The longest delay between two looks. Most instances are empty at the first look.
-    private static let slowest: Duration = .milliseconds(500)
+    private var look: RepeatedLook?
 
     /// - Parameter onEnd: called once, when no process of the instance is left.
     init(
@@ -42,16 +39,22 @@ final class Orphan {
         source = nil
         // The number cannot have been given to another process within this turn of the loop.
         if instance.cgroup == nil { _ = Glibc.kill(-instance.pid, SIGKILL) }
-        timer = try? LoopActor.timer(accuracy: .milliseconds(1)) { [unowned self] in look() }
-        look()
+        // Most instances are empty at the first look.
+        let look = RepeatedLook(
+            pauses: .milliseconds(2) ... .milliseconds(500), accuracy: .milliseconds(1)
+        ) { [unowned self] in
+            isOver()
+        }
+        self.look = look
+        look.look()
     }
 
-    private func look() {
+    private func isOver() -> Bool {
         try? instance.cgroup?.kill()
         let isPopulated = (try? instance.cgroup?.isPopulated()) ?? false
-        if !isPopulated, let status { return onEnd(status) }
-        delay = min(delay * 2, Self.slowest)
-        try? timer?.setDeadline(after: delay)
+        guard !isPopulated, let status else { return false }
+        onEnd(status)
+        return true
     }
 
     /// Nil while the status may still become known: a parent that has other work reaps later.

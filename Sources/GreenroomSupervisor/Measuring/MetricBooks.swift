@@ -16,7 +16,9 @@ final class MetricBooks {
     /// Books that could not be written; they are tried again with the next count.
     private var refused: Set<MetricKey> = []
     private var writing: EventSource?
-    private var goingOn: EventSource?
+    private lazy var goingOn = Rounds(priority: LoopPriority.writingMetrics) { [unowned self] in
+        writeSome()
+    }
     /// The keys of apps that have instances. Other books are closed once they are written.
     private let inUse: () -> Set<MetricKey>
 
@@ -36,8 +38,6 @@ final class MetricBooks {
     /// At most this many files are written in a row, for the same reason; then other work comes
     /// first.
     private static let writesInARow = 4
-    /// SD_EVENT_PRIORITY_IDLE (sd_event_source_set_priority(3)).
-    private static let idlePriority: Int64 = 100
 
     init(log: Log, stateDirectory: String, inUse: @escaping () -> Set<MetricKey>) {
         self.log = log
@@ -102,14 +102,7 @@ final class MetricBooks {
             guard let key = unwritten.popFirst() else { return closeUnused() }
             write(key)
         }
-        do throws(SystemdError) {
-            if goingOn == nil {
-                goingOn = try LoopActor.deferred(priority: Self.idlePriority) { [unowned self] in
-                    writeSome()
-                }
-            }
-            goingOn!.isEnabled = true
-        } catch { log.failed("writing metrics", error) }
+        do throws(SystemdError) { try goingOn.ask() } catch { log.failed("writing metrics", error) }
     }
 
     private func write(_ key: MetricKey) {

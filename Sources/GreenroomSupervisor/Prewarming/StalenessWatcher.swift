@@ -17,8 +17,6 @@ final class StalenessWatcher {
     private static let replacements = UInt32(IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
     /// A file appears under a name.
     private static let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB)
-    /// Handled before anything else that is ready.
-    private static let priority: Int64 = -10
 
     private let inotify: Inotify
     private var source: EventSource?
@@ -53,7 +51,7 @@ final class StalenessWatcher {
         self.instances = instances
         inotify = try Inotify()
         source = try LoopActor.io(
-            inotify.descriptor.rawValue, .readable, priority: Self.priority
+            inotify.descriptor.rawValue, .readable, priority: LoopPriority.changedFiles
         ) { [unowned self] _ in changed() }
     }
 

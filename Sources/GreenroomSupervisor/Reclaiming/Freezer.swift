@@ -74,7 +74,7 @@ final class Freezer {
         of identifier: InstanceIdentifier, _ isFrozen: @escaping () -> Bool
     ) {
         guard let stops = instances.part(Stops.self, of: identifier) else { return }
-        stops.look = RepeatedLook(isFrozen) { [unowned self, unowned stops] in
+        stops.look = RepeatedLook(until: isFrozen) { [unowned self, unowned stops] in
             stops.look = nil
             core.handle(.frozen(identifier))
             // What the instance holds now counts for its status and for the order of reclaiming.

@@ -11,7 +11,7 @@ final class MemoryMeasurer {
     private let instances: InstanceTable
     private var queue: [InstanceIdentifier] = []
     private var onDone: [() -> Void] = []
-    private var source: EventSource?
+    private lazy var rounds = Rounds(priority: LoopPriority.measuring) { [unowned self] in round() }
 
     private final class Measurement: InstancePart {
         var instant: Instant?
@@ -21,8 +21,6 @@ final class MemoryMeasurer {
     private static let instancesPerRound = 4
     /// A measurement is believed for this long.
     private static let lifetime: Duration = .seconds(60)
-    /// After launches and exits.
-    private static let priority: Int64 = 10
 
     init(core: Core, instances: InstanceTable) {
         self.core = core
@@ -51,12 +49,7 @@ final class MemoryMeasurer {
     func measure(_ identifiers: [InstanceIdentifier], then done: @escaping () -> Void = {}) {
         queue += identifiers
         onDone.append(done)
-        if source == nil {
-            source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
-        } else {
-            source?.isEnabled = true
-        }
-        if source == nil { finish() }
+        if (try? rounds.ask()) == nil { finish() }
     }
 
     private func round() {
@@ -64,7 +57,7 @@ final class MemoryMeasurer {
             guard let next = queue.popLast() else { break }
             measure(next)
         }
-        if queue.isEmpty { finish() } else { source?.isEnabled = true }
+        if queue.isEmpty { finish() } else { try? rounds.ask() }
     }
 
     private func finish() {

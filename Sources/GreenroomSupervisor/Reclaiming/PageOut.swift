@@ -22,15 +22,13 @@ final class PageOut {
     private let calls: DetachedCalls
     private var queue: [InstanceIdentifier] = []
     private var job: Job?
-    private var source: EventSource?
+    private lazy var rounds = Rounds(priority: LoopPriority.pagingOut) { [unowned self] in round() }
     private var chunk = chunkLimit
 
     private static let chunkLimit: UInt64 = 1 << 20
     private static let smallestChunk: UInt64 = 64 << 10
     /// A round that takes longer than this keeps others waiting.
     private static let patience: Duration = .milliseconds(2)
-    /// After everything else.
-    private static let priority: Int64 = 20
 
     /// The work on one instance.
     @LoopActor
@@ -100,14 +98,13 @@ final class PageOut {
     func begin(_ identifier: InstanceIdentifier) {
         guard helps, !queue.contains(identifier) else { return }
         queue.append(identifier)
-        if let source { return source.isEnabled = true }
-        source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
+        try? rounds.ask()
     }
 
     private func round() {
         if job == nil { job = nextJob() }
         if let job, !job.isAway { goOn(job) }
-        if job?.isAway != true, job != nil || !queue.isEmpty { source?.isEnabled = true }
+        if job?.isAway != true, job != nil || !queue.isEmpty { try? rounds.ask() }
     }
 
     private func nextJob() -> Job? {
@@ -175,7 +172,7 @@ final class PageOut {
         calls.make(DetachedJob([call]), for: job.instance.app, of: user) { [unowned self] result in
             job.isAway = false
             if result.map(isMore) != true { finish(job) }
-            source?.isEnabled = true
+            try? rounds.ask()
         }
     }
 

@@ -16,7 +16,9 @@ final class PriorityWriter {
     var backgroundMemoryHigh: UInt64?
     /// Instances whose priority is to be written.
     private var queue: [InstanceIdentifier] = []
-    private var source: EventSource?
+    private lazy var rounds = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
+        round()
+    }
     /// Files that the instances' cgroups do not have.
     private var missing: Set<String> = []
 
@@ -51,11 +53,7 @@ final class PriorityWriter {
         else { return }
         if wish.priority == nil { queue.append(identifier) }
         wish.priority = priority
-        if source == nil {
-            source = try? LoopActor.deferred(priority: 5) { [unowned self] in round() }
-        } else {
-            source?.isEnabled = true
-        }
+        try? rounds.ask()
     }
 
     /// Another spawner may have other controllers.
@@ -78,7 +76,7 @@ final class PriorityWriter {
             }
             applied(priority, to: identifier, in: cgroup)
         }
-        if !queue.isEmpty { source?.isEnabled = true }
+        if !queue.isEmpty { try? rounds.ask() }
     }
 
     /// The instance is in this state now, and its limits are set.

@@ -18,7 +18,10 @@ final class Reclaimer {
     let instancePressure: InstancePressure
     let priorities: PriorityWriter
     private let calls: DetachedCalls
-    private var inspection: EventSource?
+    private lazy var inspection = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
+        measurer.refreshPrewarmed()
+        core.handle(.conditionsInspected(conditions.hold))
+    }
 
     init(
         core: Core, instances: InstanceTable, catalog: AppCatalog, calls: DetachedCalls, log: Log,
@@ -56,14 +59,7 @@ final class Reclaimer {
 
     /// In a later round of the loop, after launches were answered.
     func inspectConditions() {
-        if inspection == nil {
-            inspection = try? LoopActor.deferred(priority: 5) { [unowned self] in
-                measurer.refreshPrewarmed()
-                core.handle(.conditionsInspected(conditions.hold))
-            }
-        } else {
-            inspection?.isEnabled = true
-        }
+        try? inspection.ask()
     }
 
     func inspectFileLocks(of identifier: InstanceIdentifier) {

@@ -40,11 +40,11 @@ final class EventStream {
     private var ring: EventRing
     /// Keeps `ring` mapped.
     private var memory: SharedMemory
-    private var source: EventSource?
+    private lazy var rounds = Rounds(priority: LoopPriority.eventStream) { [unowned self] in
+        round()
+    }
     private var isInTurn = false
 
-    /// After launches, and before what can wait.
-    private static let priority: Int64 = 4
     /// At most this many events in one round. Each costs a few microseconds, and as much again for
     /// each watcher, so a number of tellings ends a round, too.
     private static let eventsPerRound = 64
@@ -112,7 +112,7 @@ final class EventStream {
         }
         watcher.position = ring.beginning
         behind.append(connection.identifier)
-        schedule()
+        try? rounds.ask()
     }
 
     /// Closes the connections of watchers whose rights have changed. Whoever would be told too much
@@ -139,16 +139,11 @@ final class EventStream {
     func publish(_ event: Control.Event) {
         pending.append(Pending(event: event, owner: event.app.flatMap(owner)))
         if pending.count >= Self.pendingLimit { tell(atMost: Self.eventsPerRound) }
-        schedule()
+        try? rounds.ask()
     }
 
     /// Tells everything that is pending.
     func flush() { tell(atMost: .max) }
-
-    private func schedule() {
-        if let source { return source.isEnabled = true }
-        source = try? LoopActor.deferred(priority: Self.priority) { [unowned self] in round() }
-    }
 
     private func round() {
         tell(atMost: Self.eventsPerRound)
@@ -158,7 +153,7 @@ final class EventStream {
             tellPast(watcher)
             if watcher.position != nil { behind.append(next) }
         }
-        if !pending.isEmpty || !behind.isEmpty { schedule() }
+        if !pending.isEmpty || !behind.isEmpty { try? rounds.ask() }
     }
 
     private func tell(atMost limit: Int) {

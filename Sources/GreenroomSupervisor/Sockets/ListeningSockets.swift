@@ -26,7 +26,7 @@ final class ListeningSockets {
     private var arrivals: Set<AppIdentifier> = []
 
     private final class Awaited: InstancePart {
-        var readiness: ListeningReadiness?
+        var readiness: RepeatedLook?
     }
 
     private struct Held {
@@ -177,7 +177,8 @@ final class ListeningSockets {
         guard core.lifecycle.instance(identifier)?.state == .launching else { return }
         if has(instance.app) { return core.handle(.becameReady(identifier)) }
         guard let awaited = instances.part(Awaited.self, of: identifier) else { return }
-        let looking = ListeningReadiness(instance) { [unowned self, unowned awaited] isListening in
+        let looking = RepeatedLook.forListening(of: instance) {
+            [unowned self, unowned awaited] isListening in
             if isListening { core.handle(.becameReady(identifier)) }
             let isOver = core.lifecycle.instance(identifier)?.state != .launching
             if isOver { awaited.readiness = nil }

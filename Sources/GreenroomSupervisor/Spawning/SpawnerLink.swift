@@ -73,8 +73,9 @@ final class SpawnerLink {
 
     /// Hands out messages by the loop from now on.
     func activate() throws(SystemdError) {
-        source = try LoopActor.io(connection.fileDescriptor, .readable, priority: -5) {
-            [unowned self] events in
+        source = try LoopActor.io(
+            connection.fileDescriptor, .readable, priority: LoopPriority.spawner
+        ) { [unowned self] events in
             if events.contains(.writable) { flush() }
             if !events.isDisjoint(with: [.readable, .hangUp, .error]) { receive() }
         }
