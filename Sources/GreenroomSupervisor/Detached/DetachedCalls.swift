@@ -1,4 +1,3 @@
-internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
@@ -10,55 +9,30 @@ internal import Systemd
 /// job's app, with everything else that is asked about this app's processes, and a new worker
 /// serves the other apps. A worker that was left to an app is ended when it has done all of that. A
 /// job that is not done by the ``deadline`` is given up. So nobody waits for another app's
-/// processes, and each user has only a few workers that hang.
+/// processes, and each user has only a few workers that hang. ``DetachedQueue`` makes these
+/// decisions; the workers and the timers are here.
 @LoopActor
 final class DetachedCalls {
-    private enum Limit {
-        /// At most this many jobs of an app wait for a slow one; further jobs are given up at once.
-        static let waitingPerApp = 64
-        /// At most this many apps, of one user and of all users, have a worker of their own at a
-        /// time. At the first limit nothing more is begun for that user; at the second, nothing for
-        /// users that are not trusted.
-        static let workersPerUser = 4
-        static let workers = 128
-    }
-
     /// A thousand mappings are read in a millisecond.
     private static let patience = Duration.milliseconds(20)
     /// How long an app's own worker may take for a job. A call that takes longer is taken to hang
     /// for ever.
     private static let deadline = Duration.seconds(1)
-    /// After launches and exits.
-    private static let priority: Int64 = 1
 
-    private struct Order {
-        let app: AppIdentifier
-        let user: UInt32
-        let job: DetachedJob
+    private struct Job {
+        let calls: DetachedJob
         let onDone: (DetachedJob?) -> Void
         let onLate: (DetachedJob) -> Void
     }
 
     /// An app's worker.
-    @LoopActor
-    private final class Own {
+    private struct Own {
         let worker: DetachedWorker
-        var order: Order
-        var waiting: [Order] = []
-        /// Nobody waits for `order` any more.
-        var isGivenUp = false
-        var timer: EventSource?
-
-        init(_ worker: DetachedWorker, at order: Order) {
-            self.worker = worker
-            self.order = order
-        }
+        let timer: EventSource?
     }
 
-    private var waiting: [Order] = []
+    private var queue = DetachedQueue<Job>()
     private var common: DetachedWorker?
-    /// The order that the common worker carries out.
-    private var order: Order?
     private var own: [AppIdentifier: Own] = [:]
 
     private let report: FileDescriptor
@@ -67,8 +41,9 @@ final class DetachedCalls {
 
     init() throws {
         report = try DetachedWorker.report()
-        reports = try LoopActor.io(report.rawValue, .readable, priority: Self.priority) {
-            [unowned self] _ in
+        reports = try LoopActor.io(
+            report.rawValue, .readable, priority: LoopPriority.detachedCalls
+        ) { [unowned self] _ in
             DetachedWorker.take(report)
             heard()
         }
@@ -87,94 +62,74 @@ final class DetachedCalls {
         onLate: @escaping (DetachedJob) -> Void = { _ in },
         then onDone: @escaping (DetachedJob?) -> Void
     ) {
-        let order = Order(app: app, user: user, job: job, onDone: onDone, onLate: onLate)
-        guard let own = own[app] else {
-            waiting.insert(order, at: first ? 0 : waiting.count)
-            return next()
+        let job = Job(calls: job, onDone: onDone, onLate: onLate)
+        guard queue.add(.init(app: app, user: user, job: job), first: first) else {
+            return onDone(nil)
         }
-        guard !own.isGivenUp, own.waiting.count < Limit.waitingPerApp else { return onDone(nil) }
-        own.waiting.insert(order, at: first ? 0 : own.waiting.count)
+        if own[app] == nil { next() }
     }
 
     /// Ends the worker that serves all apps. No job may be given to it any more.
     /// - Returns: false if a worker is busy, and may hang.
     func end() -> Bool {
-        guard order == nil, own.isEmpty else { return false }
+        guard queue.current == nil, own.isEmpty else { return false }
         common?.end()
         common = nil
         return true
     }
 
-    /// False if too many workers have been left to apps already: this job may hang, too.
-    private func mayBegin(_ order: Order) -> Bool {
-        let count = own.values.count { $0.order.user == order.user }
-        let isTrusted = order.user == 0 || order.user == geteuid()
-        return count < Limit.workersPerUser && (isTrusted || own.count < Limit.workers)
-    }
-
     private func next() {
-        while order == nil, !waiting.isEmpty {
-            let next = waiting.removeFirst()
-            guard mayBegin(next) else {
-                next.onDone(nil)
-                continue
+        while let step = queue.next() {
+            switch step {
+            case .refuse(let order): order.job.onDone(nil)
+            case .begin(let order):
+                if common == nil { common = DetachedWorker(reportingTo: report) }
+                guard let common else {
+                    _ = queue.finishCurrent()
+                    order.job.onDone(nil)
+                    continue
+                }
+                common.begin(order.job.calls)
+                try? patienceTimer?.setDeadline(after: Self.patience)
             }
-            if common == nil { common = DetachedWorker(reportingTo: report) }
-            guard let common else {
-                next.onDone(nil)
-                continue
-            }
-            order = next
-            common.begin(next.job)
-            try? patienceTimer?.setDeadline(after: Self.patience)
         }
     }
 
     private func heard() {
-        if let done = order, common?.isBusy == false {
-            order = nil
-            done.onDone(done.job)
-        }
+        if common?.isBusy == false, let job = queue.finishCurrent()?.job { job.onDone(job.calls) }
         for (app, own) in own where !own.worker.isBusy { finished(own, of: app) }
         next()
     }
 
     private func finished(_ hand: Own, of app: AppIdentifier) {
-        let (done, isLate) = (hand.order, hand.isGivenUp)
-        if hand.waiting.isEmpty {
+        guard let (done, isLate, next) = queue.finish(of: app) else { return }
+        if let next {
+            hand.worker.begin(next.job.calls)
+            try? hand.timer?.setDeadline(after: Self.deadline)
+        } else {
             hand.worker.end()
             own[app] = nil
-        } else {
-            hand.order = hand.waiting.removeFirst()
-            hand.worker.begin(hand.order.job)
-            try? hand.timer?.setDeadline(after: Self.deadline)
         }
-        if isLate { done.onLate(done.job) } else { done.onDone(done.job) }
+        if isLate { done.job.onLate(done.job.calls) } else { done.job.onDone(done.job.calls) }
     }
 
     private func lostPatience() {
-        guard let late = order, let worker = common else { return }
+        guard queue.current != nil, let worker = common else { return }
         if !worker.isBusy { return heard() }
-        order = nil
         common = nil
         if worker.isGone {
-            late.onDone(nil)
+            queue.finishCurrent()?.job.onDone(nil)
             return next()
         }
-        let hand = Own(worker, at: late)
-        own[late.app] = hand
-        hand.waiting = waiting.filter { $0.app == late.app }
-        waiting.removeAll { $0.app == late.app }
-        hand.timer = try? LoopActor.timer { [unowned self] in giveUp(late.app) }
-        try? hand.timer?.setDeadline(after: Self.deadline)
+        guard let app = queue.handOver() else { return }
+        let timer = try? LoopActor.timer { [unowned self] in giveUp(app) }
+        own[app] = Own(worker: worker, timer: timer)
+        try? timer?.setDeadline(after: Self.deadline)
         next()
     }
 
     private func giveUp(_ app: AppIdentifier) {
-        guard let hand = own[app], hand.worker.isBusy, !hand.isGivenUp else { return }
-        let orders = [hand.order] + hand.waiting
-        hand.isGivenUp = true
-        hand.waiting = []
-        for order in orders { order.onDone(nil) }
+        guard own[app]?.worker.isBusy == true else { return }
+        for order in queue.giveUp(app) { order.job.onDone(nil) }
     }
 }
