@@ -180,14 +180,4 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
             app: "a.b", retryAfterUSec: microseconds, isCrashLooping: false)
         #expect(error.description == "a.b failed recently; try again in \(seconds) s")
     }
-
-    @Test(arguments: [
-        ("ffmpg", "org.ffmpeg.ffmpeg"), ("org.ffmpeg.fmpeg", "org.ffmpeg.ffmpeg"),
-        ("Inkscape", "org.inkscape.inkscape"), ("gti", nil), ("gitt", "org.git.git"),
-        ("zzz", nil), ("", nil),
-    ])
-    func `a misspelled app is answered with the nearest name`(word: String, meant: String?) {
-        let apps = ["org.ffmpeg.ffmpeg", "org.inkscape.inkscape", "org.git.git"]
-        #expect(Spelling.closest(to: word, among: apps) == meant)
-    }
 }

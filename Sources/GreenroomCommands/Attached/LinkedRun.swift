@@ -1,6 +1,7 @@
 import Glibc
 import GreenroomControl
 import GreenroomLinux
+import UnitFile
 
 /// greenroomctl called by the name of an app (`ln -s greenroomctl /usr/local/bin/ffmpeg`): runs
 /// that app and passes every argument on. Callers need not change and lose nothing: if no daemon

@@ -1,4 +1,5 @@
 import GreenroomControl
+import UnitFile
 
 extension ControlClient {
     /// The identifier of the app that `name` means. A name without a dot must be the last component

@@ -1,5 +1,5 @@
 import ArgumentParser
-import GreenroomControl
+import UnitFile
 
 extension Greenroomctl {
     /// A message if the first word of a command line is not a verb; nil if it is a verb or an

@@ -3,6 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
+internal import UnitFile
 
 /// Which apps and instances a client may know of, and what it may do with them.
 @LoopActor
