@@ -13,59 +13,31 @@ public final class Spawner {
     let options: SpawnerOptions
     let signals: SignalDescriptor
     let listener: UnixSocket
-    let subtree: Subtree
-    let openFiles: ResourceLimit
+    let exits: ProcessExits
     /// Reports that a cgroup.events file changed.
     let emptiness: Inotify
+    var cgroups: CgroupTree
+    var openFiles: OpenFiles
+
     var instances: [UInt64: Instance] = [:]
-    /// Spawns whose process has not executed its program yet, or never will and has not ended.
-    var pending: [UInt64: PendingSpawn] = [:]
-    var pendingByWaiter: [pid_t: UInt64] = [:]
-    /// Cgroups of processes that never became instances; they are removed when the processes have
-    /// ended.
-    var departing: [pid_t: String] = [:]
-    /// What to do when no spawn is under way any more. Nothing else is begun before that.
-    var afterSpawns: [AfterSpawns] = []
     var numbersByPid: [pid_t: UInt64] = [:]
     var numbersByWatch: [CInt: UInt64] = [:]
+    var spawns = Spawns()
+    var guards = Guards()
+    var awaited = AwaitedEnds()
+
     var supervisor: Supervisor?
-    var state: SharedMemory?
-    var kept: [String: FileDescriptor] = [:]
-    var graceMilliseconds = SpawnerLimits.graceMilliseconds
-    var ending: Ending = .no
     /// Since when no supervisor has been connected (``MonotonicClock``, nanoseconds).
     var aloneSince: UInt64
     /// Whether a connection could not be accepted; then the next attempt waits.
     var isDeaf = false
-    /// The cgroups that are to be removed.
-    var litter: [Litter] = []
-    /// Whether removing them has begun since the latest event: the rest follows without another
-    /// pause.
-    var hasBegunTidying = false
-    /// The cgroups that were made in advance.
-    var reserve = CgroupReserve()
-    /// The limit on open files when it was last read.
-    var knownOpenFiles = 0
+    var legacy = Legacy()
     /// Nil if no file can be made in the runtime directory: then only processes outlive the
     /// spawner.
     var ledger: Ledger?
-    /// Whether the state file is of this boot, so that what it contains may be true.
-    var keepsState = false
-    let exits: ProcessExits
-    /// Adopted instances whose parent has not waited for them yet, and until when we wait for that.
-    var unreaped: [UInt64: UInt64] = [:]
-    /// Instances whose first process has ended, while others may not have.
-    var dying: Set<UInt64> = []
-    /// Whether there may be cgroups that belong to no instance. A supervisor looks at them first.
-    var strays = false
-    /// Adopted instances whose last processes end without a report to us.
-    var lingering: Set<UInt64> = []
-    /// Instances on their way to the pause, which are traced.
-    var guarded: Set<UInt64> = []
-    /// Stops of threads that are not known to belong to an instance yet.
-    var unclaimedStops: [pid_t: Tracee.Stop] = [:]
-    /// The errno for which no instance can be traced.
-    var guardRefusal: CInt?
+
+    var graceMilliseconds = SpawnerLimits.graceMilliseconds
+    var ending: Ending = .no
     /// Whether there is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
 
@@ -76,17 +48,6 @@ public final class Spawner {
         var saidHello = false
         /// Whether all messages so far could be sent.
         var listens = true
-    }
-
-    enum AfterSpawns {
-        /// A supervisor said hello, and the table must be complete before it is answered.
-        case welcome(stateByteCount: UInt32)
-        case upgrade
-    }
-
-    struct Litter {
-        let cgroup: String
-        var tries = 0
     }
 
     enum Ending: Equatable {
@@ -106,31 +67,26 @@ public final class Spawner {
         exits = try ProcessExits()
         aloneSince = MonotonicClock.nanoseconds
         if let succession = try Self.succession(options) {
-            openFiles = succession.openFiles
-            knownOpenFiles = Int(clamping: ResourceLimit.current(.openFiles).soft)
-            subtree = succession.subtree
+            openFiles = OpenFiles(original: succession.openFiles)
+            cgroups = CgroupTree(succession.subtree)
             listener = UnixSocket(succession.listener)
             ledger = try? Ledger(path: options.ledgerPath)
-            ledger?.begin(subtree)
+            ledger?.begin(cgroups.subtree)
             resume(succession)
             ledger?.commit()
         } else {
-            openFiles = ResourceLimit.current(.openFiles)
-            // Three descriptors per instance exceed the usual 1024. Apps get the old limit back.
-            openFiles.raiseSoft()
-            knownOpenFiles = Int(clamping: ResourceLimit.current(.openFiles).soft)
+            openFiles = OpenFiles(original: nil)
             let left = Ledger.left(at: options.ledgerPath)
-            subtree =
+            cgroups = CgroupTree(
                 options.avoidsCgroups
-                ? .degraded(reason: "cgroups were declined")
-                : left.flatMap(Self.subtree)
-                    ?? .prepare(
-                        isManaged: options.isManaged, unit: options.cgroup)
+                    ? .degraded(reason: "cgroups were declined")
+                    : left.flatMap(Self.subtree)
+                        ?? .prepare(isManaged: options.isManaged, unit: options.cgroup))
             listener = try Self.listen(options)
             ledger = try? Ledger(path: options.ledgerPath)
-            ledger?.begin(subtree)
+            ledger?.begin(cgroups.subtree)
             if let left {
-                keepsState = true
+                legacy.keepsState = true
                 adopt(left.entries)
             }
             ledger?.commit()

@@ -20,7 +20,7 @@ extension Spawner {
         // Instances whose first process ended earlier are checked, too: an orphan may have been the
         // last process of one.
         let snapshot = ProcessSnapshot()
-        for number in dying { finish(number, snapshot) }
+        for number in awaited.dying { finish(number, snapshot) }
     }
 
     /// The next child that has ended. Whether it had executed a program can be read only while it
@@ -30,14 +30,15 @@ extension Spawner {
             let pid: pid_t
             let change: Children.Change?
             var hasExecuted = true
-            if pending.isEmpty {
+            if spawns.pending.isEmpty {
                 guard let next = try Children.nextChange() else { return nil }
                 (pid, change) = (next.pid, next.change)
             } else {
                 guard let next = try Children.nextChanged() else { return nil }
                 pid = next
                 hasExecuted =
-                    numbersByPid[pid] != nil || pendingByWaiter[pid] != nil || !isPending(pid)
+                    numbersByPid[pid] != nil || spawns.numbersByWaiter[pid] != nil
+                    || !spawns.isPending(pid)
                     || ProcessTable.entry(of: pid)?.hasExecuted != false
                 change = try Children.take(pid)
             }
@@ -58,7 +59,7 @@ extension Spawner {
             // instance.
             conclude(number) { tell(.exited(instance: number, status)) }
         } else {
-            dying.insert(number)
+            awaited.dying.insert(number)
             tell(.exited(instance: number, status))
         }
     }
@@ -66,7 +67,7 @@ extension Spawner {
     /// Handles the end of an adopted instance's first process.
     func end(adopted number: UInt64, _ status: TerminationStatus) {
         instances[number]?.status = status
-        dying.insert(number)
+        awaited.dying.insert(number)
         tell(.exited(instance: number, status))
         finish(number, ProcessSnapshot())
     }
@@ -99,7 +100,7 @@ extension Spawner {
                 if isToEnd { try instance.group.kill(snapshot) }
                 // The instance may live on for long. Its cgroup reports the end, so it is not
                 // checked at each reaping.
-                if !isToEnd, instances[number]?.watch != nil { dying.remove(number) }
+                if !isToEnd, instances[number]?.watch != nil { awaited.dying.remove(number) }
                 // The processes may have ended before the watch began.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }
@@ -120,8 +121,7 @@ extension Spawner {
     }
 
     private func conclude(_ number: UInt64, then report: () -> Void) {
-        lingering.remove(number)
-        dying.remove(number)
+        awaited.forget(number)
         instances[number]?.isEmptied = true
         if let watch = instances[number]?.watch {
             emptiness.remove(watch)
@@ -145,7 +145,7 @@ extension Spawner {
             instances[number]?.watch = watch
             numbersByWatch[watch] = number
         } else if instance.isAdopted {
-            lingering.insert(number)
+            awaited.lingering.insert(number)
         }
         return watch != nil
     }
@@ -161,29 +161,7 @@ extension Spawner {
     /// Marks its cgroup, which is empty, for removal when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
-        discard(cgroup: name)
-    }
-
-    func discard(cgroup name: String) {
-        litter.append(Litter(cgroup: name))
-        if litter.count >= SpawnerLimits.litterCount {
-            removeLitter(atMost: SpawnerLimits.litterAtOnce)
-        }
-    }
-
-    /// Whether some cgroups have not been tried yet, and nobody waited for anything else just now.
-    var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
-
-    /// Removes the oldest first. A cgroup that cannot be removed is tried again, but not for ever:
-    /// an app can make cgroups that we cannot remove.
-    func removeLitter(atMost limit: Int = .max) {
-        let some = Array(litter.prefix(limit))
-        litter.removeFirst(some.count)
-        for var item in some {
-            if (try? subtree.cgroup?.removeTree(item.cgroup)) != false { continue }
-            item.tries += 1
-            if item.tries < SpawnerLimits.litterTries { litter.append(item) }
-        }
+        cgroups.discard(name)
     }
 
     /// Sends SIGTERM to everybody and thaws them, because a frozen process cannot act on it. A

@@ -7,15 +7,18 @@ extension Spawner {
     /// process that a guarded one has made but that was not reported yet, or one that is not in the
     /// table yet. It stays stopped until then.
     func stopped(_ thread: pid_t, _ stop: Tracee.Stop) {
-        guard let number = guarded.first(where: { instances[$0]?.guarding?.isOwn(thread) == true }),
+        guard
+            let number = guards.guarded.first(where: {
+                instances[$0]?.guarding?.isOwn(thread) == true
+            }),
             let finding = instances[number]?.guarding?.stopped(thread, stop)
         else {
             // A process that has not executed its program yet stops only for signals, which are
             // passed on.
-            if case .signal(let number) = stop, number != SIGTRAP, isPending(thread) {
+            if case .signal(let number) = stop, number != SIGTRAP, spawns.isPending(thread) {
                 Tracee(thread).proceed(with: number)
             } else {
-                unclaimedStops[thread] = stop
+                guards.unclaimedStops[thread] = stop
             }
             return
         }
@@ -26,23 +29,23 @@ extension Spawner {
     /// before.
     func beginGuard(of number: UInt64) {
         guard let instance = instances[number], instance.guarding != nil else { return }
-        guarded.insert(number)
-        if let stop = unclaimedStops.removeValue(forKey: instance.pid) {
+        guards.guarded.insert(number)
+        if let stop = guards.unclaimedStops.removeValue(forKey: instance.pid) {
             stopped(instance.pid, stop)
         }
     }
 
     /// Records that the kernel did not let a process be traced, and tells the supervisor once.
     func noteUnguarded(_ code: CInt) {
-        guard guardRefusal == nil else { return }
-        guardRefusal = code
+        guard guards.refusal == nil else { return }
+        guards.refusal = code
         tell(.cannotGuard(code: code))
     }
 
     /// Handles the end of a traced thread or process.
     func endedTraced(_ thread: pid_t) {
-        unclaimedStops[thread] = nil
-        for number in guarded {
+        guards.unclaimedStops[thread] = nil
+        for number in guards.guarded {
             guard let finding = instances[number]?.guarding?.ended(thread) else { continue }
             if instances[number]?.pid == thread {
                 endGuard(of: number)
@@ -54,7 +57,7 @@ extension Spawner {
 
     /// Ends the guard, because the supervisor knows that the instance has paused.
     func unguard(_ number: UInt64) {
-        if guarded.contains(number) {
+        if guards.guarded.contains(number) {
             instances[number]?.guarding?.end()
         } else if instances[number] != nil {
             tell(.unguarded(instance: number))
@@ -64,7 +67,7 @@ extension Spawner {
     /// Kills guarded instances: the next execution of the spawner would not know why their threads
     /// stop.
     func killGuarded() {
-        for number in guarded { try? instances[number]?.group.kill() }
+        for number in guards.guarded { try? instances[number]?.group.kill() }
     }
 
     private func act(on finding: PrewarmGuard.Finding, of number: UInt64) {
@@ -92,7 +95,7 @@ extension Spawner {
     }
 
     private func endGuard(of number: UInt64) {
-        guarded.remove(number)
+        guards.guarded.remove(number)
         instances[number]?.guarding = nil
     }
 }

@@ -11,23 +11,22 @@ extension Spawner {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
                 PollEntry(emptiness.descriptor.rawValue, POLLIN),
-                PollEntry(listener.descriptor.rawValue, isDeaf || isSettling ? 0 : POLLIN),
+                PollEntry(listener.descriptor.rawValue, isDeaf || spawns.areSettling ? 0 : POLLIN),
                 PollEntry(exits.descriptor.rawValue, POLLIN),
             ]
-            if let supervisor, supervisor.stream.hasUnsent || !isSettling {
-                let reads = isSettling ? 0 : POLLIN
+            if let supervisor, supervisor.stream.hasUnsent || !spawns.areSettling {
+                let reads = spawns.areSettling ? 0 : POLLIN
                 let events = supervisor.stream.hasUnsent ? reads | POLLOUT : reads
                 entries.append(
                     PollEntry(supervisor.stream.socket.descriptor.rawValue, events))
             }
             if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
                 hasWorked = true
-                hasBegunTidying = false
-            } else if litter.isEmpty {
-                rest()
+                cgroups.pauseTidying()
+            } else if cgroups.hasLitter {
+                cgroups.tidy()
             } else {
-                hasBegunTidying = true
-                removeLitter(atMost: SpawnerLimits.litterAtOnce)
+                rest()
             }
             isDeaf = false
             // Ends before requests: the same packet may use a number again that has just been
@@ -36,7 +35,7 @@ extension Spawner {
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
             if entries.count > 4, entries[4].isReady { serve() }
-            if entries[2].isReady, !isSettling { accept() }
+            if entries[2].isReady, !spawns.areSettling { accept() }
             handleDeadlines()
             refillReserve()
         }
@@ -44,20 +43,22 @@ extension Spawner {
     }
 
     private var isFinished: Bool {
-        ending != .no && instances.values.allSatisfy(\.isEmptied) && !isSpawning
+        ending != .no && instances.values.allSatisfy(\.isEmptied) && !spawns.areUnderWay
             // Processes that were killed and are slow to end have time until the deadline.
-            && (ending == .killed || (pending.isEmpty && departing.isEmpty))
+            && (ending == .killed || (spawns.pending.isEmpty && spawns.departing.isEmpty))
     }
 
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
         for instance in instances.values { removeCgroup(of: instance) }
-        for name in reserve.empty() { discard(cgroup: name) }
-        for name in departing.values { discard(cgroup: name) }
-        for spawn in pending.values { if let name = spawn.cgroup?.name { discard(cgroup: name) } }
-        if strays { removeStrays() }
-        removeLitter()
-        subtree.remove()
+        cgroups.emptyReserve()
+        for name in spawns.departing.values { cgroups.discard(name) }
+        for spawn in spawns.pending.values {
+            if let name = spawn.cgroup?.name { cgroups.discard(name) }
+        }
+        if cgroups.hasStrays { removeStrays() }
+        cgroups.removeLitter()
+        cgroups.subtree.remove()
         ledger?.delete()
         _ = unsafe unlink(options.statePath)
         _ = unsafe unlink(options.socketPath)
@@ -92,12 +93,12 @@ extension Spawner {
         case .killed: deadline = nil
         }
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
-        if !litter.isEmpty { longest = isTidying ? 0 : SpawnerLimits.litterMilliseconds }
+        if cgroups.hasLitter { longest = cgroups.isTidying ? 0 : SpawnerLimits.litterMilliseconds }
         if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
-        if !unreaped.isEmpty || !lingering.isEmpty {
+        if awaited.needLooks {
             longest = min(longest, SpawnerLimits.unreapedMilliseconds)
         }
-        let deadlines = [deadline, spawnDeadline].compactMap(\.self)
+        let deadlines = [deadline, spawns.deadline].compactMap(\.self)
         guard let deadline = deadlines.min() else { return longest == .max ? -1 : longest }
         let now = MonotonicClock.nanoseconds
         let remaining = deadline <= now ? 0 : CInt(clamping: (deadline - now) / 1_000_000 + 1)
@@ -111,11 +112,13 @@ extension Spawner {
 
     private func handleDeadlines() {
         let now = MonotonicClock.nanoseconds
-        for (number, deadline) in unreaped where now >= deadline { giveUpStatus(of: number) }
+        for (number, deadline) in awaited.unreaped where now >= deadline {
+            giveUpStatus(of: number)
+        }
         handleSpawnDeadlines(now)
-        if !lingering.isEmpty {
+        if !awaited.lingering.isEmpty {
             let snapshot = ProcessSnapshot()
-            for number in lingering { finish(number, snapshot) }
+            for number in awaited.lingering { finish(number, snapshot) }
         }
         switch ending {
         case .no:
@@ -169,7 +172,7 @@ extension Spawner {
         flush()
         do throws(ConnectionError) {
             // A limit on one turn, so that exits are not kept waiting.
-            for _ in 0..<64 where !isSettling {
+            for _ in 0..<64 where !spawns.areSettling {
                 guard let packet = try supervisor?.stream.receive() else { return }
                 try handle(packet)
             }

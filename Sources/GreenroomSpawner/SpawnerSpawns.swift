@@ -9,21 +9,21 @@ extension Spawner {
     func spawn(_ specification: SpawnSpecification) {
         let number = specification.instance
         do throws(SpawnError) {
-            if instances[number] != nil || pending[number] != nil {
+            if instances[number] != nil || spawns.pending[number] != nil {
                 throw SpawnError(stage: .arguments, code: EEXIST)
             }
             if ending != .no { throw SpawnError(stage: .arguments, code: ESHUTDOWN) }
-            if instances.count + pending.count >= SpawnerLimits.instanceCount {
+            if instances.count + spawns.pending.count >= SpawnerLimits.instanceCount {
                 throw SpawnError(stage: .arguments, code: EAGAIN)
             }
-            if isStuck(specification.identity?.user) {
+            if spawns.isStuck(specification.identity?.user) {
                 throw SpawnError(stage: .clone, code: EAGAIN)
             }
             if !hasDescriptorsToSpare { throw SpawnError(stage: .descriptors, code: EMFILE) }
-            if let cgroup = takeFromReserve(for: specification) {
+            if let cgroup = cgroups.takeFromReserve(for: specification) {
                 try begin(specification, in: cgroup, isReserved: true)
             } else {
-                try begin(specification, in: makeCgroup(for: specification), isReserved: false)
+                try begin(specification, in: cgroups.make(for: specification), isReserved: false)
             }
         } catch {
             tell(.spawnFailed(instance: number, error))
@@ -36,26 +36,19 @@ extension Spawner {
     ) throws(SpawnError) {
         do throws(SpawnError) {
             let start = try InstanceStart(
-                specification: specification, cgroup: cgroup, openFiles: openFiles,
+                specification: specification, cgroup: cgroup, openFiles: openFiles.original,
                 owner: supervisor?.owner
             ).begin()
             let spawn = PendingSpawn(
                 specification, in: cgroup, isReserved: isReserved, start,
                 deadline: MonotonicClock.nanoseconds + SpawnerLimits.spawnMilliseconds * 1_000_000)
-            pending[specification.instance] = spawn
-            pendingByWaiter[start.spawn.waiter] = specification.instance
+            spawns.pending[specification.instance] = spawn
+            spawns.numbersByWaiter[start.spawn.waiter] = specification.instance
         } catch {
-            remove(cgroup?.name)
+            if let cgroup { cgroups.remove(cgroup.name) }
             guard isReserved, error.stage == .cgroup else { throw error }
-            try begin(specification, in: makeCgroup(for: specification), isReserved: false)
+            try begin(specification, in: cgroups.make(for: specification), isReserved: false)
         }
-    }
-
-    /// Removes the cgroup of a spawn that failed. Whatever the process had begun to make may still
-    /// be in it.
-    private func remove(_ cgroup: String?) {
-        guard let cgroup else { return }
-        if (try? subtree.cgroup?.removeChild(cgroup)) != true { discard(cgroup: cgroup) }
     }
 
     // MARK: Results
@@ -66,8 +59,8 @@ extension Spawner {
     func ended(
         _ pid: pid_t, _ status: TerminationStatus, hasExecuted: Bool
     ) -> PendingSpawn? {
-        if let number = pendingByWaiter.removeValue(forKey: pid) {
-            guard let spawn = pending[number] else { return nil }
+        if let number = spawns.numbersByWaiter.removeValue(forKey: pid) {
+            guard let spawn = spawns.pending[number] else { return nil }
             spawn.waiterStatus = status
             // Either somebody killed the waiter, and the process may share our memory; or the spawn
             // was called off before the waiter had made the process, and nobody has killed the
@@ -75,22 +68,17 @@ extension Spawner {
             if status != .exited(0) || spawn.verdict != nil { spawn.start.spawn.kill() }
             return spawn
         }
-        if let spawn = pending.values.first(where: { $0.start.spawn.pid == pid }) {
+        if let spawn = spawns.pending.values.first(where: { $0.start.spawn.pid == pid }) {
             spawn.end = (status, hasExecuted)
             return spawn
         }
-        if let cgroup = departing.removeValue(forKey: pid) { discard(cgroup: cgroup) }
+        if let cgroup = spawns.departing.removeValue(forKey: pid) { cgroups.discard(cgroup) }
         return nil
-    }
-
-    /// Whether this is the process of a spawn under way.
-    func isPending(_ pid: pid_t) -> Bool {
-        pending.values.contains { $0.start.spawn.pid == pid }
     }
 
     func conclude(_ spawn: PendingSpawn) {
         let number = spawn.specification.instance
-        guard spawn.isOver, pending[number] === spawn else { return }
+        guard spawn.isOver, spawns.pending[number] === spawn else { return }
         // A process that was killed at the last moment may have run its program; only its end
         // tells. A process that failed stays in its cgroup until its end, and the next spawn with
         // this number would get the same cgroup.
@@ -104,7 +92,7 @@ extension Spawner {
             }
             return
         }
-        pending[number] = nil
+        spawns.pending[number] = nil
         let over = spawn.start.spawn.end()
         if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
@@ -127,8 +115,8 @@ extension Spawner {
     private func again(_ spawn: PendingSpawn) {
         do throws(SpawnError) {
             try begin(
-                spawn.specification, in: makeCgroup(for: spawn.specification), isReserved: false)
-            pending[spawn.specification.instance]?.deferred = spawn.deferred
+                spawn.specification, in: cgroups.make(for: spawn.specification), isReserved: false)
+            spawns.pending[spawn.specification.instance]?.deferred = spawn.deferred
         } catch {
             tell(.spawnFailed(instance: spawn.specification.instance, error))
             finishSettling()
@@ -174,24 +162,17 @@ extension Spawner {
     /// Removes the cgroup of a spawn that failed, now or when its process has ended.
     private func depart(_ spawn: PendingSpawn, _ spawned: Spawned?) {
         if let spawned, spawn.end == nil {
-            departing[spawned.pid] = spawn.cgroup?.name
-        } else {
-            remove(spawn.cgroup?.name)
+            spawns.departing[spawned.pid] = spawn.cgroup?.name
+        } else if let cgroup = spawn.cgroup {
+            cgroups.remove(cgroup.name)
         }
     }
 
     // MARK: Time
 
-    /// Whether some spawns have not been answered.
-    var isSpawning: Bool { pending.values.contains { !$0.isAnswered } }
-
-    var spawnDeadline: UInt64? {
-        pending.values.lazy.filter { !$0.isAnswered }.map(\.deadline).min()
-    }
-
     func handleSpawnDeadlines(_ now: UInt64) {
-        if pending.isEmpty { return }
-        for spawn in Array(pending.values) where !spawn.isAnswered && now >= spawn.deadline {
+        if spawns.pending.isEmpty { return }
+        for spawn in Array(spawns.pending.values) where !spawn.isAnswered && now >= spawn.deadline {
             if let verdict = spawn.verdict {
                 // The process waits for something that not even SIGKILL ends. It keeps its cgroup,
                 // its memory and the descriptors that it was passed until that is over.
@@ -213,35 +194,15 @@ extension Spawner {
         spawn.start.spawn.kill()
     }
 
-    /// Whether so many of this user's processes could not be killed that the user may start no
-    /// more.
-    private func isStuck(_ user: uid_t?) -> Bool {
-        if pending.count < SpawnerLimits.stuckSpawnCount { return false }
-        let stuck = pending.values.count { $0.isAnswered && $0.user == user }
-        return stuck >= SpawnerLimits.stuckSpawnCount
-    }
-
     /// Kills all spawns under way, because everything ends: none of them becomes an instance.
     func killSpawns() {
         let now = MonotonicClock.nanoseconds
-        for spawn in pending.values where !spawn.isAnswered { kill(spawn, for: ESHUTDOWN, now) }
+        for spawn in spawns.pending.values where !spawn.isAnswered {
+            kill(spawn, for: ESHUTDOWN, now)
+        }
     }
 
     // MARK: Requests that have to wait
-
-    /// The spawn under way that a request is about.
-    func pendingSpawn(of request: SpawnerRequest) -> PendingSpawn? {
-        if pending.isEmpty { return nil }
-        let number: UInt64
-        switch request {
-        case .kill(let instance), .freeze(let instance), .thaw(let instance),
-            .release(let instance):
-            number = instance
-        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled, .unguard:
-            return nil
-        }
-        return pending[number].flatMap { $0.isAnswered ? nil : $0 }
-    }
 
     func postpone(_ request: SpawnerRequest, until spawn: PendingSpawn) {
         switch request {
@@ -254,22 +215,19 @@ extension Spawner {
         spawn.deferred.append(request)
     }
 
-    /// Whether somebody waits until no spawn is under way; requests stay unread meanwhile.
-    var isSettling: Bool { !afterSpawns.isEmpty }
-
-    func settle(_ then: AfterSpawns) {
-        afterSpawns.append(then)
+    func settle(_ then: Spawns.Afterwards) {
+        spawns.afterwards.append(then)
         let latest =
             MonotonicClock.nanoseconds + SpawnerLimits.hurriedSpawnMilliseconds * 1_000_000
-        for spawn in pending.values where spawn.verdict == nil {
+        for spawn in spawns.pending.values where spawn.verdict == nil {
             spawn.deadline = min(spawn.deadline, latest)
         }
         finishSettling()
     }
 
     func finishSettling() {
-        while !isSpawning, !afterSpawns.isEmpty {
-            switch afterSpawns.removeFirst() {
+        while !spawns.areUnderWay, !spawns.afterwards.isEmpty {
+            switch spawns.afterwards.removeFirst() {
             case .welcome(let stateByteCount):
                 // The supervisor has gone meanwhile, or cannot be served: it comes back.
                 guard supervisor != nil else { continue }
@@ -285,6 +243,6 @@ extension Spawner {
     /// Ends waiters that wait for a process that cannot be killed. They share our memory, and would
     /// outlive our program.
     private func endWaiters() {
-        for waiter in pendingByWaiter.keys { _ = Glibc.kill(waiter, SIGKILL) }
+        for waiter in spawns.numbersByWaiter.keys { _ = Glibc.kill(waiter, SIGKILL) }
     }
 }

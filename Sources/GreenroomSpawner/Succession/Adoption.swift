@@ -8,8 +8,8 @@ extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
     func enter(_ instance: Instance) {
         instances[instance.number] = instance
-        instance.moveAside(to: firstAside)
-        if instance.status != nil, !instance.isEmptied { dying.insert(instance.number) }
+        instance.moveAside(to: openFiles.firstAside)
+        if instance.status != nil, !instance.isEmptied { awaited.dying.insert(instance.number) }
         if instance.status == nil {
             if instance.isAdopted {
                 try? exits.watch(instance.process, key: instance.number)
@@ -44,9 +44,9 @@ extension Spawner {
             guard let instance = living(entry) else { continue }
             enter(instance)
         }
-        guard let base = subtree.cgroup else { return endUnfinished() }
+        guard let base = cgroups.base else { return endUnfinished() }
         let kept = Set(instances.values.compactMap(\.group.cgroupName))
-        for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
+        for name in cgroups.subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
             guard let cgroup = try? base.child(name) else { continue }
             if let instance = unreported(cgroup, name) {
                 enter(instance)
@@ -56,7 +56,7 @@ extension Spawner {
         }
         // The other cgroups stay until a supervisor has looked: if it ordered an instance and finds
         // such a cgroup, the instance may have run.
-        strays = true
+        cgroups.hasStrays = true
     }
 
     /// An instance that a dead spawner had cloned into its cgroup, but not written into the ledger.
@@ -97,17 +97,12 @@ extension Spawner {
         }
     }
 
-    /// Marks the cgroups of unknown instances for removal, like those of ended ones: they may not
-    /// be empty yet.
     func removeStrays() {
-        strays = false
         // A supervisor may repeat a request before it says that it has looked.
-        let kept = Set(instances.values.compactMap(\.group.cgroupName)).union(reserve.names)
-            .union(litter.map(\.cgroup)).union(departing.values)
-            .union(pending.values.compactMap(\.cgroup?.name))
-        for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
-            litter.append(Litter(cgroup: name))
-        }
+        cgroups.removeStrays(
+            except: Set(instances.values.compactMap(\.group.cgroupName))
+                .union(spawns.departing.values)
+                .union(spawns.pending.values.compactMap(\.cgroup?.name)))
     }
 
     private func living(_ entry: Ledger.Entry) -> Instance? {
@@ -124,7 +119,7 @@ extension Spawner {
 
     /// The group of the entry's instance; nil unless the process belongs to it.
     private func group(of entry: Ledger.Entry) -> ProcessGroup? {
-        guard let base = subtree.cgroup else {
+        guard let base = cgroups.base else {
             let process = ProcessTable.entry(of: entry.pid)
             return process?.startTicks == entry.startTicks ? .session(leader: entry.pid) : nil
         }
@@ -145,12 +140,12 @@ extension Spawner {
             guard let instance = instances[number], instance.status == nil else { continue }
             switch instance.process.exit {
             case .known(let status):
-                unreaped[number] = nil
+                awaited.unreaped[number] = nil
                 end(adopted: number, status)
             case .pending:
                 // Its parent must wait for it first; the descriptor reports again after that.
-                unreaped[number] =
-                    unreaped[number] ?? MonotonicClock.nanoseconds
+                awaited.unreaped[number] =
+                    awaited.unreaped[number] ?? MonotonicClock.nanoseconds
                     + SpawnerLimits.reapMilliseconds * 1_000_000
             case .untold: giveUpStatus(of: number)
             }
@@ -158,7 +153,7 @@ extension Spawner {
     }
 
     func giveUpStatus(of number: UInt64) {
-        unreaped[number] = nil
+        awaited.unreaped[number] = nil
         guard let instance = instances[number], instance.status == nil else { return }
         if case .known(let status) = instance.process.exit {
             end(adopted: number, status)

@@ -6,12 +6,13 @@ extension Spawner {
     /// it needs to go on. Returns only if that failed, with everything as before.
     func upgrade() throws(SystemError) {
         killGuarded()
-        for name in reserve.empty() { discard(cgroup: name) }
-        removeLitter()
+        cgroups.emptyReserve()
+        cgroups.removeLitter()
         let succession = Succession(
-            listener: listener.descriptor, subtree: subtree, openFiles: openFiles,
-            graceMilliseconds: graceMilliseconds, state: state,
-            instances: Array(instances.values), kept: kept)
+            listener: listener.descriptor, subtree: cgroups.subtree,
+            openFiles: openFiles.original,
+            graceMilliseconds: graceMilliseconds, state: legacy.state,
+            instances: Array(instances.values), kept: legacy.kept)
         let bytes = succession.encoded()
         let file = unsafe try bytes.span.bytes.withUnsafeBytes { bytes throws(SystemError) in
             unsafe try SealedFile.create(bytes, name: "greenroom-succession")
@@ -35,10 +36,10 @@ extension Spawner {
     /// Goes on where the last execution stopped.
     func resume(_ succession: Succession) {
         // The last execution may not have removed every cgroup yet.
-        strays = true
+        cgroups.hasStrays = true
         graceMilliseconds = succession.graceMilliseconds
-        state = succession.state
-        kept = succession.kept
+        legacy.state = succession.state
+        legacy.kept = succession.kept
         for var instance in succession.instances {
             if instance.status != nil, !instance.isEmptied {
                 instance.watch = watchEmptiness(of: instance.group)

@@ -1,17 +1,24 @@
 internal import GreenroomLinux
 
-// Descriptors that must outlive the supervisor, such as listening sockets: a queued connection is
-// not lost while the next supervisor takes over.
+/// What one supervisor leaves to the next.
+struct Legacy {
+    var state: SharedMemory?
+    /// Whether the state file is of this boot, so that what it contains may be true.
+    var keepsState = false
+    /// Descriptors that must outlive the supervisor, by name, such as listening sockets: a queued
+    /// connection is not lost while the next supervisor takes over.
+    var kept: [String: FileDescriptor] = [:]
 
-extension Spawner {
     /// Keeps a descriptor, and replaces one of the same name.
-    func keep(_ descriptor: FileDescriptor, as name: String) {
+    mutating func keep(_ descriptor: FileDescriptor, as name: String) {
         let isNew = kept[name] == nil
         guard !isNew || kept.count < SpawnerLimits.keptCount,
             name.utf8.count <= SpawnerLimits.keptNameByteCount
         else { return }
         kept[name] = descriptor
     }
+
+    mutating func drop(_ name: String) { kept[name] = nil }
 }
 
 extension SpawnerLimits {

@@ -1,0 +1,41 @@
+internal import GreenroomLinux
+
+/// The spawner's limit of open files. It is raised, because three descriptors per instance exceed the
+/// customary 1024; apps get the original limit.
+struct OpenFiles {
+    /// The limit before it was raised.
+    let original: ResourceLimit
+    /// The limit when the kernel was last asked for it.
+    private var known: Int
+
+    /// - Parameter original: nil if the limit has not been raised yet; then it is raised.
+    init(original: ResourceLimit?) {
+        self.original = original ?? .current(.openFiles)
+        if original == nil { self.original.raiseSoft() }
+        known = Int(clamping: ResourceLimit.current(.openFiles).soft)
+    }
+
+    /// Descriptors that are kept for long have numbers from here on, above those that children are
+    /// given. With few descriptors there is no such order.
+    var firstAside: CInt {
+        known > 2 * SpawnerLimits.descriptorsForChildren
+            ? CInt(SpawnerLimits.descriptorsForChildren) : 0
+    }
+
+    /// Whether the next packet can be received and its instance be started. If a message loses
+    /// descriptors because there is no room, that cannot be told from a broken connection. The
+    /// kernel gives the lowest free number.
+    ///
+    /// - Parameters:
+    ///   - used: at most this many descriptors are in use.
+    ///   - any: a descriptor to duplicate, which shows the lowest free number.
+    mutating func haveRoom(besides used: Int, tryingWith any: FileDescriptor) -> Bool {
+        // Far from any limit the kernel need not be asked.
+        if Int(firstAside) + used + 2 * Int(SpawnerLimits.descriptorReserve) < known { return true }
+        let limit = ResourceLimit.current(.openFiles).soft
+        known = Int(clamping: limit)
+        let reserve = min(SpawnerLimits.descriptorReserve, limit / 2)
+        let next = try? any.duplicate(atLeast: firstAside)
+        return next.map { UInt64($0.rawValue) < limit - reserve } ?? false
+    }
+}
