@@ -159,8 +159,8 @@ let package = Package(
         .testTarget(
             name: "GreenroomSupervisorTests",
             dependencies: [
-                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomLifecycle",
-                "GreenroomLinux",
+                "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomControl",
+                "GreenroomLifecycle", "GreenroomLinux",
                 "GreenroomSpawner", "Systemd", "TestSupport", "Varlink",
             ]),
 

@@ -1,4 +1,5 @@
 @testable import ApplicationKit
+import GreenroomAppChannel
 import Testing
 
 /// Tests that need no process of their own.
@@ -11,6 +12,24 @@ import Testing
                 Scene.ActivationState.unattached, .foregroundActive, .foregroundInactive,
                 .background,
             ].map(\.rawValue) == [-1, 0, 1, 2])
+    }
+
+    @Test func `a payload has every count of the daemon's report`() {
+        var report = MetricReport(begin: 1, end: 2)
+        for (index, metric) in LaunchMetric.allCases.enumerated() {
+            report.launches[metric, default: .init()].add(UInt64(index) + 1, to: 0)
+        }
+        for (index, exit) in MetricExit.allCases.enumerated() {
+            report.foregroundExits[exit] = UInt64(index) + 1
+        }
+        let payload = MetricPayload(report)
+        let launches = Mirror(reflecting: payload.applicationLaunchMetrics).children.compactMap {
+            ($0.value as? Histogram)?.totalCount
+        }
+        #expect(launches.sorted() == Array(1...UInt64(LaunchMetric.allCases.count)))
+        let exits = payload.applicationExitMetrics.foregroundExitData
+        let counts = Mirror(reflecting: exits).children.compactMap { $0.value as? UInt64 }
+        #expect(counts.sorted() == Array(1...UInt64(MetricExit.allCases.count)))
     }
 
     @Test func `a coder says whether it contains a key`() {

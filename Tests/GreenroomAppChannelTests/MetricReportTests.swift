@@ -1,4 +1,5 @@
 @testable import GreenroomAppChannel
+import TestSupport
 import Testing
 
 enum MetricSamples {
@@ -14,8 +15,9 @@ enum MetricSamples {
             // This is the largest number that the reader accepts.
             report.backgroundExits[exit] = UInt64(Int64.max / 2)
         }
-        (report.foregroundTime, report.backgroundTime) = (7, 8)
-        (report.peakMemory, report.suspendedMemory, report.suspensions) = (9, 10, 11)
+        for (index, number) in MetricReport.numbers.enumerated() {
+            report[keyPath: number.count] = 7 + UInt64(index)
+        }
         return report
     }
 
@@ -38,6 +40,32 @@ enum MetricSamples {
         var read = MetricReport(begin: MetricSamples.full.begin, end: MetricSamples.full.end)
         for line in MetricSamples.full.lines { read.take(line.name, line.value) }
         #expect(read == MetricSamples.full)
+    }
+
+    @Test func `a report has a line for every field`() {
+        let empty = MetricReport(begin: 1, end: 2)
+        for (field, other) in zip(
+            Mirror(reflecting: MetricSamples.full).children, Mirror(reflecting: empty).children)
+        {
+            #expect("\(field.value)" != "\(other.value)", "\(field.label ?? "") is in no line")
+        }
+    }
+
+    @Test func `the manual names every line`() throws {
+        let page = try String(
+            decoding: readFile("\(packageRoot)/Sources/Documentation/man/greenroom-protocol.7"),
+            as: UTF8.self)
+        for line in MetricSamples.full.lines {
+            let words = line.name.split(separator: ".")
+            let name =
+                switch words[0] {
+                // The interface's words follow, or the beginning of a bucket.
+                case "launch", "hang": "\(words[0])."
+                case "exit": "exit.\(words[1])."
+                case _: line.name
+                }
+            #expect(page.contains(name), "\(name)")
+        }
     }
 
     @Test(arguments: [

@@ -16,6 +16,9 @@ import VarlinkTestSupport
         ("ColdReason", Control.ColdReason.allCases.map(\.rawValue)),
         ("ExitReason", Control.ExitReason.allCases.map(\.rawValue)),
         ("EventKind", Control.EventKind.allCases.map(\.rawValue)),
+        ("LaunchMetric", Control.LaunchMetric.allCases.map(\.rawValue)),
+        ("MetricExit", Control.MetricExit.allCases.map(\.rawValue)),
+        ("DiagnosticKind", Control.DiagnosticKind.allCases.map(\.rawValue)),
     ])
     func `the description's enumerations have the code's words`(type: String, words: [String]) {
         #expect(Control.interface.types[type] == .enumeration(words))

@@ -1,4 +1,5 @@
 import GreenroomAppChannel
+import GreenroomControl
 import GreenroomLifecycle
 import Testing
 
@@ -24,6 +25,22 @@ import Testing
         #expect(exit(.outOfMemory) == .memoryPressure)
         #expect(exit(.probablyOutOfMemory) == .memoryPressure)
         #expect(exit(.reclaimed) == .memoryPressure)
+    }
+
+    /// greenroom-protocol(7) says so.
+    @Test func `clients and apps are told by the same words, but for the dash`() {
+        func words(_ values: [some RawRepresentable<String>]) -> [String] {
+            values.map { $0.rawValue.replacing("-", with: "_") }
+        }
+        #expect(words(LaunchMetric.allCases) == words(Control.LaunchMetric.allCases))
+        #expect(words(MetricExit.allCases) == words(Control.MetricExit.allCases))
+        #expect(words(DiagnosticReport.Kind.allCases) == words(Control.DiagnosticKind.allCases))
+        for exit in MetricExit.allCases {
+            #expect(words([exit]) == words([Control.MetricExit(exit)]))
+        }
+        for metric in LaunchMetric.allCases {
+            #expect(words([metric]) == words([Control.LaunchMetric(metric)]))
+        }
     }
 
     @Test func `what was never launched counts as nothing`() {

@@ -107,6 +107,15 @@ public struct MetricHistogram: Hashable, Sendable {
 }
 
 extension MetricReport {
+    /// The counts that are a single number each, by the names of their lines.
+    static var numbers: [(name: String, count: WritableKeyPath<MetricReport, UInt64>)] {
+        [
+            ("time.foreground", \.foregroundTime), ("time.background", \.backgroundTime),
+            ("memory.peak", \.peakMemory), ("memory.suspended", \.suspendedMemory),
+            ("memory.suspensions", \.suspensions),
+        ]
+    }
+
     /// A line, or field, for each count that is not 0: `launch.resume.200=3`.
     public var lines: [(name: String, value: String)] {
         var lines: [(String, String)] = []
@@ -125,12 +134,10 @@ extension MetricReport {
                 lines.append(("exit.\(place).\(exit.rawValue)", "\(count)"))
             }
         }
-        let numbers = [
-            ("time.foreground", foregroundTime), ("time.background", backgroundTime),
-            ("memory.peak", peakMemory), ("memory.suspended", suspendedMemory),
-            ("memory.suspensions", suspensions),
-        ]
-        return lines + numbers.filter { $0.1 > 0 }.map { ($0.0, String($0.1)) }
+        for number in Self.numbers where self[keyPath: number.count] > 0 {
+            lines.append((number.name, "\(self[keyPath: number.count])"))
+        }
+        return lines
     }
 
     /// Reads one line. Ignores unknown lines, and numbers that are impossibly high and could
@@ -149,23 +156,14 @@ extension MetricReport {
             guard let exit = MetricExit(rawValue: String(words[2])) else { return }
             if words[1] == "foreground" { foregroundExits[exit] = count }
             if words[1] == "background" { backgroundExits[exit] = count }
-        case ("time", 2), ("memory", 2): takeNumber(String(words[0] + "." + words[1]), count)
-        case _: break
+        case _:
+            if let number = Self.numbers.first(where: { $0.name == name }) {
+                self[keyPath: number.count] = count
+            }
         }
     }
 
     private static func bucket(_ start: some StringProtocol) -> UInt8? {
         UInt32(start).flatMap { MetricHistogram.bounds.firstIndex(of: $0) }.map { UInt8($0) }
-    }
-
-    private mutating func takeNumber(_ name: String, _ count: UInt64) {
-        switch name {
-        case "time.foreground": foregroundTime = count
-        case "time.background": backgroundTime = count
-        case "memory.peak": peakMemory = count
-        case "memory.suspended": suspendedMemory = count
-        case "memory.suspensions": suspensions = count
-        case _: break
-        }
     }
 }
