@@ -145,9 +145,7 @@ int gr_disposal_begin(void) {
 }
 
 void gr_disposal_leave(void) {
-    if (!kinds || keeper.pid <= 0) return;
-    (void)kill(keeper.pid, SIGKILL);
-    while (waitpid(keeper.pid, NULL, __WALL) < 0 && errno == EINTR) continue;
+    worker_kill(keeper.pid);
     keeper.pid = -1;
 }
 

@@ -47,9 +47,12 @@ void *worker_new(size_t size, int report, int (*body)(void *)) {
 }
 
 void worker_free(struct worker *worker, size_t size) {
-    if (worker->pid > 0) {
-        (void)kill(worker->pid, SIGKILL);
-        while (waitpid(worker->pid, NULL, __WALL) < 0 && errno == EINTR) continue;
-    }
+    worker_kill(worker->pid);
     munmap(worker, size);
+}
+
+void worker_kill(pid_t pid) {
+    if (pid <= 0) return;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR) continue;
 }

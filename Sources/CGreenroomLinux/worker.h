@@ -18,9 +18,9 @@ enum {
     WORKER_WAKE = SIGHUP,
 };
 
-/* Every kind of worker begins with this. */
+/* The head of every kind of worker. */
 struct worker {
-    int report; /* the descriptor that it writes to */
+    int report; /* the descriptor that the worker writes to */
     pid_t pid, parent;
     char stack[WORKER_STACK] __attribute__((aligned(16)));
 };
@@ -29,12 +29,16 @@ struct worker {
  * announces its end. */
 long worker_start(int (*body)(void *), void *argument, char *stack_end);
 
-/* Maps `size` zero bytes, which begin with a struct worker, and starts `body` with their address. NULL and errno if
- * that fails. */
+/* Maps `size` zero bytes, which begin with a struct worker, and starts `body` with their address.
+ * Returns NULL and errno if that fails. */
 void *worker_new(size_t size, int report, int (*body)(void *));
 
-/* Kills the worker and waits until it is gone, unless its pid is 0 or less; then unmaps the `size` bytes. */
+/* Kills the worker and unmaps the `size` bytes. */
 void worker_free(struct worker *worker, size_t size);
+
+/* Kills a process that worker_start made, and waits until it is gone. Does nothing if the pid is 0
+ * or less. */
+void worker_kill(pid_t pid);
 
 /* A worker calls this first: it sets the process's name, and makes it end with its parent. */
 BARE static inline void worker_begin(const char *name, long parent) {
