@@ -14,6 +14,14 @@ import Testing
             ].map(\.rawValue) == [-1, 0, 1, 2])
     }
 
+    @Test func `reasons and steps of a launch have the channel's names and numbers`() {
+        func numbered(_ cases: [some RawRepresentable<Int32>]) -> [String] {
+            cases.map { "\($0) \($0.rawValue)" }
+        }
+        #expect(numbered(LaunchInfo.Reason.allCases) == numbered(AppLaunch.Reason.allCases))
+        #expect(numbered(LaunchInfo.Step.allCases) == numbered(AppReport.LaunchStep.allCases))
+    }
+
     @Test func `a payload has every count of the daemon's report`() {
         var report = MetricReport(begin: 1, end: 2)
         for (index, metric) in LaunchMetric.allCases.enumerated() {
