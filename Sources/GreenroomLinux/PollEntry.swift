@@ -36,12 +36,22 @@ extension PollEntry {
             return Int(count)
         }
     }
+
+    /// Waits until one descriptor is ready or the time is over.
+    ///
+    /// - Parameter milliseconds: -1 to wait for ever.
+    /// - Returns: false if the time is over, or a signal came.
+    public static func wait(
+        for descriptor: CInt, _ events: CInt, milliseconds: CInt
+    ) throws(SystemError) -> Bool {
+        var entries = [PollEntry(descriptor, events)]
+        return try wait(&entries, milliseconds: milliseconds) > 0
+    }
 }
 
 extension FileDescriptor {
     /// Waits until it is readable. For tests and for programs without a loop.
     public func waitUntilReadable(milliseconds: CInt = -1) throws(SystemError) -> Bool {
-        var entries = [PollEntry(rawValue, POLLIN)]
-        return try PollEntry.wait(&entries, milliseconds: milliseconds) > 0
+        try PollEntry.wait(for: rawValue, POLLIN, milliseconds: milliseconds)
     }
 }

@@ -180,19 +180,17 @@ final class AppTerminal {
         pseudoTerminal.closeTerminal()
         while true {
             if toUser.isEmpty {
-                var entries = [PollEntry(controller, POLLIN)]
                 // The pty hangs up when the app's last process has closed it, unless another
                 // process has it open.
-                guard
-                    let ready = try? PollEntry.wait(
-                        &entries, milliseconds: Self.lastWordsMilliseconds),
-                    ready > 0,
+                let isReady = try? PollEntry.wait(
+                    for: controller, POLLIN, milliseconds: Self.lastWordsMilliseconds)
+                guard isReady == true,
                     case .some = toUser.read(from: pseudoTerminal.controller, Self.chunkByteCount)
                 else { break }
             }
-            var entries = [PollEntry(plan.output.rawValue, POLLOUT)]
-            guard (try? PollEntry.wait(&entries, milliseconds: Self.slowestWriteMilliseconds)) == 1
-            else { break }
+            let isReady = try? PollEntry.wait(
+                for: plan.output.rawValue, POLLOUT, milliseconds: Self.slowestWriteMilliseconds)
+            guard isReady == true else { break }
             writeOutput()
         }
         restore()

@@ -16,14 +16,12 @@ extension ControlClient {
                 if case .described(let description)? = try bufferedReply(to: .describe) {
                     return description
                 }
-                var entries = [PollEntry(descriptor, POLLIN)]
                 do throws(SystemError) {
-                    _ = try PollEntry.wait(&entries, milliseconds: patience)
+                    guard try PollEntry.wait(for: descriptor, POLLIN, milliseconds: patience) else {
+                        throw SystemError(code: ETIMEDOUT, call: "poll")
+                    }
                 } catch {
                     throw .system(error)
-                }
-                guard entries[0].isReady else {
-                    throw .system(SystemError(code: ETIMEDOUT, call: "poll"))
                 }
                 try receive()
             }

@@ -77,8 +77,7 @@ final class ControlClient {
 
     /// Waits for at most `milliseconds` for input or the end of the connection.
     func hasInput(milliseconds: CInt) -> Bool {
-        var entries = [PollEntry(descriptor, POLLIN)]
-        return (try? PollEntry.wait(&entries, milliseconds: milliseconds)) ?? 0 > 0
+        (try? PollEntry.wait(for: descriptor, POLLIN, milliseconds: milliseconds)) == true
     }
 
     func send(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) {

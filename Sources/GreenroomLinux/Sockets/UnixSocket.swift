@@ -154,8 +154,7 @@ public struct UnixSocket: Sendable {
 
     /// Whether the other end is closed. What it has sent may still be there to receive.
     public var isEnded: Bool {
-        var entries = [PollEntry(descriptor.rawValue, 0)]
-        return (try? PollEntry.wait(&entries, milliseconds: 0)) == 1
+        (try? PollEntry.wait(for: descriptor.rawValue, 0, milliseconds: 0)) == true
     }
 
     /// Sets whether every later message comes with its sender's credentials (SO_PASSCRED).

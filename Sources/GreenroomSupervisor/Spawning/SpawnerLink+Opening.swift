@@ -169,8 +169,10 @@ extension SpawnerLink {
         var kept: [String: FileDescriptor] = [:]
         var expected = 0
         while greeting == nil || greeting!.instances.count < expected {
-            var entry = [PollEntry(connection.fileDescriptor, CInt(POLLIN))]
-            guard try PollEntry.wait(&entry, milliseconds: patience) > 0 else {
+            guard
+                try PollEntry.wait(
+                    for: connection.fileDescriptor, CInt(POLLIN), milliseconds: patience)
+            else {
                 throw Silence(process: processDescriptor)
             }
             for message in try connection.receive() {
