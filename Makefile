@@ -41,7 +41,7 @@ FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
 
 SWIFT      ?= swift
 # The clang of every target, and of what the targets run, is Swift's own.
-TOOLCHAIN  := $(shell SWIFT=$(SWIFT) Tests/front/toolchain 2>/dev/null)
+TOOLCHAIN  := $(shell SWIFT=$(SWIFT) Tests/Tools/toolchain 2>/dev/null)
 ifneq ($(TOOLCHAIN),)
 export PATH := $(TOOLCHAIN):$(PATH)
 endif
@@ -67,9 +67,9 @@ help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 setup:
-	@Tests/front/setup build test
+	@Tests/Tools/setup build test
 setup-demo:
-	@Tests/front/setup build demo
+	@Tests/Tools/setup build demo
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
@@ -126,31 +126,31 @@ samples: release $(APP_LIBRARY)
 
 # --- Testing.
 test: build
-	@Tests/front/test
+	@Tests/Tools/test
 test-asan: setup $(SHIM)
-	@Tests/front/sanitize address
+	@Tests/Tools/sanitize address
 test-tsan: setup $(SHIM)
-	@Tests/front/sanitize thread
+	@Tests/Tools/sanitize thread
 check: setup
-	@Tests/front/check
+	@Tests/Checks/check
 # What the user sees is under snapshot: look at the difference before it is committed.
 snapshots: build
 	@UPDATE_SNAPSHOTS=1 $(SWIFT) test --skip-build --disable-xctest \
 	    --filter '^(GreenroomCommandsTests|ManualTests)' | grep -E '^✘' || true
 	@git --no-pager diff --stat -- Tests Sources/Documentation
 test-deb: deb
-	@Tests/packages/run
+	@Tests/Suites/packages/run
 torture: build
-	@Tests/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
+	@Tests/Suites/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
 	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
 corpus: build
-	@Tests/corpus/corpus --product $(DEBUG) $(if $(LIMIT),--limit $(LIMIT)) $(if $(SEED),--seed $(SEED))
+	@Tests/Suites/corpus/corpus --product $(DEBUG) $(if $(LIMIT),--limit $(LIMIT)) $(if $(SEED),--seed $(SEED))
 test-vm: release
-	@Tests/vm/run
+	@Tests/Suites/vm/run
 fresh:
-	@Tests/fresh/run $(if $(QUICK),--quick)
+	@Tests/Suites/fresh/run $(if $(QUICK),--quick)
 test-aarch64:
-	@Tests/aarch64/run
+	@Tests/Suites/aarch64/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
@@ -173,12 +173,12 @@ docs: setup
 	@echo "docs: any web server over .build/Greenroom.doccarchive (for apps: ApplicationKit.doccarchive)," \
 	    "for one python3 -m http.server"
 fuzz: setup
-	@Tests/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
+	@Tests/Suites/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 demo: setup-demo release samples
-	@$(AS_USER) Tests/demo/demo.sh $(PRODUCT)
+	@$(AS_USER) Tests/Demo/demo.sh $(PRODUCT)
 demo-systemd: setup release
-	@$(AS_USER) Tests/demo/systemd.sh $(PRODUCT)
+	@$(AS_USER) Tests/Demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
@@ -188,7 +188,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 	@Tests/Benchmarks/sdk.py --programs $(DAEMON)/release
 
 bench-peers: release $(BENCH_PROGRAMS)
-	@Tests/front/setup build peers
+	@Tests/Tools/setup build peers
 	@$(MAKE) --no-print-directory -s $(BENCH_PEERS)
 	@$(AS_USER) Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
 

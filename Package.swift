@@ -25,8 +25,6 @@ let package = Package(
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
         .executableTarget(
             name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
-        .executableTarget(
-            name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),
 
         // Programs.
         .target(
@@ -48,7 +46,6 @@ let package = Package(
         .target(
             name: "GreenroomBus",
             dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
-        .target(name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"]),
 
         .target(
             name: "AppFolders",
@@ -91,16 +88,26 @@ let package = Package(
             path: "Sources/Samples/Fetch"),
 
         // What tests share.
-        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-        .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
+        .target(name: "CTestSupport", path: "Tests/Support/CTestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["CTestSupport"],
+            path: "Tests/Support/TestSupport"),
         .target(
             name: "VarlinkTestSupport", dependencies: ["GreenroomLinux", "TestSupport", "Varlink"],
-            path: "Tests/VarlinkTestSupport"),
+            path: "Tests/Support/VarlinkTestSupport"),
 
         .target(
             name: "DaemonTestSupport",
             dependencies: ["GreenroomControl", "GreenroomLinux", "TestSupport", "Varlink"],
-            path: "Tests/DaemonTestSupport"),
+            path: "Tests/Support/DaemonTestSupport"),
+
+        // Random worlds against the core.
+        .target(
+            name: "GreenroomSimulator", dependencies: ["GreenroomLifecycle"],
+            path: "Tests/Simulator/GreenroomSimulator"),
+        .executableTarget(
+            name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
+            path: "Tests/Simulator/greenroom-simulate"),
 
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
@@ -117,7 +124,7 @@ let package = Package(
             path: "Tests/Benchmarks/kit-app"),
         .executableTarget(
             name: "application-kit-probe", dependencies: ["ApplicationKit"],
-            path: "Tests/ApplicationKitProbe"),
+            path: "Tests/Probes/ApplicationKitProbe"),
         .testTarget(
             name: "ApplicationKitTests",
             dependencies: [
@@ -136,7 +143,7 @@ let package = Package(
             name: "GreenroomControlTests",
             dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"]),
         .executableTarget(
-            name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/SystemdProbe"),
+            name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/Probes/SystemdProbe"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"]),
         .testTarget(
             name: "GreenroomLinuxTests",
@@ -167,7 +174,7 @@ let package = Package(
         // Apps that speak the channel, through the whole daemon.
         .executableTarget(
             name: "application-probe", dependencies: ["GreenroomAppChannel", "GreenroomLinux"],
-            path: "Tests/ApplicationProbe"),
+            path: "Tests/Probes/ApplicationProbe"),
         .testTarget(
             name: "ApplicationTests",
             dependencies: [
@@ -175,7 +182,7 @@ let package = Package(
                 "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
                 "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
                 "greenroom-bus", "systemd-probe",
-            ]),
+            ], path: "Tests/Daemon/ApplicationTests"),
         .testTarget(
             name: "ManualTests",
             dependencies: [
@@ -191,13 +198,13 @@ let package = Package(
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
                 "greenroomctl",
-            ]),
+            ], path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
                 "CTestSupport", "greenroomd", "greenroom-spawner", "greenroomctl",
-            ]),
+            ], path: "Tests/Daemon/RecoveryTests"),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -213,6 +220,7 @@ let everywhere: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 for target in package.targets where target.type != .system {
-    let isForTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
+    if target.type == .test, target.path == nil { target.path = "Tests/Unit/" + target.name }
+    let isForTests = target.path?.hasPrefix("Tests/") == true
     target.swiftSettings = everywhere + (isForTests ? [] : [.strictMemorySafety()])
 }

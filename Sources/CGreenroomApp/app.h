@@ -11,7 +11,7 @@
   *   requests.c       requests to the daemon
   *   credentials.c, measuring.c, channel.c, list.c   credentials; measured launches; bytes; lists
  *
- * Calls go one way: no two files need each other (Tests/front/circles). */
+ * Calls go one way: no two files need each other (Tests/Checks/circles). */
 #pragma once
 
 #include "channel.h"

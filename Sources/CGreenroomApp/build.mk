@@ -17,6 +17,6 @@ $(APP_FOLDER)/libgreenroom-app.a: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_
 $(APP_FOLDER)/libgreenroom-app.so.0: $(APP_SOURCES:Sources/CGreenroomApp/%.c=$(APP_FOLDER)/%.o)
 	@$(CLANG) -shared -fuse-ld=lld -Wl,-soname,libgreenroom-app.so.0 -Wl,-z,relro,-z,now -o $@ $^
 	@ln -sf libgreenroom-app.so.0 $(APP_FOLDER)/libgreenroom-app.so
-$(APP_FOLDER)/probe: Tests/app-clients/probe.c $(APP_LIBRARY)
+$(APP_FOLDER)/probe: Tests/Suites/app-clients/probe.c $(APP_LIBRARY)
 	@$(CLANG) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -ISources/CGreenroomApp/include -o $@ $< \
 	    $(APP_FOLDER)/libgreenroom-app.a

@@ -1,0 +1,142 @@
+"""The examples with loops of their own, GLib's and Qt's: built, and run as apps."""
+import os
+import subprocess
+import sys
+import tempfile
+
+import channel
+from channel import ACTIVE, BACKGROUND, FIRST_FRAME, RESIGN, TERMINATE, Client, Wrong
+from daemon import Daemon, ready, temperature
+
+ROOT = os.path.realpath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
+EXAMPLES = ROOT + "/Sources/Samples/Loops"
+
+
+class Missing(Exception):
+    """What the machine lacks for it."""
+
+
+def through_daemon(command, keeps_state, environment=""):
+    """The same for the user of a real daemon: shown, hidden and frozen, shown again, ended."""
+    daemon = Daemon(command, {"loop": ("BackgroundGraceSec=100ms\n", "")}, environment)
+    try:
+        for app in daemon.apps:
+            through_life(daemon, app, keeps_state)
+    finally:
+        daemon.stop()
+
+
+def through_life(daemon, app, keeps_state):
+    said = len(daemon.printed())
+
+    def await_lines(*lines):
+        nonlocal said
+        daemon.await_fact(f"{lines}, but {daemon.printed()[said:]}", lambda: len(daemon.printed()) >= said + len(lines))
+        got, said = daemon.printed()[said:], said + len(lines)
+        if sorted(got) != sorted(lines):
+            raise Wrong(f"{got} instead of {lines}")
+
+    def launch(visit):
+        ready(daemon, app)
+        daemon.ctl("launch", app)
+        await_lines(f"launched {temperature(app)}" + (f", visit {visit}" if keeps_state else ""), "active", "tick",
+                    *([] if keeps_state else ["drawn"]))
+
+    launch(1)
+    daemon.ctl("background", app)
+    # What it had begun goes on, and keeps it from being frozen until it is done.
+    await_lines("background", *(["tidied up"] if keeps_state else []))
+    daemon.reclaim(app)
+    launch(2)
+    daemon.ctl("background", app)
+    await_lines("background", *(["tidied up"] if keeps_state else []))
+    daemon.await_state(app, "suspended")
+    daemon.ctl("foreground", app)
+    await_lines("active", "tick", *([] if keeps_state else ["drawn"]))
+    daemon.ctl("terminate", app)
+    daemon.await_end(app)
+    await_lines("ends")
+    launch(3)
+    daemon.ctl("kill", app)
+    daemon.await_end(app)
+    launch(1)
+    daemon.ctl("kill", app)
+    daemon.await_end(app)
+
+
+def life(command, shows_drawing, **environment):
+    """A whole life, with the loop's own timer in it: the app's events do not keep the loop from anything else."""
+    for is_prewarmed in (False, True):
+        with Client(command, is_prewarmed, does_print=True, **environment) as client:
+            cookie = client.start()
+            client.acknowledged(cookie)
+            active = client.event(channel.LIFECYCLE, ACTIVE)
+            if shows_drawing:  # the loop draws after it has told that it is active
+                client.acknowledged(active)
+                client.receive(FIRST_FRAME)
+            else:
+                client.receive(FIRST_FRAME)
+                client.acknowledged(active)
+            client.await_line("tick")
+            client.move(RESIGN)
+            step = client.event(channel.LIFECYCLE, BACKGROUND)
+            if not shows_drawing:  # GLib's keeps its state, and tidies up
+                task = client.receive(channel.BEGIN).cookie
+                client.receive(channel.SAVE)
+            client.acknowledged(step)
+            if not shows_drawing and client.receive(channel.END).cookie != task:
+                raise Wrong("it ends another task")
+            client.acknowledged(client.event(channel.LIFECYCLE, TERMINATE))
+            status = client.process.wait(channel.DEADLINE)
+            launched = "launched " + ("prewarmed" if is_prewarmed else "cold")
+            expected = ["active", "background", *(["drawn"] if shows_drawing else []), "ends",
+                        launched + ("" if shows_drawing else ", visit 1"), "tick",
+                        *([] if shows_drawing else ["tidied up"])]
+            if sorted(client.lines()) != expected or status != 0:
+                raise Wrong(f"{client.lines()}, status {status}")
+
+
+def alone(command, **environment):
+    """Without a daemon it starts itself, and its loop runs."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command.split(), stdout=output, stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment})
+        try:
+            end = channel.time.monotonic() + channel.DEADLINE
+            while b"tick" not in os.pread(output.fileno(), 1000, 0):
+                if channel.time.monotonic() > end or process.poll() is not None:
+                    raise Wrong(f"never: tick; {os.pread(output.fileno(), 1000, 0)}")
+                channel.time.sleep(0.005)  # between looks
+        finally:
+            process.kill()
+            process.wait()
+
+
+def glib(folder):
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0"], capture_output=True, text=True)
+    if flags.returncode:
+        raise Missing("no GLib to build with: apt-get install libglib2.0-dev")
+    program = folder + "/glib-loop"
+    built = subprocess.run(
+        [os.environ.get("CLANG", "clang"), "-std=c17", "-Wall", "-Wextra", "-Werror", EXAMPLES + "/glib_loop.c",
+         "-I", ROOT + "/Sources/CGreenroomApp/include", "-o", program, ROOT + "/.build/app/libgreenroom-app.a",
+         *flags.stdout.split()], capture_output=True, text=True)
+    if built.returncode:
+        raise Wrong(built.stderr)
+    life(program, False)
+    alone(program)
+    through_daemon(program, True)
+
+
+def qt(folder):
+    python = next((one for one in (sys.executable, "/usr/bin/python3") if subprocess.run(
+        [one, "-c", "import PyQt5.QtWidgets"], capture_output=True).returncode == 0), None)
+    if python is None:
+        raise Missing("no Qt for Python: apt-get install python3-pyqt5")
+    environment = {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": ROOT + "/Sources/Python", "XDG_RUNTIME_DIR": folder,
+                   "PYTHONDONTWRITEBYTECODE": "1"}
+    command = f"{python} {EXAMPLES}/qt_loop.py"
+    life(command, True, **environment)
+    alone(command, **environment)
+    through_daemon(command, False, "".join(f"Environment={name}={value}\n" for name, value in environment.items()))
