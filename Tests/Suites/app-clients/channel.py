@@ -1,46 +1,18 @@
 """A daemon's end of the app channel for tests: starts one client, says to it what a test wants, and shows what
-it answers. With its own codec, written after greenroom-protocol(7) and wire.h, so that nothing is held against
-itself."""
+it answers."""
 import os
 import socket
-import struct
 import subprocess
 import tempfile
 import time
 
-DEADLINE = 60  # seconds; a machine under load is slow, a hang is for ever
-HEADER = struct.Struct("<IHHIIIIIIQiI28i")
-MAGIC = 0x31435247
-PAUSED, STARTED, PONG, ERROR, GO, PING, QUIT = 1, 2, 3, 4, 16, 17, 18
-LAUNCH, LIFECYCLE, CONNECT, SCENE, DISCARD, DELIVER, ANSWER, CREDENTIALS = range(32, 40)
-ACKNOWLEDGED, STEP, OVERRAN, FIRST_FRAME, REQUEST_SCENE, OPEN_URL = range(64, 70)
-RESTORE, TIME, TIME_EXPIRES, RUN, PENDING, EXPIRE = 48, 51, 52, 53, 54, 55
-SAVE, EXTEND, COMPLETE, BEGIN, END, SUBMIT, QUERY, COMPLETED, LAUNCH_TASK = range(80, 89)
-LAUNCH_STEPS = 92
-FOREGROUND, SCENES, UNLOCKED, ARCHIVE, FIRST, FIRST_OF_VERSION = 1, 2, 4, 16, 32, 64
-ENTER_FOREGROUND, ACTIVE, RESIGN, BACKGROUND, TERMINATE = range(1, 6)
-LOCKED, AVAILABLE = 8, 9
+from appchannel import *  # noqa: F403
+from appchannel import LIMIT, Message, encode
+from places import DEADLINE
 
 
 class Wrong(Exception):
     pass
-
-
-class Message:
-    def __init__(self, data):
-        (magic, version, self.type, self.flags, words, fields, size, _, _, self.cookie, self.status, self.threads,
-         *_) = HEADER.unpack_from(data)
-        strings = data[HEADER.size:]
-        if magic != MAGIC or version != 1 or len(strings) != size or (size and strings[-1]):
-            raise Wrong(f"a malformed message of type {self.type}")
-        texts = [os.fsdecode(one) for one in strings.split(b"\0")[:-1]]
-        if len(texts) != words + fields:
-            raise Wrong(f"{len(texts)} strings instead of {words} + {fields}")
-        self.words, self.fields = texts[:words], texts[words:]
-
-    def __repr__(self):
-        return (f"<{self.type} cookie={self.cookie} status={self.status} flags={self.flags} "
-                f"words={self.words} fields={[one[:80] for one in self.fields]}>")
 
 
 class Client:
@@ -77,19 +49,17 @@ class Client:
         self.folder.cleanup()
 
     def send(self, type, status=0, cookie=0, flags=0, words=(), fields=(), umask=0, descriptors=(), roles=()):
-        texts = b"".join(os.fsencode(one) + b"\0" for one in (*words, *fields))
-        header = HEADER.pack(MAGIC, 1, type, flags, len(words), len(fields), len(texts), umask, len(roles), cookie,
-                             status, 0, *roles, *([0] * (28 - len(roles))))
+        message = encode(type, status, cookie, flags, words, fields, umask, roles)
         if descriptors:
-            socket.send_fds(self.socket, [header + texts], descriptors)
+            socket.send_fds(self.socket, [message], descriptors)
         else:
-            self.socket.send(header + texts)
+            self.socket.send(message)
 
     def receive(self, type):
         """The next message that is not about how far it is; it has to be of this type."""
         while True:
             try:
-                data = self.socket.recv(160 + 65536)
+                data = self.socket.recv(LIMIT)
             except TimeoutError:
                 raise Wrong(f"nothing came instead of a message of type {type}; the log: {self.lines()}") from None
             if not data:

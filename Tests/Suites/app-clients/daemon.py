@@ -2,16 +2,11 @@
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
-import tempfile
-import time
 
-from channel import DEADLINE, Wrong
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-PRODUCT = os.environ.get("PRODUCT", HERE + "/../../../.build/debug")
+import greenroomd
+from channel import Wrong
+from places import DEADLINE
 
 # What each app has in its manifest besides: lines of [App], lines of [Application].
 APPS = {
@@ -25,64 +20,35 @@ APPS = {
 CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\n"
 
 
-class Daemon:
+class Daemon(greenroomd.Daemon):
     def __init__(self, command, apps=APPS, environment=""):
         """`environment`: Environment= of every app."""
-        self.command, self.environment = command, environment
-        self.apps = [f"org.example.{name}.{kind}" for name in apps for kind in ("warm", "cold")]
-        self.folder = tempfile.mkdtemp(prefix="greenroom-clients-")
-        os.chmod(self.folder, 0o755)
-        self.log = self.folder + "/log"
-        for name in ("run", "apps"):
-            os.mkdir(f"{self.folder}/{name}")
-        os.chmod(self.folder + "/run", 0o700)
-        self.put("token", "s3cret")
-        self.put("greenroom.conf", CONFIGURATION)
+        own = {name: value for name, value in os.environ.items() if name != "PROBE_WORD"}
+        super().__init__(configuration=CONFIGURATION, environment=own)
+        self.command_of_apps, self.environment_of_apps = command, environment
+        self.names = [f"org.example.{name}.{kind}" for name in apps for kind in ("warm", "cold")]
+        self.log = self.folder / "log"
+        self.write("token", "s3cret")
         for name, lines in apps.items():
             for prewarm in ("boot", "never"):
-                self.write(f"org.example.{name}.{'warm' if prewarm == 'boot' else 'cold'}", prewarm, *lines)
-        environment = {**os.environ, "STATE_DIRECTORY": self.folder + "/state", "CACHE_DIRECTORY": self.folder + "/cache"}
-        environment.pop("PROBE_WORD", None)
-        self.output = open(self.folder + "/daemon", "wb")
-        self.process = subprocess.Popen(
-            [PRODUCT + "/greenroomd", "--runtime-directory", self.folder + "/run", "--apps", self.folder + "/apps",
-             "--config", self.folder + "/greenroom.conf",
-             # A machine that is never short of anything.
-             "--machine-root", self.folder + "/machine"],
-            stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=environment)
-        self.await_fact("the daemon's socket", lambda: os.path.exists(self.folder + "/run/control"))
-        self.watched = open(self.folder + "/events", "wb")
+                self.install_app(f"org.example.{name}.{'warm' if prewarm == 'boot' else 'cold'}", prewarm, *lines)
+        self.start()
+        self.watched = open(self.folder / "events", "wb")
         self.watcher = subprocess.Popen(
-            [PRODUCT + "/greenroomctl", "watch", "--json", "--after", "0", "--socket", self.folder + "/run/control"],
+            [self.product / "greenroomctl", "watch", "--json", "--after", "0", "--socket", self.socket],
             stdin=subprocess.DEVNULL, stdout=self.watched, stderr=self.output)
 
-    def put(self, name, text):
-        with open(f"{self.folder}/{name}", "w") as file:
-            file.write(text)
-
-    def write(self, app, prewarm, lines, keys):
-        self.put(f"apps/{app}.app",
-                 f"[App]\nType=application-kit\nForegroundGroup={app}\nExec={self.command} word\n"
-                 f"Environment=PROBE_LOG={self.log}\nLoadCredential=token:{self.folder}/token\n{lines}"
-                 f"{self.environment}"
-                 f"[Prewarm]\nWhen={prewarm}\n"
-                 f"[Application]\nURLSchemes=probe\nQuickActions=new\nRemoteNotifications=yes\n{keys}")
+    def install_app(self, app, prewarm, lines, keys):
+        self.install(app,
+                     f"[App]\nType=application-kit\nForegroundGroup={app}\nExec={self.command_of_apps} word\n"
+                     f"Environment=PROBE_LOG={self.log}\nLoadCredential=token:{self.folder}/token\n{lines}"
+                     f"{self.environment_of_apps}"
+                     f"[Prewarm]\nWhen={prewarm}\n"
+                     f"[Application]\nURLSchemes=probe\nQuickActions=new\nRemoteNotifications=yes\n{keys}")
 
     def configure(self, text):
-        self.put("greenroom.conf", text)
+        self.write("greenroom.conf", text)
         self.ctl("reload")
-
-    def ctl(self, *words):
-        verb = 2 if words[0] == "debug" else 1
-        done = subprocess.run(
-            [PRODUCT + "/greenroomctl", *words[:verb], "--socket", self.folder + "/run/control", *words[verb:]],
-            capture_output=True, text=True, timeout=DEADLINE)
-        if done.returncode:
-            raise Wrong(f"greenroomctl {' '.join(words)}: {done.stderr.strip()}")
-        return done.stdout
-
-    def instances(self, app):
-        return [one for one in json.loads(self.ctl("status", "--json"))["instances"] if one["app"] == app]
 
     def states(self, app):
         return sorted(one["state"] for one in self.instances(app))
@@ -93,24 +59,19 @@ class Daemon:
 
     def events(self, app, kind):
         """What happened of that kind, from the daemon's start."""
-        with open(self.folder + "/events") as file:
-            whole = file.read().rpartition("\n")[0]
+        whole = (self.folder / "events").read_text().rpartition("\n")[0]
         events = (json.loads(line) for line in whole.split("\n") if line)
         events = (one.get("event", one) for one in events)
         return [one for one in events if one.get("app") == app and one["kind"] == kind]
 
     def lines(self):
-        if not os.path.exists(self.log):
-            return []
-        with open(self.log) as file:
-            return [line for line in file.read().split("\n") if line]
+        return [line for line in self.log.read_text().split("\n") if line] if self.log.exists() else []
 
-    def await_fact(self, what, fact):
-        end = time.monotonic() + DEADLINE
-        while not fact():
-            if time.monotonic() > end or self.process.poll() is not None:
-                raise Wrong(f"never: {what}; the log: {self.lines()}")
-            time.sleep(0.01)  # between looks
+    def await_fact(self, what, fact, *more):
+        try:
+            return super().await_fact(what, fact, *more)
+        except greenroomd.Failed as error:
+            raise Wrong(f"{error}; the log: {self.lines()}") from None
 
     def await_line(self, line):
         self.await_fact(line, lambda: line in self.lines())
@@ -132,7 +93,7 @@ class Daemon:
             got = lines
         if got != lines:
             raise Wrong("expected\n  " + "\n  ".join(lines) + "\ngot\n  " + "\n  ".join(got))
-        os.unlink(self.log)
+        self.forget()
 
     def reclaim(self, app):
         """The machine needs memory, and takes it: step by step, until the app is gone without a word."""
@@ -144,7 +105,7 @@ class Daemon:
             return any(one["instance"] == instance for one in self.events(app, "exited"))
         self.await_fact("its end", is_gone)
         self.ctl("debug", "pressure", "none")
-        for one in self.apps:  # what was taken from a pool is not prewarmed again for half a minute
+        for one in self.names:  # what was taken from a pool is not prewarmed again for half a minute
             self.ctl("reset-failed", one)
         cause = next(one["exit"]["reason"] for one in self.events(app, "exited") if one["instance"] == instance)
         if cause != "reclaimed":
@@ -152,13 +113,11 @@ class Daemon:
 
     def printed(self):
         """What the apps have written to their standard output, which is the daemon's."""
-        with open(self.folder + "/daemon") as file:
-            return [line for line in file.read().splitlines() if not line.startswith("greenroomd: ")]
+        return [line for line in self.said().splitlines() if not line.startswith("greenroomd: ")]
 
     def forget(self):
         """What the log holds so far."""
-        if os.path.exists(self.log):
-            os.unlink(self.log)
+        self.log.unlink(missing_ok=True)
 
     def end(self, app):
         self.ctl("terminate", app)
@@ -168,12 +127,11 @@ class Daemon:
     last_state = "ACTIVE"
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(DEADLINE)
-        self.watcher.wait(DEADLINE)  # it ends with the daemon
-        self.watched.close()
-        self.output.close()
-        shutil.rmtree(self.folder)
+        try:
+            super().stop()
+        finally:
+            self.watcher.wait(DEADLINE)  # it ends with the daemon
+            self.watched.close()
 
 
 # --- What a client writes down when it is launched.

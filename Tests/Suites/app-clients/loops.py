@@ -7,8 +7,8 @@ import tempfile
 import channel
 from channel import ACTIVE, BACKGROUND, FIRST_FRAME, RESIGN, TERMINATE, Client, Wrong
 from daemon import Daemon, ready, temperature
+from places import DEADLINE, ROOT
 
-ROOT = os.path.realpath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
 EXAMPLES = ROOT + "/Sources/Samples/Loops"
 
 
@@ -20,7 +20,7 @@ def through_daemon(command, keeps_state, environment=""):
     """The same for the user of a real daemon: shown, hidden and frozen, shown again, ended."""
     daemon = Daemon(command, {"loop": ("BackgroundGraceSec=100ms\n", "")}, environment)
     try:
-        for app in daemon.apps:
+        for app in daemon.names:
             through_life(daemon, app, keeps_state)
     finally:
         daemon.stop()
@@ -87,7 +87,7 @@ def life(command, shows_drawing, **environment):
             if not shows_drawing and client.receive(channel.END).cookie != task:
                 raise Wrong("it ends another task")
             client.acknowledged(client.event(channel.LIFECYCLE, TERMINATE))
-            status = client.process.wait(channel.DEADLINE)
+            status = client.process.wait(DEADLINE)
             launched = "launched " + ("prewarmed" if is_prewarmed else "cold")
             expected = ["active", "background", *(["drawn"] if shows_drawing else []), "ends",
                         launched + ("" if shows_drawing else ", visit 1"), "tick",
@@ -103,7 +103,7 @@ def alone(command, **environment):
             command.split(), stdout=output, stdin=subprocess.DEVNULL,
             env={**os.environ, **environment})
         try:
-            end = channel.time.monotonic() + channel.DEADLINE
+            end = channel.time.monotonic() + DEADLINE
             while b"tick" not in os.pread(output.fileno(), 1000, 0):
                 if channel.time.monotonic() > end or process.poll() is not None:
                     raise Wrong(f"never: tick; {os.pread(output.fileno(), 1000, 0)}")

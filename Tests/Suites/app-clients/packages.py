@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 from channel import Wrong
-from daemon import PRODUCT
-from loops import ROOT, Missing
+from loops import Missing
+from places import PRODUCT, ROOT
 
 
 def run(*words, **more):

@@ -8,19 +8,18 @@ import array
 import errno
 import os
 import socket
-import struct
 import sys
 import threading
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../Support/Python")
+from appchannel import (ACKNOWLEDGED, ANSWER, ARCHIVE, BEGIN, COMPLETED, CONNECT, CREDENTIALS, DELIVER, DISCARD,  # noqa: E402
+                        END, ERROR, EXPIRE, EXTEND, FOREGROUND, GO, HEADER, LAUNCH, LIFECYCLE, LIMIT, PAUSED, PING,
+                        PONG, QUIT, RESTORE, RUN, SAVE, SCENE, STARTED, STEP, SUBMIT, TIME, TIME_EXPIRES, encode)
+
 FAULT = os.environ.get("FAULT", "")
-HEADER = struct.Struct("<IHHIIIIIIQiI28i")
-PAUSED, STARTED, PONG, ERROR, GO, PING, QUIT = 1, 2, 3, 4, 16, 17, 18
-LAUNCH, LIFECYCLE, CONNECT, SCENE, DISCARD, DELIVER, ANSWER, CREDENTIALS = range(32, 40)
-RESTORE, TIME, TIME_EXPIRES, RUN, PENDING, EXPIRE = 48, 51, 52, 53, 54, 55
-ACKNOWLEDGED, STEP = 64, 65
-SAVE, EXTEND, COMPLETE, BEGIN, END, SUBMIT, QUERY, COMPLETED = range(80, 88)
-ARCHIVE, AGAIN = 16, 1 << 63
+AGAIN = 1 << 63
 # Steps: main, willFinishLaunching, didFinishLaunching, active, background
 MAIN, WILL, DID, ACTIVE, BACKGROUND = 0, 4, 6, 10, 11
 
@@ -44,9 +43,7 @@ def now():
 
 
 def send(kind, cookie=0, status=0, words=(), fields=(), threads=0):
-    strings = b"".join(word.encode() + b"\0" for word in (*words, *fields))
-    channel.send(HEADER.pack(0x31435247, 1, kind, 0, len(words), len(fields), len(strings), 0, 0, cookie, status,
-                             threads, *[0] * 28) + strings, socket.MSG_NOSIGNAL)
+    channel.send(encode(kind, status, cookie, words=words, fields=fields, threads=threads), socket.MSG_NOSIGNAL)
 
 
 def step(which, at=None):
@@ -75,7 +72,7 @@ def acknowledge(cookie):
 
 
 def receive():
-    data, control, _, _ = channel.recvmsg(160 + 65536, socket.CMSG_SPACE(4 * 28), socket.MSG_CMSG_CLOEXEC)
+    data, control, _, _ = channel.recvmsg(LIMIT, socket.CMSG_SPACE(4 * 28), socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for level, kind, content in control:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
@@ -88,7 +85,7 @@ def read():
     data, _ = receive()
     if not data:
         end()
-    return HEADER.unpack_from(data), data[160:].decode().split("\0")[:-1]
+    return HEADER.unpack_from(data), data[HEADER.size:].decode().split("\0")[:-1]
 
 
 def place(header, descriptors):
@@ -122,7 +119,7 @@ def run(launch):
     unknown = launch[3] & ~0xF
     if unknown and FAULT == "strict-flags":
         return refuse(errno.EPROTO, launch[9])
-    background = not launch[3] & 1
+    background = not launch[3] & FOREGROUND
     if background and FAULT == "always-active":
         step(ACTIVE)
     if launch[3] & ARCHIVE and FAULT != "does-not-wait-for-its-state":
@@ -279,7 +276,7 @@ def main():
             time.sleep(1000)
         header = HEADER.unpack_from(data)
         kind, cookie, status = header[2], header[9], header[10]
-        if len(data) != 160 + header[6] and FAULT != "reads-anything":
+        if len(data) != HEADER.size + header[6] and FAULT != "reads-anything":
             refuse(errno.EPROTO, cookie)
             continue
         if kind == PING:
@@ -308,7 +305,7 @@ def main():
             if not launched and FAULT != "acts-while-paused":
                 refuse(errno.EPROTO, cookie)
                 continue
-            happen(kind, cookie, status, data[160:].decode().split("\0")[:-1], descriptors)
+            happen(kind, cookie, status, data[HEADER.size:].decode().split("\0")[:-1], descriptors)
         elif launched and kind == RESTORE:
             restore(cookie, status, [])
         elif launched and kind == ANSWER:
@@ -317,7 +314,7 @@ def main():
             elif FAULT != "asks-what-was-answered":
                 asked.pop(cookie, None)
         elif launched and kind in (TIME, TIME_EXPIRES, RUN, EXPIRE):
-            background(kind, cookie, data[160:].decode().split("\0")[:-1])
+            background(kind, cookie, data[HEADER.size:].decode().split("\0")[:-1])
         elif FAULT == "ignores-the-unknown":
             pass
         elif FAULT == "dies-of-the-unknown":

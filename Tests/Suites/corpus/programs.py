@@ -1,5 +1,4 @@
 """Which programs there are, and which are better not run."""
-import glob
 import os
 import random
 import re
