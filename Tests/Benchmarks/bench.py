@@ -13,14 +13,17 @@ import json
 import os
 import platform
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Support/Python"))
+import greenroomd  # noqa: E402
+from control import Refused, request  # noqa: E402
 
 # Stands still longer than any cold start here.
 PATIENCE_SECONDS = 30
@@ -47,17 +50,17 @@ def launch_request(app, arguments=()):
     }
     if arguments:
         parameters["arguments"] = list(arguments)
-    return {"method": "io.greenroom.Control.Launch", "parameters": parameters}
+    return request("Launch", parameters)
 
 
 def prewarm_request(app):
     """Answered when an instance is paused."""
-    return {"method": "io.greenroom.Control.Prewarm", "parameters": {"app": app}}
+    return request("Prewarm", {"app": app})
 
 
 def status_request(app):
     """Of one app, so that the answer does not grow with what the bench has launched so far."""
-    return {"method": "io.greenroom.Control.Status", "parameters": {"app": app}}
+    return request("Status", {"app": app})
 
 
 PREWARMED, COLD = '"prewarmed"', '"cold"'
@@ -74,87 +77,28 @@ def manifest(executable, environment=None, prewarm="demand", arguments=()):
 # --- A private greenroomd.
 
 
-class Daemon:
+class Daemon(greenroomd.Daemon):
     """A supervisor and a spawner of our own, in a folder that is removed afterwards."""
 
-    def __init__(self, product, folder):
-        self.product, self.folder = Path(product), Path(folder)
-        self.runtime, self.apps = self.folder / "run", self.folder / "apps"
-        self.runtime.mkdir(mode=0o700)
-        self.apps.mkdir()
+    def __init__(self, product, folder, directories=("state",)):
         # What the machine does beside us must not take away what is measured.
-        self.configuration = self.folder / "greenroom.conf"
-        self.configuration.write_text(
-            "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n")
-        self.socket = self.runtime / "control"
-        self.log = open(self.folder / "log", "wb")
-        self.process = None
+        super().__init__(
+            folder, product,
+            "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n",
+            directories=directories, sees_machine=True)
 
-    def command(self):
-        return [
-            str(self.product / "greenroomd"),
-            "--runtime-directory", str(self.runtime),
-            "--apps", str(self.apps),
-            "--config", str(self.configuration),
-        ]
-
-    def add(self, identifier, text):
-        (self.apps / f"{identifier}.app").write_text(text)
-
-    def start(self, look_every=0.005):
-        self.process = subprocess.Popen(
-            self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env={**os.environ, "STATE_DIRECTORY": str(self.folder / "state")},
-        )
-        end = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            with contextlib.suppress(OSError), self.connect():
-                return
-            if self.process.poll() is not None or time.monotonic() > end:
-                sys.exit(f"bench: greenroomd did not start:\n{self.said()}")
-            time.sleep(look_every)
-
-    def stop(self):
-        if self.process and self.process.poll() is None:
-            spawner = self.spawner()
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(PATIENCE_SECONDS)
-            if spawner and Path(f"/proc/{spawner}").exists():
-                os.kill(spawner, signal.SIGTERM)
-        self.log.close()
-
-    def said(self):
-        return (self.folder / "log").read_text(errors="replace")[-4000:]
-
-    def connect(self):
-        end = socket.socket(socket.AF_UNIX)
-        end.settimeout(PATIENCE_SECONDS)
-        end.connect(str(self.socket))
-        return end
-
-    def call(self, request):
-        with self.connect() as end:
-            end.sendall(json.dumps(request).encode() + b"\0")
-            answer = b""
-            while not answer.endswith(b"\0"):
-                part = end.recv(65536)
-                if not part:
-                    sys.exit(f"bench: greenroomd hung up:\n{self.said()}")
-                answer += part
-        reply = json.loads(answer[:-1])
+    def ask(self, message):
+        """The reply's parameters, and how many bytes it has."""
+        with self.connect(PATIENCE_SECONDS) as connection:
+            connection.send(message)
+            answer = connection.receive()
+        reply = json.loads(answer)
         if "error" in reply:
-            sys.exit(f"bench: {request['method']}: {reply}")
-        return reply.get("parameters", {}), len(answer)
+            raise Refused(reply)
+        return reply.get("parameters", {}), len(answer) + 1
 
     def spawner(self):
-        """The spawner that serves this supervisor: found by the folder on its command line."""
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                with contextlib.suppress(OSError):
-                    words = (entry / "cmdline").read_bytes().split(b"\0")
-                    if b"greenroom-spawner" in words[0] and str(self.runtime).encode() in words:
-                        return int(entry.name)
-        return None
+        return next(iter(self.spawners()), None)
 
 
 # --- Samples.
@@ -267,7 +211,7 @@ def kernel_numbers(pid):
 
 def sizes(daemon, identifiers):
     for identifier in identifiers:
-        daemon.call(prewarm_request(identifier))
+        daemon.ask(prewarm_request(identifier))
     pids = {"supervisor": daemon.process.pid, "spawner": daemon.spawner()}
     limits = {"supervisor": 12, "spawner": 3}
     # What was set in motion (refills, the spawner giving back memory) ends first; then ten seconds
@@ -329,9 +273,9 @@ def main():
         probe = programs / "probe"
         identifiers = [f"bench.idle{number}" for number in range(10)]
         for identifier in identifiers:
-            daemon.add(identifier, manifest(probe, prewarm="demand"))
-        daemon.add("bench.probe", manifest(probe))
-        daemon.add("bench.cold", manifest(probe, prewarm="never"))
+            daemon.install(identifier, manifest(probe, prewarm="demand"))
+        daemon.install("bench.probe", manifest(probe))
+        daemon.install("bench.cold", manifest(probe, prewarm="never"))
         stamp = programs / "stamp.so"
         real = {}
         for name, words in REAL_PROGRAMS.items():
@@ -340,11 +284,11 @@ def main():
                 print(f"# {name}: skipped, {'no stamp on this machine' if path else 'not installed'}")
                 continue
             real[name] = [str(Path(path).resolve()), *words[1:]]
-            daemon.add(f"bench.{words[0]}", manifest(real[name][0], f"LD_PRELOAD={stamp}"))
+            daemon.install(f"bench.{words[0]}", manifest(real[name][0], f"LD_PRELOAD={stamp}"))
         cgroup = None
         try:
             daemon.start()
-            daemon.call(prewarm_request("bench.idle0"))
+            daemon.ask(prewarm_request("bench.idle0"))
             cgroup = cgroup_for_reference(daemon)
             measure(daemon, programs, real, cgroup, identifiers, arguments.rounds)
         finally:
@@ -359,9 +303,9 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
 
     def start(name, app, per_round, words=(), expected=PREWARMED):
         before = json.dumps(prewarm_request(app)) if expected == PREWARMED else ""
-        request = json.dumps(launch_request(app, words))
+        launch = json.dumps(launch_request(app, words))
         return Contender(
-            name, lambda n: [launcher, "start", control, str(n), before, request, expected], per_round
+            name, lambda n: [launcher, "start", control, str(n), before, launch, expected], per_round
         )
 
     def reference(name, per_round, kind, *words, **environment):
@@ -371,7 +315,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         )
 
     status = json.dumps(status_request(identifiers[0]))
-    _, answer_bytes = daemon.call(status_request(identifiers[0]))
+    _, answer_bytes = daemon.ask(status_request(identifiers[0]))
     prewarmed = start("prewarmed", "bench.probe", 30)
     cold = start("cold", "bench.cold", 15, expected=COLD)
     relay = reference("C relay", 30, "relay")
@@ -416,12 +360,12 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2.5)
 
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
-        fresh = Daemon(daemon.product, folder)
+        fresh = Daemon(daemon.product, folder, directories=())
         command = fresh.command()
         ready = Contender("ready", lambda n: [str(programs / "ready"), str(n), "--", *command], 20)
         ready.measure(2, keep=False)
         ready.measure(20)
-        fresh.log.close()
+        fresh.stop()
     for percent, bound in ((50, 1), (99, None)):
         line(f"greenroomd: exec to READY=1, p{percent}", percentile(ready.columns[0], percent) / 1e6,
              "ms", "limit", 15, bound)

@@ -22,6 +22,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from bench import Daemon, manifest, parent_of, prewarm_request, status_request
+from control import request
 
 BREAKPOINT, RETURN = 0xCC, 0xC3
 # ptrace(2); the instruction pointer is the seventeenth word of struct user.
@@ -139,9 +140,9 @@ def ordinary_day(product, executable, folder):
     """What is asked for most comes first: what runs together shall lie together."""
     daemon = Daemon(product, folder)
     for number in range(10):
-        daemon.add(f"org.example.app{number}", manifest(executable))
-    daemon.add("org.example.cold", manifest(executable, prewarm="never"))
-    daemon.add("org.example.stays", manifest("/bin/sleep", arguments=["1000"]))
+        daemon.install(f"org.example.app{number}", manifest(executable))
+    daemon.install("org.example.cold", manifest(executable, prewarm="never"))
+    daemon.install("org.example.stays", manifest("/bin/sleep", arguments=["1000"]))
     client = str(product / "greenroomctl")
 
     def ctl(verb, *words):
@@ -152,19 +153,18 @@ def ordinary_day(product, executable, folder):
     try:
         daemon.start()
         # Answered by the loop, so the start is over.
-        daemon.call(status_request("org.example.cold"))
+        daemon.ask(status_request("org.example.cold"))
         os.kill(os.getpid(), signal.SIGSTOP)
         for number in range(10):
-            daemon.call(prewarm_request(f"org.example.app{number}"))
+            daemon.ask(prewarm_request(f"org.example.app{number}"))
         for app in ["org.example.app0", "org.example.app1", "org.example.cold"] * 3:
             ctl("run", app)
             ctl("launch", app, "--background")
         # More than are paused, so that pools run out and are filled again.
         for _ in range(6):
             for number in range(10):
-                daemon.call({"method": "io.greenroom.Control.Launch",
-                             "parameters": {"app": f"org.example.app{number}", "background": True}})
-        daemon.call(status_request("org.example.app0"))
+                daemon.ask(request("Launch", {"app": f"org.example.app{number}", "background": True}))
+        daemon.ask(status_request("org.example.app0"))
         time.sleep(3)  # in which deadlines come
         ctl("launch", "org.example.stays")
         for verb in ["background", "suspend", "resume", "foreground", "terminate"]:

@@ -82,8 +82,8 @@ def main():
     probe = programs / "probe"
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
-        daemon.add("bench.probe", manifest(probe))
-        daemon.add("bench.cold", manifest(probe, prewarm="never"))
+        daemon.install("bench.probe", manifest(probe))
+        daemon.install("bench.cold", manifest(probe, prewarm="never"))
         supervised = []
         try:
             daemon.start()

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from bench import Contender, Daemon, describe, line, manifest, percentile, status_request
+from control import encode, request
 
 APP = "bench.status"
 # What each attack does for as long as it is let; see `attack`.
@@ -42,7 +43,7 @@ def attack(kind, path):
     if os.getuid() == 0:
         os.setgid(STRANGER)
         os.setuid(STRANGER)
-    call = json.dumps({"method": "io.greenroom.Control.List"}).encode() + b"\0"
+    call = encode(request("List"))
 
     def connect():
         end = socket.socket(socket.AF_UNIX)
@@ -108,15 +109,15 @@ def per_second(contender):
 
 
 def throughput(daemon, programs, cpus, rounds):
-    request = json.dumps(status_request(APP))
-    _, answer_bytes = daemon.call(status_request(APP))
+    status = json.dumps(status_request(APP))
+    _, answer_bytes = daemon.ask(status_request(APP))
     words = ["taskset", "-c", str(min(cpus))]
     # On one core, as is the echo's child: what is compared is work, not the way between cores.
     os.sched_setaffinity(daemon.process.pid, {min(cpus)})
     ours = Contender("status", lambda n: [
-        *words, str(programs / "launch"), "call", str(daemon.socket), str(n), request], 5000)
+        *words, str(programs / "launch"), "call", str(daemon.socket), str(n), status], 5000)
     echo = Contender("C echo", lambda n: [
-        *words, str(programs / "echo"), str(n), str(len(request) + 1), str(answer_bytes)], 5000)
+        *words, str(programs / "echo"), str(n), str(len(status) + 1), str(answer_bytes)], 5000)
     for number in range(rounds):
         for contender in (ours, echo) if number % 2 else (echo, ours):
             contender.measure(5000)
@@ -128,14 +129,14 @@ def throughput(daemon, programs, cpus, rounds):
 
 
 def hostility(daemon, programs, cpus, rounds):
-    request = json.dumps(status_request(APP))
+    status = json.dumps(status_request(APP))
     victim = [str(programs / "launch"), "call", str(daemon.socket)]
     first, last = {min(cpus)}, {max(cpus)}
     os.sched_setaffinity(daemon.process.pid, first)
 
     def contender(name):
         return Contender(name, lambda n: [
-            "taskset", "-c", str(max(cpus)), *victim, str(n), request], 2000)
+            "taskset", "-c", str(max(cpus)), *victim, str(n), status], 2000)
 
     idle = contender("idle")
     for kind, text in ATTACKS.items():
@@ -167,7 +168,7 @@ def main():
         os.chmod(folder, 0o755)
         daemon = Daemon(product, folder)
         daemon.runtime.chmod(0o755)
-        daemon.add(APP, manifest(programs / "probe"))
+        daemon.install(APP, manifest(programs / "probe"))
         try:
             daemon.start()
             throughput(daemon, programs, cpus, arguments.rounds)

@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ sys.dont_write_bytecode = True
 from bench import (COLD, PREWARMED, Contender, Daemon, cgroup_for_reference, describe,
                    launch_request, line, manifest, percentile, prewarm_request, run_rounds,
                    status_request)
+from control import request
 
 KNOWN = (10, 100, 1000, 5000)
 RUNNING, PAUSED, BURST = 1000, 200, 1000
@@ -33,10 +33,10 @@ def daemon_with(product, programs, count, arguments=()):
     """A daemon that knows `count` apps beside the one that is launched, which never changes."""
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
-        daemon.add("bench.probe", manifest(programs / "probe"))
-        daemon.add("bench.cold", manifest(programs / "probe", prewarm="never", arguments=arguments))
+        daemon.install("bench.probe", manifest(programs / "probe"))
+        daemon.install("bench.cold", manifest(programs / "probe", prewarm="never", arguments=arguments))
         for number in range(count):
-            daemon.add(name(number), manifest(programs / "probe", arguments=arguments))
+            daemon.install(name(number), manifest(programs / "probe", arguments=arguments))
         try:
             daemon.start()
             yield daemon
@@ -51,7 +51,7 @@ def name(number):
 def own_bytes(daemon):
     """What the supervisor has for itself: its heap, and what it touched of the state's mapping."""
     # It listens before it has read its manifests, and answers afterwards.
-    daemon.call({"method": "org.varlink.service.GetInfo"})
+    daemon.ask(request("org.varlink.service.GetInfo"))
     status = Path(f"/proc/{daemon.process.pid}/status").read_text()
     return sum(int(text.split()[1]) * 1024 for text in status.splitlines()
                if text.startswith(("RssAnon:", "RssShmem:")))
@@ -60,9 +60,9 @@ def own_bytes(daemon):
 def launches(daemon, programs, label, per_round=15):
     """Prewarmed and cold launches of the one app."""
     def contender(kind, app, before, expected):
-        request = json.dumps(launch_request(app))
+        launch = json.dumps(launch_request(app))
         return Contender(f"{kind}, {label}", lambda n: [
-            str(programs / "launch"), "start", str(daemon.socket), str(n), before, request,
+            str(programs / "launch"), "start", str(daemon.socket), str(n), before, launch,
             expected], per_round)
     return [
         contender("prewarmed", "bench.probe", json.dumps(prewarm_request("bench.probe")), PREWARMED),
@@ -81,19 +81,18 @@ def compare_launches(groups, rounds):
 
 def reload_beside_calls(daemon):
     """Milliseconds of one reload, and of the longest of another client's calls while it goes on."""
-    call = json.dumps(status_request("bench.probe")).encode() + b"\0"
+    call = status_request("bench.probe")
     with daemon.connect() as patient, daemon.connect() as hasty:
         began, longest, answer = time.monotonic(), 0, b""
-        patient.sendall(json.dumps({"method": "io.greenroom.Control.Reload"}).encode() + b"\0")
-        patient.setblocking(False)
+        patient.send(request("Reload"))
+        patient.socket.setblocking(False)
         while not answer.endswith(b"\0"):
             start = time.monotonic()
-            hasty.sendall(call)
-            while not hasty.recv(65536).endswith(b"\0"):
-                pass
+            hasty.send(call)
+            hasty.receive()
             longest = max(longest, time.monotonic() - start)
             with contextlib.suppress(BlockingIOError):
-                while part := patient.recv(1 << 20):
+                while part := patient.socket.recv(1 << 20):
                     answer += part
         return (time.monotonic() - began) * 1000, longest * 1000
 
@@ -118,7 +117,7 @@ def prewarmed(product, programs, rounds):
             daemon_with(product, programs, PAUSED) as many:
         before = own_bytes(many)
         for number in range(PAUSED):
-            many.call(prewarm_request(name(number)))
+            many.ask(prewarm_request(name(number)))
         line(f"supervisor: memory per prewarmed instance ({PAUSED})",
              (own_bytes(many) - before) / PAUSED, "B")
         compare_launches([launches(few, programs, "few prewarmed"),
@@ -133,13 +132,8 @@ def running(product, programs, rounds):
         null, root = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH)
         with many.connect() as end:
             for number in range(RUNNING):
-                request = json.dumps(launch_request(name(number))).encode() + b"\0"
-                socket.send_fds(end, [request], [read, null, null, root])
-                answer = b""
-                while not answer.endswith(b"\0"):
-                    answer += end.recv(65536)
-                if b'"error"' in answer:
-                    sys.exit(f"bench: launch {number}: {answer[:300]}")
+                end.send(launch_request(name(number)), [read, null, null, root])
+                end.reply()
         time.sleep(1)
         line(f"supervisor: memory per running app ({RUNNING})", (own_bytes(many) - before) / RUNNING,
              "B", "limit", 4096, 1)
@@ -154,17 +148,16 @@ def adopted(product, _, rounds):
     for count, paused in ADOPTED:
         with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
             daemon = Daemon(product, folder)
-            daemon.add("bench.many", manifest("/usr/bin/sleep", arguments=["infinity"]).replace(
+            daemon.install("bench.many", manifest("/usr/bin/sleep", arguments=["infinity"]).replace(
                 "[Prewarm]", "Instances=multiple\nForegroundGroup=none\n[Prewarm]"))
             for number in range(paused):
-                daemon.add(name(number), manifest("/usr/bin/sleep", arguments=["infinity"]))
+                daemon.install(name(number), manifest("/usr/bin/sleep", arguments=["infinity"]))
             try:
                 daemon.start()
                 for _ in range(count):
-                    daemon.call({"method": "io.greenroom.Control.Launch",
-                                 "parameters": {"app": "bench.many", "background": True}})
+                    daemon.ask(request("Launch", {"app": "bench.many", "background": True}))
                 for number in range(paused):
-                    daemon.call(prewarm_request(name(number)))
+                    daemon.ask(prewarm_request(name(number)))
                 times = [take_over(daemon, count + paused) for _ in range(max(5, rounds))]
             finally:
                 daemon.stop()
@@ -175,21 +168,18 @@ def adopted(product, _, rounds):
 
 def take_over(daemon, count):
     """Kills the supervisor and starts another: milliseconds to its first answer."""
-    status = {"method": "io.greenroom.Control.Status"}
-
     def living():
-        return sorted(i["instance"] for i in daemon.call(status)[0]["instances"]
+        return sorted(i["instance"] for i in daemon.ask(request("Status"))[0]["instances"]
                       if "processId" in i)
 
     before = living()
     if len(before) != count:
         sys.exit(f"bench: {len(before)} instances instead of {count}")
-    daemon.process.kill()
-    daemon.process.wait()
-    one = {**status, "parameters": {"instance": before[-1]} if before else {}}
+    daemon.kill()
+    one = {"instance": before[-1]} if before else None
     start = time.monotonic()
-    daemon.start(0.0002)
-    daemon.call(one)
+    daemon.execute()
+    daemon.await_fact("an answer", lambda: daemon.answers("Status", one), 0.0002)
     elapsed = (time.monotonic() - start) * 1000
     if living() != before:
         sys.exit("bench: not every instance was adopted")
@@ -199,9 +189,8 @@ def take_over(daemon, count):
 def fill_pools(daemon):
     with daemon.connect() as end:
         for number in range(BURST):
-            end.sendall(json.dumps(prewarm_request(name(number))).encode() + b"\0")
-            while not end.recv(65536).endswith(b"\0"):
-                pass
+            end.send(prewarm_request(name(number)))
+            end.receive()
 
 
 def at_once(product, programs, rounds):
@@ -213,9 +202,9 @@ def at_once(product, programs, rounds):
 def burst_of(product, programs, rounds, arguments, label):
     def requests(app):
         return "\n".join(
-            json.dumps({"method": "io.greenroom.Control.Launch", "parameters": {
+            json.dumps(request("Launch", {
                 "app": app(number), "background": True, "standardOutputDescriptor": 0,
-                "standardInputDescriptor": 1}})
+                "standardInputDescriptor": 1}))
             for number in range(BURST)) + "\n"
 
     def sample(words, text=""):
@@ -228,7 +217,7 @@ def burst_of(product, programs, rounds, arguments, label):
     with daemon_with(product, programs, BURST, arguments) as daemon:
         burst = [str(programs / "launch"), "burst", str(daemon.socket), str(BURST_CONNECTIONS)]
         cold, paused, alone, relayed, resumed = [], [], [], [], []
-        daemon.call(prewarm_request(name(0)))
+        daemon.ask(prewarm_request(name(0)))
         cgroup = cgroup_for_reference(daemon)
         for number in range(max(1, rounds // 4)):
             # Before the others: nothing is refilled beside them.
