@@ -36,8 +36,8 @@ MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
 KILLS      ?= 500
-# (SECONDS itself is also the shell's clock.)
-FUZZ_SECONDS := $(if $(filter command,$(origin SECONDS)),$(SECONDS),60)
+# SECONDS= of the command line, or else: it is also the shell's clock.
+seconds = $(if $(filter command,$(origin SECONDS)),$(SECONDS),$(1))
 
 SWIFT      ?= swift
 # The clang of every target, and of what the targets run, is Swift's own.
@@ -94,14 +94,16 @@ RELEASE = -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -functio
 DAEMON := .build/out/daemon
 STATIC := .build/out/static
 PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(STATIC)/release/greenroomctl
+# Programs linked with the C library's shared form, in the order of greenroomd.
+link_dynamically = for product in $(1); do \
+    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 # SwiftPM does not know that a list is an input.
 release: setup $(SHIM)
 	@for program in $(PROGRAMS); do \
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
-	@for product in greenroomd greenroom-bus greenroom-conformance; do \
-	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
+	@$(call link_dynamically,greenroomd greenroom-bus greenroom-conformance)
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
@@ -117,8 +119,7 @@ SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
 # The same in C and in Python; the module lies beside the app that imports it.
 OTHER_SAMPLES := greenroom-sums greenroom-reader
 samples: release $(APP_LIBRARY)
-	@for product in $(SAMPLES); do \
-	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
+	@$(call link_dynamically,$(SAMPLES))
 	@install -D -s -m 755 -t $(PRODUCT)/samples $(addprefix $(DAEMON)/release/,$(SAMPLES))
 	@$(CLANG) $(APP_CFLAGS) -s -o $(PRODUCT)/samples/greenroom-sums Sources/Samples/Sums/sums.c $(APP_FOLDER)/libgreenroom-app.a
 	@install -m 755 Sources/Samples/Reader/reader.py $(PRODUCT)/samples/greenroom-reader
@@ -142,7 +143,7 @@ test-deb: deb
 	@Tests/Suites/packages/run
 torture: build
 	@Tests/Suites/torture/torture --product $(DEBUG) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) \
-	    --seconds $(if $(filter command,$(origin SECONDS)),$(SECONDS),3600)
+	    --seconds $(call seconds,3600)
 corpus: build
 	@Tests/Suites/corpus/corpus --product $(DEBUG) $(if $(LIMIT),--limit $(LIMIT)) $(if $(SEED),--seed $(SEED))
 test-vm: release
@@ -173,7 +174,7 @@ docs: setup
 	@echo "docs: any web server over .build/Greenroom.doccarchive (for apps: ApplicationKit.doccarchive)," \
 	    "for one python3 -m http.server"
 fuzz: setup
-	@Tests/Suites/fuzz/fuzz $(FUZZ_SECONDS) $(TARGETS)
+	@Tests/Suites/fuzz/fuzz $(call seconds,60) $(TARGETS)
 
 demo: setup-demo release samples
 	@$(AS_USER) Tests/Demo/demo.sh $(PRODUCT)
@@ -183,8 +184,7 @@ bench: setup-demo release $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
-	@for app in bench-plain-app bench-kit-app; do \
-	    $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$app; done
+	@$(call link_dynamically,bench-plain-app bench-kit-app)
 	@Tests/Benchmarks/sdk.py --programs $(DAEMON)/release
 
 bench-peers: release $(BENCH_PROGRAMS)

@@ -1,6 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Programs that tests start.
+let daemon: [Target.Dependency] = ["greenroomd", "greenroom-spawner", "greenroomctl"]
+let samples: [Target.Dependency] = ["greenroom-notes", "greenroom-echo", "greenroom-fetch"]
+
 let package = Package(
     name: "greenroom",
     products: [
@@ -129,8 +133,8 @@ let package = Package(
             name: "ApplicationKitTests",
             dependencies: [
                 "ApplicationKit", "GreenroomAppChannel", "TestSupport", "CTestSupport",
-                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
-            ]),
+                "application-kit-probe",
+            ] + samples),
         .testTarget(name: "UnitFileTests", dependencies: ["UnitFile"]),
         .testTarget(name: "DesktopEntryTests", dependencies: ["DesktopEntry"]),
         .testTarget(
@@ -179,10 +183,8 @@ let package = Package(
             name: "ApplicationTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "application-probe", "greenroomd", "greenroom-spawner", "greenroomctl",
-                "application-kit-probe", "greenroom-notes", "greenroom-echo", "greenroom-fetch",
-                "greenroom-bus", "systemd-probe",
-            ], path: "Tests/Daemon/ApplicationTests"),
+                "application-probe", "application-kit-probe", "greenroom-bus", "systemd-probe",
+            ] + daemon + samples, path: "Tests/Daemon/ApplicationTests"),
         .testTarget(
             name: "ManualTests",
             dependencies: [
@@ -196,15 +198,14 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "Varlink", "VarlinkTestSupport", "greenroomd", "greenroom-spawner",
-                "greenroomctl",
-            ], path: "Tests/Daemon/IntegrationTests"),
+                "Varlink", "VarlinkTestSupport",
+            ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "CTestSupport", "greenroomd", "greenroom-spawner", "greenroomctl",
-            ], path: "Tests/Daemon/RecoveryTests"),
+                "CTestSupport",
+            ] + daemon, path: "Tests/Daemon/RecoveryTests"),
     ],
     swiftLanguageModes: [.v6]
 )
