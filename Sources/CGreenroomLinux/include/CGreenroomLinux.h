@@ -176,6 +176,15 @@ long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *
  * the socket: recvmsg(2), MSG_PEEK. */
 long gr_peek(int fd, void *_Nullable bytes, size_t count, bool *has_descriptors);
 
+/* What waits in a socket of bytes without SO_PASSCRED, whose queue stays as it is (poll(2), SIOCINQ, recvmsg(2),
+ * MSG_PEEK). GR_QUEUE_BYTES is only said if all of it was seen to be bytes. */
+enum gr_queue {
+    GR_QUEUE_PERHAPS_DESCRIPTORS = 0,
+    GR_QUEUE_BYTES,
+    GR_QUEUE_LAST_BYTES,                     /* the other end sends no more */
+};
+enum gr_queue gr_look_at_queue(int fd);
+
 /* ---- calls.c: variadic, GNU-only or without a wrapper in glibc 2.36 ---- */
 
 int gr_open(const char *path, int flags, uint32_t mode);

@@ -98,6 +98,23 @@ extension UnixSocket {
         _ = try systemCallUnlessBlocked("recv") { recv(descriptor.rawValue, nil, 0, 0) }
     }
 
+    /// What waits to be received.
+    public enum Queue: Sendable {
+        case perhapsDescriptors
+        /// Bytes, or nothing. `isLast`: the other end sends no more.
+        case bytes(isLast: Bool)
+    }
+
+    /// Looks at what waits and leaves it there, of a `.stream` socket where
+    /// ``UnixSocket/setPassesCredentials(_:)`` is off (poll, SIOCINQ, recvmsg, MSG_PEEK).
+    public var queue: Queue {
+        switch gr_look_at_queue(descriptor.rawValue) {
+        case GR_QUEUE_BYTES: .bytes(isLast: false)
+        case GR_QUEUE_LAST_BYTES: .bytes(isLast: true)
+        default: .perhapsDescriptors
+        }
+    }
+
     private static func descriptors(
         of message: UnsafeMutablePointer<gr_message>, _ sender: (uid_t?) -> Stranger?
     ) -> [FileDescriptor] {

@@ -54,6 +54,8 @@ struct ClientReadiness {
     // MARK: Reading
 
     func reaction(to events: IOEvents, _ line: Line) -> Reaction {
+        // Urgent data (MSG_OOB). A read ends before it, so descriptors could wait after it unseen.
+        if events.contains(.priority) { return .close }
         let hasLeft = !events.isDisjoint(with: [.hangUp, .error])
         if awaitsTurn { return .flush(hasLeft: hasLeft) }
         if events.contains(.readable) {
@@ -83,6 +85,11 @@ struct ClientReadiness {
     mutating func read(byteCount: Int, of room: Int, descriptorCount: Int) {
         guard byteCount > 0 else { return inputHasEnded = true }
         mayHoldMore = byteCount == room || descriptorCount > 0
+    }
+
+    /// What the client sends now stays in the socket: a call is served, or replies wait to be read.
+    var leavesInputUnread: Bool {
+        !inputHasEnded && !awaitsTurn && !interest.contains(.readable)
     }
 
     // MARK: Serving
@@ -127,7 +134,7 @@ struct ClientReadiness {
     }
 
     var watched: IOEvents {
-        let events = interest.union(.edgeTriggered)
+        let events = interest.union([.edgeTriggered, .priority])
         return events.contains(.readable) ? events.union(.readHangUp) : events
     }
 }

@@ -50,6 +50,14 @@ final class ControlConnection {
     /// Bytes and descriptors that wait here and are charged to the user.
     private(set) var waitingByteCount = 0
     private(set) var waitingDescriptorCount = 0
+    /// Fires when descriptors have waited too long; made when some wait for the first time.
+    private var waitingLimit: EventSource?
+    private var isWaitingLimited = false
+    /// Descriptors that a client sent wait at most this long for the rest of their message and for its
+    /// turn. The client's own end of the connection may be among them: the connection would then never end by itself.
+    nonisolated fileprivate static let waitingSeconds = 30
+    /// The limit fires after whatever else is ready: the rest of the message may have come.
+    private static let waitingPriority: Int64 = 20
 
     /// The buffer of all connections: only the one thread of the loop reads into it. 64 KiB hold a
     /// call with an ordinary environment; a longer call is read in several parts.
@@ -117,6 +125,7 @@ final class ControlConnection {
     func close() {
         guard isOpen else { return }
         source = nil
+        waitingLimit = nil
         // A launch under way may keep this object alive: its large parts are freed now.
         socket = nil
         arrivedDescriptors = []
@@ -150,7 +159,9 @@ final class ControlConnection {
             if hasLeft { source?.isEnabled = false }
             return
         case .close: return close()
-        case .listen(let wanted): return listen(for: wanted)
+        case .listen(let wanted):
+            listen(for: wanted)
+            return limitWaiting()
         case .read: read()
         case .serve: break
         }
@@ -212,6 +223,7 @@ final class ControlConnection {
         case .listen(let wanted): listen(for: wanted)
         case .close: close()
         }
+        limitWaiting()
     }
 
     /// - Returns: whether there was a call.
@@ -220,12 +232,50 @@ final class ControlConnection {
         guard budget.admits(isLong: isLong) else { return false }
         defer { if isLong { OwnMemory.giveBack() } }
         guard let call = codec.nextCall() else { return false }
+        isWaitingLimited = false
         let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
         arrivedDescriptors.removeFirst(descriptors.count)
         handler.called(self, call, descriptors)
         flush()
         budget.count()
         return true
+    }
+
+    // MARK: Descriptors that wait
+
+    /// Begins or ends the time that descriptors may wait, here or unread in the socket.
+    private func limitWaiting() {
+        guard isOpen else { return }
+        guard !arrivedDescriptors.isEmpty || readiness.leavesInputUnread else {
+            waitingLimit?.isEnabled = false
+            return isWaitingLimited = false
+        }
+        if isWaitingLimited { return }
+        do throws(SystemdError) {
+            if waitingLimit == nil {
+                waitingLimit = try LoopActor.timer(
+                    accuracy: .seconds(1), priority: Self.waitingPriority
+                ) { [unowned self] in waitedLong() }
+            }
+            try waitingLimit?.setDeadline(after: .seconds(Self.waitingSeconds))
+            isWaitingLimited = true
+        } catch {
+            close()
+        }
+    }
+
+    /// No call was taken since the time began.
+    private func waitedLong() {
+        isWaitingLimited = false
+        guard let socket, isOpen else { return }
+        // The connection's turn comes soon.
+        if readiness.awaitsTurn { return limitWaiting() }
+        if !arrivedDescriptors.isEmpty { return end(.waitedTooLong) }
+        switch socket.queue {
+        case .perhapsDescriptors: end(.waitedTooLong)
+        case .bytes(isLast: false): limitWaiting()
+        case .bytes(isLast: true): isWaitingLimited = true
+        }
     }
 
     /// Ends the connection. A client that exceeded a limit gets an error; one that does not speak
@@ -295,4 +345,8 @@ extension ControlError {
     static let undisposable = limitExceeded(
         what: "descriptors of one user that are open or cannot be closed "
             + "(the server of a file does not answer)", limit: Disposer.Limit.waitingPerUser)
+
+    static let waitedTooLong = limitExceeded(
+        what: "seconds that descriptors wait for the rest of their message and for its turn",
+        limit: ControlConnection.waitingSeconds)
 }

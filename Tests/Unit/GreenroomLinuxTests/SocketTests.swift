@@ -26,6 +26,36 @@ import Testing
         #expect(try b.peerCredentials().pid == getpid())
     }
 
+    /// Descriptors behind bytes, and behind a byte at which a look ends.
+    @Test func `a queue of bytes tells whether descriptors may wait in it`() throws {
+        func look(_ fill: (UnixSocket) throws -> Void) throws -> String {
+            let (a, b) = try UnixSocket.pair(.stream)
+            try fill(a)
+            let (before, after) = (b.queue, b.queue)
+            #expect("\(before)" == "\(after)")
+            return "\(after)"
+        }
+        let long = [UInt8](repeating: 1, count: 100_000)
+        #expect(try look { _ in } == "bytes(isLast: false)")
+        #expect(try look { _ = try $0.send(long) } == "bytes(isLast: false)")
+        #expect(
+            try look {
+                _ = try $0.send(long)
+                shutdown($0.descriptor.rawValue, CInt(SHUT_WR))
+            } == "bytes(isLast: true)")
+        #expect(
+            try look {
+                _ = try $0.send(long)
+                _ = try $0.send([2], descriptors: [0])
+            } == "perhapsDescriptors")
+        #expect(
+            try look {
+                _ = try $0.send([1])
+                _ = send($0.descriptor.rawValue, "2", 1, CInt(MSG_OOB))
+                _ = try $0.send([3], descriptors: [0])
+            } == "perhapsDescriptors")
+    }
+
     /// Which asks nobody to close anything.
     @Test func `looking at a message tells whether there are descriptors`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)

@@ -22,6 +22,8 @@ import Testing
         let readiness = ClientReadiness()
         #expect(readiness.reaction(to: .hangUp, idle) == .close)
         #expect(readiness.reaction(to: .error, idle) == .close)
+        // Urgent data is no part of any message.
+        #expect(readiness.reaction(to: [.readable, .priority], idle) == .close)
         #expect(readiness.reaction(to: [.readable, .hangUp], calling) == .close)
         // What it sent before it left is served first.
         #expect(readiness.reaction(to: [.readable, .hangUp], idle) == .read)

@@ -1,0 +1,121 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// A message may bring the client's own end of a connection. When the client is gone, nobody but the daemon has that end,
+/// and the connection would never end by itself.
+@Suite struct KeptConnectionTests {
+    private static let app = "org.example.app"
+    /// Descriptors wait for 30 s.
+    private static let patience = 2 * Processes.deadline
+    private static let half = Array("{".utf8)
+
+    enum Place: CaseIterable {
+        case half, eachOthers, behindCall, behindReplies, behindUrgentData
+    }
+
+    private func daemon() throws -> TestDaemon {
+        try TestDaemon([program(Self.app, try compileProbe("behave.c"))])
+    }
+
+    private func send(_ bytes: [UInt8], _ descriptors: [Int32], to client: TestClient) throws {
+        let count = cts_send(
+            client.descriptor, bytes, bytes.count, descriptors, Int32(descriptors.count))
+        try #require(count == bytes.count)
+    }
+
+    /// A call that is not answered before the test is over.
+    @discardableResult
+    private func wait(_ client: TestClient, _ daemon: TestDaemon) throws -> UInt64 {
+        let instance = try daemon.client().launch(Self.app, ["wait-forever"]).instance
+        try client.send(.wait(.instance(instance)))
+        return instance
+    }
+
+    /// Sends the connection's own end. Whoever holds that holds the pipe's writing end as well.
+    private func leaveConnection(_ daemon: TestDaemon, _ place: Place, _ pipe: Pipe) throws {
+        let (client, other) = (try daemon.client(), try daemon.client())
+        _ = (try client.list(), try other.list())
+        switch place {
+        case .half: try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
+        case .eachOthers:
+            try send(Self.half, [other.descriptor, pipe.writeEnd], to: client)
+            try send(Self.half, [client.descriptor, pipe.writeEnd], to: other)
+        case .behindCall:
+            try wait(client, daemon)
+            _ = try other.list()
+            try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
+        case .behindReplies:
+            let call = Array(
+                (#"{"method":"org.varlink.service.GetInterfaceDescription","#
+                    + #""parameters":{"interface":"io.greenroom.Control"}}"#).utf8)
+            try client.send(bytes: Array(repeating: call + [0], count: 200).flatMap(\.self))
+            // As many turns as it takes until no more is taken.
+            for _ in 0..<200 { _ = try other.list() }
+            try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
+        case .behindUrgentData:
+            // All of it is there when the daemon reads, which ends before the urgent byte.
+            daemon.signal(SIGSTOP)
+            defer { daemon.signal(SIGCONT) }
+            let pid = try daemon.pid
+            while Processes.state(of: pid) != "T" {
+                try #require(Processes.isAlive(pid))
+                sched_yield()
+            }
+            try client.send(bytes: Self.half)
+            try #require(Glibc.send(client.descriptor, "{", 1, CInt(MSG_OOB)) == 1)
+            try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
+        }
+    }
+
+    /// What the daemon says of its own accord.
+    private func message(to client: TestClient) throws -> String {
+        let file = FileDescriptor(owning: dup(client.descriptor))
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        guard try file.waitUntilReadable(milliseconds: Self.patience) else { return "" }
+        let count = recv(client.descriptor, &buffer, buffer.count, 0)
+        return String(decoding: buffer[..<max(0, count - 1)], as: UTF8.self)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `a connection whose other end waits in it ends after its client`(_ place: Place) throws {
+        let daemon = try daemon()
+        let pipe = try Pipe()
+        try leaveConnection(daemon, place, pipe)
+        pipe.closeWriteEnd()
+        let end = FileDescriptor(owning: dup(pipe.readEnd))
+        #expect(try end.waitUntilReadable(milliseconds: Self.patience))
+        #expect(try daemon.client().list().count == 1)
+    }
+
+    @Test func `what waits without descriptors may wait, and with descriptors is told why not`()
+        throws
+    {
+        let daemon = try daemon()
+        let (typing, waiting, slow) = (
+            try daemon.client(), try daemon.client(), try daemon.client()
+        )
+        try typing.send(bytes: Array(#"{"method":"io.greenroom.Control.List""#.utf8))
+        let instance = try wait(waiting, daemon)
+        try waiting.send(.list)
+        let pipe = try Pipe()
+        try send(Self.half, [pipe.writeEnd], to: slow)
+        pipe.closeWriteEnd()
+        let what = "seconds that descriptors wait for the rest of their message and for its turn"
+        #expect(
+            try message(to: slow)
+                == #"{"error":"io.greenroom.Control.LimitExceeded","parameters":{"what":"\#(what)","#
+                + #""limit":30}}"#)
+        try slow.awaitClose()
+        // Those who began before go on.
+        try typing.send(bytes: [UInt8(ascii: "}"), 0])
+        #expect(try message(to: typing).contains(Self.app))
+        try daemon.client().change(.kill, instance)
+        _ = try waiting.reply(to: .wait(.instance(instance)))
+        _ = try waiting.reply(to: .list)
+    }
+}
