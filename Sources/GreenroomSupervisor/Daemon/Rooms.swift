@@ -155,7 +155,8 @@ struct LaunchingRooms {
             staleness: staleness, calls: ground.calls, instances: instances)
         output = AppOutput(
             instances: instances, directory: options.runtimeDirectory + "/output",
-            hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") })
+            hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") },
+            log: ground.log)
         readiness = try? ReadinessListener(
             core: core, instances: instances, output: output,
             directory: options.runtimeDirectory + "/notify", log: ground.log,
