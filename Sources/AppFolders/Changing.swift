@@ -49,15 +49,18 @@ public enum AppFolderChange {
     /// Removes a folder if it has become empty (rmdir(2)).
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a file, but never through a link, which another user may have put there.
+    /// Writes a file, but never through a link or into a pipe, which another user may have put there.
     /// - Parameter original: a file whose owner and mode the new file gets. Without it, everybody
     ///   may read the new file.
     public static func write(
         _ bytes: [UInt8], to path: String, like original: String? = nil
     ) throws(SystemError) {
         let file = try FileDescriptor.open(
-            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+            path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         var status = stat()
+        guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw SystemError(code: EEXIST, call: "open", subject: path)
+        }
         let hasOriginal = original.map { unsafe stat($0, &status) == 0 } ?? false
         // An ordinary user cannot change the owner, and need not.
         if hasOriginal { _ = fchown(file.rawValue, status.st_uid, status.st_gid) }

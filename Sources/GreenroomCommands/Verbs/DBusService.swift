@@ -159,7 +159,9 @@ struct ServiceFile {
 
     /// Nil if there is no file.
     static func isOurs(_ path: String) -> Bool? {
-        guard FileStatus(path: path) != nil else { return nil }
+        guard let status = FileStatus(path: path) else { return nil }
+        // A pipe might never be written to.
+        guard status.kind == .file else { return false }
         return (try? SmallFile.text(of: path))?.hasPrefix(mark) ?? false
     }
 

@@ -6,6 +6,18 @@ enum ManifestFile {
     /// The longest manifest in bytes. Real manifests are far shorter.
     static let byteLimit = 1 << 20
 
+    /// Why a path cannot be a manifest's: reading what is there might never end.
+    static func objection(to path: String) -> String? {
+        let remedy = "give the path of a file ID.app; write what a program prints to a file first"
+        return switch FileStatus(path: path)?.kind {
+        // What does not exist is reported by open(2).
+        case .file, nil: nil
+        case .folder: "\(path) is a directory; give the paths of the files in it"
+        case .characterDevice: "\(path) is a device or a link to one, not a file; \(remedy)"
+        case .other: "\(path) is a pipe, a socket or a device, not a file; \(remedy)"
+        }
+    }
+
     static func read(_ path: String) throws(SystemError) -> [UInt8] {
         let file = try FileDescriptor.open(path, O_RDONLY | O_CLOEXEC)
         var bytes: [UInt8] = []

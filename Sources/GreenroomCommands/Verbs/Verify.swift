@@ -29,6 +29,11 @@ struct Verify: ParsableCommand {
         var failed = false
         let context = world.context
         for file in files {
+            if let objection = ManifestFile.objection(to: file) {
+                console.complain(objection)
+                failed = true
+                continue
+            }
             do throws(SystemError) {
                 let bytes = try ManifestFile.read(file)
                 let (manifest, diagnostics) = AppManifest.parse(

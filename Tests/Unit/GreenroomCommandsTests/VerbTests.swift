@@ -58,7 +58,44 @@ import VarlinkTestSupport
         let console = RecordedConsole()
         let verify = try Verify.parse(["/usr", "--socket", "/nowhere"])
         #expect(verify.execute(console) == 2)
-        #expect(console.complaints == "read /usr: is a directory (EISDIR)\n")
+        #expect(console.complaints == "/usr is a directory; give the paths of the files in it\n")
+    }
+
+    /// In processes of their own: they could wait for ever.
+    @Test func `verify waits for no pipe and no device`() throws {
+        let result = PythonClient.shell(
+            """
+            cd "$(mktemp -d)"; mkfifo pipe.app
+            for file in pipe.app /dev/zero /dev/null; do
+                timeout 20 \(`greenroomctl run`.program) verify --socket /nowhere $file 2>&1; echo $?
+            done
+            """)
+        let remedy = "give the path of a file ID.app; write what a program prints to a file first"
+        #expect(
+            result.output == """
+                greenroomctl: pipe.app is a pipe, a socket or a device, not a file; \(remedy)
+                2
+                greenroomctl: /dev/zero is a device or a link to one, not a file; \(remedy)
+                2
+                greenroomctl: /dev/null is a device or a link to one, not a file; \(remedy)
+                2
+
+                """)
+    }
+
+    @Test func `a file of the message bus is not looked for in a pipe`() throws {
+        let result = PythonClient.shell(
+            """
+            cd "$(mktemp -d)"; mkfifo org.example.app.service
+            timeout 20 \(`greenroomctl run`.program) dbus-service org.example.app --remove \
+            --directory . 2>&1; echo $?
+            """)
+        #expect(
+            result.output == """
+                greenroomctl: ./org.example.app.service is in the way; move it elsewhere first
+                1
+
+                """)
     }
 
     @Test func `an option before the verb is refused, except for completions`() {
