@@ -91,6 +91,23 @@ extension AppManifest {
         return .named(value.text)
     }
 
+    /// `[Prewarm]`: what to prepare, and when.
+    public struct Prewarm: Hashable, Sendable {
+        /// `Depth=`; `main` for a program and `application-main` for an SDK app unless set.
+        public var depth: Depth
+        /// `Count=`: how many paused instances to keep.
+        public var count: Int
+        /// `When=`
+        public var occasion: Occasion
+        /// `TimeToLiveSec=`; nil means the daemon's.
+        public var timeToLive: Duration?
+        /// `EnvironmentKeys=`: variables that the program reads before main, in addition to the
+        /// usual ones. A launch in which one differs cannot use a paused instance.
+        public var environmentKeys: [String]
+        /// `SetCommandLine=`: whether /proc/PID/cmdline is set at launch, which costs about 40 µs.
+        public var setsCommandLine: Bool
+    }
+
     static func readPrewarm(_ reader: inout SectionReader, _ kind: Kind) -> Prewarm {
         let section = "Prewarm"
         let natural: Depth = kind == .applicationKit ? .applicationMain : .main

@@ -63,6 +63,7 @@ extension AppManifest {
         reader.specifiers?.user = user
         reader.specifiers?.isUserKnown = true
         let (identifier, identifierPosition) = readIdentifier(&reader, manifestName, context)
+        let name = reader.last(AppSection.name, "Name") { $0.text }
         let app = AppSection(&reader)
         let command = readCommand(&reader, identifier, context)
         let prewarm = readPrewarm(&reader, app.kind)
@@ -71,9 +72,6 @@ extension AppManifest {
         let path = readPath(&reader, app.kind)
         let credentials = readCredentials(&reader)
         let setup = readSetup(&reader, app.kind)
-        let killMode = reader.last("App", "KillMode") { value throws(ValueError) in
-            try value.choice(KillMode.self)
-        }
         let launchScreens = readLaunchScreens(&reader, app.kind, context)
         let wantedBy = readWantedBy(&reader)
         let sandbox = Sandbox.read(&reader)
@@ -90,17 +88,10 @@ extension AppManifest {
         warnOfGroups(&reader, user, app, sandbox)
         return AppManifest(
             file: reader.unit.file, identifierPosition: identifierPosition,
-            identifier: identifier, name: app.name ?? identifier, kind: app.kind,
-            command: command, environment: app.environment,
-            workingDirectory: app.workingDirectory, umask: app.umask, user: user,
-            group: app.group, supplementaryGroups: app.supplementaryGroups,
-            limits: app.limits, isSingleInstance: app.isSingleInstance,
-            foregroundGroup: app.foregroundGroup, suspendsInBackground: app.suspendsInBackground,
-            readyCondition: app.readyCondition, launchDeadline: app.launchDeadline,
-            backgroundGrace: app.backgroundGrace, terminateGrace: app.terminateGrace,
-            prewarm: prewarm, supervision: supervision, dependencies: dependencies,
+            identifier: identifier, name: name ?? identifier, command: command, user: user,
+            app: app, prewarm: prewarm, supervision: supervision, dependencies: dependencies,
             socket: socket, wantedBy: wantedBy, sandbox: sandbox, resources: resources,
             application: application, timer: timer, path: path, credentials: credentials,
-            setup: setup, killMode: killMode, launchScreens: launchScreens)
+            setup: setup, launchScreens: launchScreens)
     }
 }

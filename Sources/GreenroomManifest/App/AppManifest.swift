@@ -2,6 +2,7 @@ public import UnitFile
 
 /// An app, as its file `ID.app` describes it. Every path, user and group is still a name, which the
 /// loader of manifests resolves.
+@dynamicMemberLookup
 public struct AppManifest: Hashable, Sendable {
     /// The file of the manifest.
     public var file: String
@@ -14,37 +15,16 @@ public struct AppManifest: Hashable, Sendable {
     public var identifier: String
     /// `Name=`: the name for humans; the identifier unless set.
     public var name: String
-    /// `Type=`
-    public var kind: Kind
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
     /// name if it was not looked up. Empty if the desktop entry with the same identifier has the
     /// command.
     public var command: [String]
-    /// `Environment=`, in order. Only the last assignment of each name is kept.
-    public var environment: [EnvironmentVariable]
-    /// `WorkingDirectory=`: absolute, or `~` for the home directory; nil means the caller's.
-    public var workingDirectory: String?
-    /// `UMask=`; nil means the caller's.
-    public var umask: UInt32?
-    /// `User=`, `Group=`: names or numbers; nil means the daemon's own.
+    /// `User=`: a name or a number; nil means the daemon's own.
     public var user: String?
-    public var group: String?
-    /// `SupplementaryGroups=`, in addition to those of the user.
-    public var supplementaryGroups: [String]
-    /// `LimitNOFILE=` and so on, in the order of their numbers.
-    public var limits: [ResourceLimit]
-    /// `Instances=`
-    public var isSingleInstance: Bool
-    /// `ForegroundGroup=`
-    public var foregroundGroup: ForegroundGroup
-    /// `SuspendInBackground=`; true for SDK apps and false for programs unless set.
-    public var suspendsInBackground: Bool
-    /// `ReadyOn=`
-    public var readyCondition: ReadyCondition
-    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil means the daemon's.
-    public var launchDeadline: Duration?
-    public var backgroundGrace: Duration?
-    public var terminateGrace: Duration?
+    /// The other keys of `[App]`, which are read as members of the manifest.
+    public var app: AppSection
+
+    public subscript<T>(dynamicMember key: KeyPath<AppSection, T>) -> T { app[keyPath: key] }
 
     // MARK: [Prewarm]
 
@@ -75,10 +55,6 @@ public struct AppManifest: Hashable, Sendable {
     public var credentials: [Credential] = []
     /// `Version=`, `StateVersion=`, `Container=`
     public var setup = Setup()
-    /// `KillMode=` in `[App]`; nil means `process` for instances that `run` started, else
-    /// `control-group`.
-    public var killMode: KillMode?
-
     /// Which processes are ended when the main process ends by itself (systemd.kill(5)).
     public enum KillMode: String, CaseIterable, Sendable {
         /// All processes that it has started.
@@ -116,26 +92,9 @@ public struct AppManifest: Hashable, Sendable {
         case named(String)
     }
 
-    /// `[Prewarm]`: what to prepare, and when.
-    public struct Prewarm: Hashable, Sendable {
-        /// `Depth=`; `main` for a program and `application-main` for an SDK app unless set.
-        public var depth: Depth
-        /// `Count=`: how many paused instances to keep.
-        public var count: Int
-        /// `When=`
-        public var occasion: Occasion
-        /// `TimeToLiveSec=`; nil means the daemon's.
-        public var timeToLive: Duration?
-        /// `EnvironmentKeys=`: variables that the program reads before main, in addition to the
-        /// usual ones. A launch in which one differs cannot use a paused instance.
-        public var environmentKeys: [String]
-        /// `SetCommandLine=`: whether /proc/PID/cmdline is set at launch, which costs about 40 µs.
-        public var setsCommandLine: Bool
-    }
-
     /// Whether the manifest gives the app rights that its user lacks: groups or capabilities.
     public var grantsRights: Bool {
-        group != nil || !supplementaryGroups.isEmpty || sandbox.ambientCapabilities != 0
+        app.group != nil || !app.supplementaryGroups.isEmpty || sandbox.ambientCapabilities != 0
     }
 
     /// How far prewarming goes.

@@ -1,28 +1,40 @@
-internal import UnitFile
+public import UnitFile
 
-/// The keys of `[App]` that can be read one by one.
-struct AppSection {
+/// The keys of `[App]` that depend on no other.
+public struct AppSection: Hashable, Sendable {
     static let name = "App"
 
-    let name: String?
-    let kind: AppManifest.Kind
-    let environment: [EnvironmentVariable]
-    let workingDirectory: String?
-    let umask: UInt32?
-    let group: String?
-    let supplementaryGroups: [String]
-    let limits: [ResourceLimit]
-    let isSingleInstance: Bool
-    let foregroundGroup: AppManifest.ForegroundGroup
-    let suspendsInBackground: Bool
-    let readyCondition: AppManifest.ReadyCondition
-    let launchDeadline: Duration?
-    let backgroundGrace: Duration?
-    let terminateGrace: Duration?
+    /// `Type=`
+    public var kind: AppManifest.Kind
+    /// `Environment=`, in order. Only the last assignment of each name is kept.
+    public var environment: [EnvironmentVariable]
+    /// `WorkingDirectory=`: absolute, or `~` for the home directory; nil means the caller's.
+    public var workingDirectory: String?
+    /// `UMask=`; nil means the caller's.
+    public var umask: UInt32?
+    /// `Group=`: a name or a number; nil means the daemon's own.
+    public var group: String?
+    /// `SupplementaryGroups=`, in addition to those of the user.
+    public var supplementaryGroups: [String]
+    /// `LimitNOFILE=` and so on, in the order of their numbers.
+    public var limits: [ResourceLimit]
+    /// `Instances=`
+    public var isSingleInstance: Bool
+    /// `ForegroundGroup=`
+    public var foregroundGroup: AppManifest.ForegroundGroup
+    /// `SuspendInBackground=`; true for SDK apps and false for programs unless set.
+    public var suspendsInBackground: Bool
+    /// `ReadyOn=`
+    public var readyCondition: AppManifest.ReadyCondition
+    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil means the daemon's.
+    public var launchDeadline: Duration?
+    public var backgroundGrace: Duration?
+    public var terminateGrace: Duration?
+    /// `KillMode=`; nil means `process` for instances that `run` started, else `control-group`.
+    public var killMode: AppManifest.KillMode?
 
     init(_ reader: inout SectionReader) {
         typealias Limit = AppManifest.Limit
-        name = reader.last(Self.name, "Name") { $0.text }
         kind = reader.last(Self.name, "Type", Self.choice) ?? .program
         environment = Self.lastOfEachName(
             reader.list(Self.name, "Environment", atMost: Limit.environmentVariables) {
@@ -49,6 +61,7 @@ struct AppSection {
             Self.name, "LaunchDeadlineSec", positiveDuration)
         backgroundGrace = reader.last(Self.name, "BackgroundGraceSec", duration)
         terminateGrace = reader.last(Self.name, "TerminateGraceSec", duration)
+        killMode = reader.last(Self.name, "KillMode", Self.choice)
     }
 
     private enum Instances: String, CaseIterable {
