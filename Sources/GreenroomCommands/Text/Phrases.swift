@@ -131,34 +131,6 @@ extension Control.Word<Control.ExitReason> {
 
 extension Control.ExitReason {
     var words: String { row.words }
-
-    /// The reason in words for people, and whether it is bad news.
-    var row: (words: String, isBad: Bool) {
-        switch self {
-        case .exitedSelf: ("exited", false)
-        case .crashed: ("crashed", true)
-        case .terminated: ("terminated", false)
-        case .terminateTimeout: ("killed: did not end when asked", true)
-        case .forceQuit: ("killed", false)
-        case .launchWatchdog: ("killed: not ready in time", true)
-        case .prewarmFailed: ("could not be prewarmed", true)
-        case .prewarmExpired: ("prewarmed too long", false)
-        case .stale: ("program changed", false)
-        case .reclaimed: ("memory was needed", false)
-        case .poolTrimmed: ("no longer wanted", false)
-        case .resumeFailed: ("did not start", true)
-        case .shutdown: ("shutdown", false)
-        case .spawnFailed: ("could not be executed", true)
-        case .unknown: ("ended", true)
-        case .conflict: ("ended for another app", false)
-        case .dependencyEnded: ("ended with an app it requires", false)
-        case .watchdog: ("killed: did not answer in time", true)
-        case .suspendedWithLockedFile: ("killed: held a file lock in the background", true)
-        case .outOfMemory: ("killed by the kernel: out of memory", true)
-        case .probablyOutOfMemory: ("killed, probably by the kernel: out of memory", true)
-        case .backgroundTaskTimeout: ("killed: a background task had not ended", true)
-        }
-    }
 }
 
 extension Control.Word<Control.ActivationState> {
