@@ -1,96 +1,3 @@
-/// What became of a launch.
-public struct LaunchOutcome: Hashable, Sendable {
-    public var instance: InstanceIdentifier
-    public var kind: LaunchKind
-    /// Set for a cold launch.
-    public var coldReason: ColdReason?
-    /// True if this repeats a recorded outcome instead of launching again.
-    public var isRepeated: Bool
-    public init(
-        instance: InstanceIdentifier, kind: LaunchKind, coldReason: ColdReason? = nil,
-        isRepeated: Bool = false
-    ) {
-        self.instance = instance
-        self.kind = kind
-        self.coldReason = coldReason
-        self.isRepeated = isRepeated
-    }
-}
-
-/// Why a request was not carried out.
-public enum Refusal: Hashable, Sendable {
-    /// No app of that name is installed.
-    case noSuchApp(AppIdentifier)
-    /// The app or instance that the request is about does not run.
-    case notRunning(Target)
-    /// The instance's state does not allow it, for example suspending a terminating instance.
-    case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
-    /// The app cannot be prewarmed.
-    case ineligible(AppIdentifier)
-    /// Prewarms or launches of the app have failed lately.
-    case backOff(AppIdentifier, until: Instant)
-    /// The app has crashed too often lately.
-    case crashLoop(AppIdentifier, until: Instant)
-    /// There is no memory for another paused instance: the budget is used up, or memory is short.
-    case overBudget(AppIdentifier)
-    /// No more instances may exist. The limit is that of all users together.
-    case tooManyInstances(limit: Int)
-    /// The app's user has as many instances as that user's share allows.
-    case tooManyInstancesOfUser(limit: Int)
-    case spawnFailed(AppIdentifier, SpawnFailure)
-    /// The instance ended before it reached what was asked for.
-    case ended(InstanceIdentifier, ExitReason)
-    case shuttingDown
-    case freezeFailed(InstanceIdentifier)
-    /// The daemon no longer starts the app by itself.
-    case failed(AppIdentifier, SupervisionFailure)
-    /// An app that it requires could not be started.
-    indirect case dependencyFailed(AppIdentifier, on: AppIdentifier, Refusal)
-    /// The app ended before it was ready.
-    case requiredEnded(AppIdentifier, ExitReason)
-    /// An app that conflicts with it was launched.
-    case conflict(AppIdentifier, with: AppIdentifier)
-    /// The app supports no scenes (`noScenes`), or only one (`singleScene`).
-    case noScenes(AppIdentifier)
-    case singleScene(AppIdentifier)
-    /// The app has no session of that number.
-    case noSuchScene(AppIdentifier, SceneIdentifier)
-    case tooManyScenes(AppIdentifier, limit: Int)
-    /// A client ended the app while its launch waited for other apps.
-    case cancelled(AppIdentifier)
-    /// The machine's condition does not allow prewarming.
-    case held(AppIdentifier, PrewarmHold)
-    /// A process of the instance holds a file lock. Frozen, it would make others wait.
-    case holdsFileLock(InstanceIdentifier)
-    /// The app runs already, or its triggers launched it too often.
-    case notTriggered(AppIdentifier)
-    /// The app has as many pending requests of that kind as it may have.
-    case tooManyTasks(AppIdentifier, limit: Int)
-    /// No scheduled task of that name is pending, or no task is running.
-    case noSuchTask(AppIdentifier)
-    /// A run of that app's scheduled work is under way, and there is one at a time.
-    case runUnderWay(AppIdentifier)
-}
-
-/// The one answer to a request.
-public enum Answer: Hashable, Sendable {
-    case launched(LaunchOutcome)
-    /// The instance is paused.
-    case prewarmed(InstanceIdentifier)
-    /// The request is done, and the instance is in this state now.
-    case done(InstanceIdentifier, ExecutionState)
-    indirect case exited(InstanceRecord)
-    case refused(Refusal)
-    /// The app's failures are forgotten.
-    case reset(AppIdentifier)
-    /// The session is discarded.
-    case discarded(AppIdentifier, SceneIdentifier)
-    /// The hint was taken. `isReady` says whether an instance is paused already.
-    case prepared(AppIdentifier, isReady: Bool)
-    /// The app's task is scheduled.
-    case scheduled(AppIdentifier)
-}
-
 /// How much the kernel should favour an instance, by `oom_score_adj` and cpu weight.
 public enum Priority: UInt8, Sendable {
     case foreground
@@ -129,6 +36,19 @@ public struct LaunchTerms: Hashable, Sendable {
         self.announcesState = announcesState
         self.isFirstLaunch = isFirstLaunch
         self.isFirstLaunchOfVersion = isFirstLaunchOfVersion
+    }
+}
+
+/// What telling a step needs, beside the step.
+public struct StepTerms: Hashable, Sendable {
+    /// The app has its client's terminal, so ^Z may have stopped it, and it could not answer.
+    public var isAttached: Bool
+    /// The scene is connected with the state that is kept for its session.
+    public var bringsState: Bool
+
+    public init(isAttached: Bool = false, bringsState: Bool = false) {
+        self.isAttached = isAttached
+        self.bringsState = bringsState
     }
 }
 
@@ -209,8 +129,9 @@ public enum Effect: Hashable, Sendable {
     case terminate(InstanceIdentifier)
     /// SIGKILL to every process of the instance.
     case kill(InstanceIdentifier)
-    /// Drop the instance's descriptors and cgroup: its end is recorded and no process is left.
-    case release(InstanceIdentifier)
+    /// Drop the instance's descriptors and cgroup: its end is recorded and no process is left. The
+    /// app is nil if the core does not know the instance.
+    case release(InstanceIdentifier, AppIdentifier?)
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
     case record(Record)
@@ -221,7 +142,7 @@ public enum Effect: Hashable, Sendable {
     /// Stop watching the app's listening sockets.
     case ignoreConnections(AppIdentifier)
     /// Tell the app its next step. The same cookie may come again.
-    case tell(InstanceIdentifier, PendingStep)
+    case tell(InstanceIdentifier, PendingStep, StepTerms)
     /// Tell the app something that needs no answer.
     case notify(InstanceIdentifier, Notice)
     /// Hand what this request brought (a URL, a notification) to the app that runs already.
@@ -256,4 +177,85 @@ public enum Effect: Hashable, Sendable {
     /// At this time of the wall clock, in microseconds since 1970, send `Event.taskAlarmRang`; nil
     /// means never.
     case setTaskAlarm(Int64?)
+}
+
+extension Lifecycle {
+    mutating func report(_ record: Record) { effects.append(.record(record)) }
+
+    /// The effects of the event, each with what is true at the end of it.
+    mutating func takeEffects() -> [Effect] {
+        var result: [Effect] = []
+        result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
+        for id in dirtyInstances where table[id] != nil {
+            self[id].isDirty = false
+            checkSaved(self[id].record)
+            result.append(.save(self[id].record))
+        }
+        for app in dirtyApps where directory[app]?.isDirty == true {
+            self[app].isDirty = false
+            if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
+        }
+        // After the records, so that an app is told of a run only once both are saved.
+        for app in schedule.dirtyApps {
+            result.append(.saveTasks(app, schedule.apps[app] ?? AppTasks()))
+        }
+        schedule.dirtyApps.removeAll(keepingCapacity: true)
+        for effect in effects {
+            if let effect = completed(effect) { result.append(effect) }
+        }
+        dirtyInstances.removeAll(keepingCapacity: true)
+        dirtyApps.removeAll(keepingCapacity: true)
+        effects.removeAll(keepingCapacity: true)
+        return result
+    }
+
+    /// The effect with what is true at the end of the event. A later part of the event may have
+    /// changed it: a launch that joins an instance brings it to the front. Nil for a step that was
+    /// replaced in the same event: it is not told.
+    private func completed(_ effect: Effect) -> Effect? {
+        switch effect {
+        case .spawn(let id, let app, .launch(let request, _)):
+            .spawn(id, app, .launch(request, launchTerms(of: id)))
+        case .go(let id, let request, _): .go(id, request, launchTerms(of: id))
+        case .deliver(let id, let request, _): .deliver(id, request, deliveryAddress(of: id))
+        case .tell(let id, let step, _):
+            table[id]?.record.conversation?.pending?.cookie == step.cookie
+                ? .tell(id, step, stepTerms(of: id, step)) : nil
+        case .answer(let request, .launched(let outcome, _)):
+            .answer(
+                request, .launched(outcome, inBackground: isInBackground(outcome.instance)))
+        case .record(.stateChanged(let id, let app, let from, let to, _)):
+            .record(
+                .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
+        case _: effect
+        }
+    }
+
+    /// The terms of the instance's launch if it is launched now.
+    public func launchTerms(of id: InstanceIdentifier) -> LaunchTerms {
+        guard let record = table[id]?.record else { return LaunchTerms() }
+        let first = isFirstLaunch(of: record.app)
+        let user = directory[record.app]?.description?.user
+        return LaunchTerms(
+            inBackground: record.inBackground,
+            isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
+            announcesState: announcesState(to: id), isFirstLaunch: first.ever,
+            isFirstLaunchOfVersion: first.ofVersion)
+    }
+
+    private func deliveryAddress(of id: InstanceIdentifier) -> DeliveryAddress {
+        DeliveryAddress(
+            scene: table[id]?.record.conversation?.scenes.last { $0.isConnected }?.scene,
+            inBackground: isInBackground(id))
+    }
+
+    private func stepTerms(of id: InstanceIdentifier, _ step: PendingStep) -> StepTerms {
+        StepTerms(
+            isAttached: table[id]?.record.isAttached ?? false,
+            bringsState: isHandedOver(step.scene, to: id))
+    }
+
+    private func isInBackground(_ id: InstanceIdentifier) -> Bool {
+        table[id]?.record.inBackground ?? false
+    }
 }

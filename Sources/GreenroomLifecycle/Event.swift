@@ -1,49 +1,3 @@
-/// What a launch asks for.
-public struct LaunchRequest: Hashable, Sendable {
-    public var app: AppIdentifier
-    public var launchIdentifier: LaunchIdentifier
-    public var environmentKey: EnvironmentKey
-    /// Launch the app without bringing it to the front.
-    public var inBackground: Bool
-    /// The app gets the client's own descriptors as its stdio, and the client waits for its end. It
-    /// is always a new instance, is never suspended by itself, and never displaces the app in
-    /// front.
-    public var isAttached: Bool
-    /// Set if the launch brings what no paused instance can take over: the app is launched cold,
-    /// for this reason.
-    public var coldReason: ColdReason?
-
-    public init(
-        app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
-        inBackground: Bool = false, isAttached: Bool = false, coldReason: ColdReason? = nil
-    ) {
-        self.app = app
-        self.launchIdentifier = launchIdentifier
-        self.environmentKey = environmentKey
-        self.inBackground = inBackground
-        self.isAttached = isAttached
-        self.coldReason = coldReason
-    }
-}
-
-/// What a request is about. An app stands for its most recently used running instance.
-public enum Target: Hashable, Sendable {
-    case app(AppIdentifier)
-    case instance(InstanceIdentifier)
-}
-
-/// What a client can ask of a running instance.
-public enum Transition: Hashable, Sendable {
-    case foreground
-    case background
-    case suspend
-    case resume
-    /// SIGTERM, then SIGKILL after the grace.
-    case terminate
-    /// SIGKILL at once, because the user force-quits the app.
-    case forceQuit
-}
-
 /// How short memory is.
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
@@ -68,12 +22,7 @@ public enum Event: Hashable, Sendable {
     case loggedOut(foregroundGroup: String)
 
     // Requests
-    case launchRequested(RequestIdentifier, LaunchRequest)
-    /// Keep one paused instance more. Answered when it is paused or has failed.
-    case prewarmRequested(RequestIdentifier, AppIdentifier, EnvironmentKey)
-    case transitionRequested(RequestIdentifier, Target, Transition)
-    /// Answered with the end of the instance, at once if the instance has ended already.
-    case exitAwaited(RequestIdentifier, Target)
+    case requested(RequestIdentifier, Request)
     /// The client of the request is gone, so no answer is owed any more. A launch under way goes
     /// on.
     case requestAbandoned(RequestIdentifier)
@@ -115,8 +64,6 @@ public enum Event: Hashable, Sendable {
     case shutdownRequested
 
     // Supervision
-    /// Forget the app's failure, and its latest starts, crashes and failed launches.
-    case resetFailedRequested(RequestIdentifier, AppIdentifier)
     /// A client connects to a watched socket (`Effect.awaitConnection`), or sends to it.
     case connectionArrived(AppIdentifier)
     // Apps that acknowledge their states
@@ -125,8 +72,6 @@ public enum Event: Hashable, Sendable {
     /// Answers `Effect.inspectTracer`: whether a debugger is attached to the instance (TracerPid,
     /// proc(5)).
     case tracerInspected(InstanceIdentifier, isTraced: Bool)
-    /// A client asks, or, without a request, the app itself.
-    case sceneRequested(RequestIdentifier?, AppIdentifier, SceneRequest)
     /// The user's session was locked or unlocked, which takes protected data away or gives it back.
     case sessionLockChanged(user: UInt32, isLocked: Bool)
     /// The clock was set, midnight has passed, or the time zone changed.
@@ -142,8 +87,6 @@ public enum Event: Hashable, Sendable {
     case stallReported(MemoryPressure)
     /// Answers `Effect.inspectConditions`.
     case conditionsInspected(PrewarmHold?)
-    /// The app will probably be launched soon. Answered at once.
-    case prepareRequested(RequestIdentifier, AppIdentifier)
     /// Answers `Effect.inspectFileLocks`.
     case fileLocksInspected(InstanceIdentifier, holdsLock: Bool)
     /// The kernel killed the instance because memory was short; certainly, or probably. Comes
@@ -168,8 +111,6 @@ public enum Event: Hashable, Sendable {
     case instanceStalled(InstanceIdentifier, MemoryPressure)
     /// Answers `Effect.pageOut`: how many bytes of the instance have left memory.
     case pagedOut(InstanceIdentifier, byteCount: UInt64)
-    /// What the app waits for has happened (`[Path]`): launch it, unless it runs.
-    case triggered(RequestIdentifier, LaunchRequest, TriggerLimit)
     /// Manifests were read again, so apps that were triggered too often may be triggered again.
     case triggersForgiven
 
@@ -177,8 +118,6 @@ public enum Event: Hashable, Sendable {
     /// With the app's own number for the task.
     case backgroundTaskBegan(InstanceIdentifier, task: UInt64)
     case backgroundTaskEnded(InstanceIdentifier, task: UInt64)
-    /// The app asks, and is answered.
-    case taskSubmitted(RequestIdentifier, AppIdentifier, ScheduledTask)
     /// The app asks; nil cancels all of its tasks.
     case tasksCancelled(AppIdentifier, [String]?)
     /// What an app had scheduled before. Comes before `restored` for apps that are installed by
@@ -189,8 +128,102 @@ public enum Event: Hashable, Sendable {
     case taskConditionsInspected(TaskConditions)
     /// The time of `Effect.setTaskAlarm` has come, or all scheduled work is to be reviewed.
     case taskAlarmRang
-    /// Run a pending scheduled task now, whatever holds it. Answered when the app has been told.
-    case runTaskRequested(RequestIdentifier, AppIdentifier, identifier: String)
-    /// End the time of the app's run, or of its background tasks, now.
-    case expireTaskRequested(RequestIdentifier, AppIdentifier)
+}
+
+extension Lifecycle {
+    mutating func decide(_ event: Event) {
+        switch event {
+        case .policyChanged(let policy): policyChanged(policy)
+        case .appInstalled(let description): appInstalled(description)
+        case .appRemoved(let app): appRemoved(app)
+        case .loggedIn(let group): loggedIn(group)
+        case .loggedOut(let group): loggedOut(group)
+        case .requested(let identifier, let request): requested(identifier, request)
+        case .requestAbandoned(let request): abandon(request)
+        case .spawned(let id): spawned(id)
+        case .spawnFailed(let id, let failure): spawnFailed(id, failure)
+        case .paused(let id, let byteCount): paused(id, byteCount: byteCount)
+        case .started(let id): started(id)
+        case .channelLost(let id): channelLost(id)
+        case .becameReady(let id): becameReady(id)
+        case .frozen(let id): wasFrozen(id)
+        case .freezeFailed(let id): freezeFailed(id)
+        case .exited(let id, let status): exited(id, status)
+        case .emptied(let id): emptied(id)
+        case .reconciled(let id, let finding): reconciled(id, finding)
+        case .becameStale(let id): becameStale(id)
+        case .misfired(let id, let misfire): misfired(id, misfire)
+        case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)
+        case .pressureChanged(let pressure): pressureChanged(pressure)
+        case .deadlineReached: deadlineReached()
+        case .restored: finishRestoring()
+        case .shutdownRequested: shutdownRequested()
+        case .connectionArrived(let app): connectionArrived(app)
+        case .acknowledged(let id, let cookie): acknowledged(id, cookie)
+        case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
+        case .sessionLockChanged(let user, let isLocked):
+            sessionLockChanged(ofUser: user, isLocked: isLocked)
+        case .significantTimeChanged:
+            timeChanged()
+            schedule.needsReview = true
+        case .sleepChanged(let isAsleep):
+            self.isAsleep = isAsleep
+            schedule.needsReview = true
+        case .shutdownCancelled: shutdownCancelled()
+        case .stallReported(let level): stallReported(level)
+        case .conditionsInspected(let hold): conditionsInspected(hold)
+        case .fileLocksInspected(let id, let holdsLock):
+            fileLocksInspected(id, holdsLock: holdsLock)
+        case .outOfMemory(let id, let isCertain, let isOwnLimit):
+            outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit)
+        case .signalSent(let id, let signal): table[id]?.sentSignals.insert(signal)
+        case .stateFound(let app, let kept): stateFound(app, kept)
+        case .stateLost(let app, let scene): stateLost(app, scene)
+        case .stateReported(let id, let scene, let wish): stateReported(id, scene, wish)
+        case .drewFirstFrame(let id): drewFirstFrame(id)
+        case .instanceStalled(let id, let level): instanceStalled(id, level)
+        case .pagedOut(let id, let byteCount): pagedOut(id, byteCount: byteCount)
+        case .triggersForgiven: triggers = [:]
+        case .backgroundTaskBegan(let id, let task): backgroundTaskBegan(id, task)
+        case .backgroundTaskEnded(let id, let task): backgroundTaskEnded(id, task)
+        case .tasksCancelled(let app, let identifiers): tasksCancelled(app, identifiers)
+        case .tasksRestored(let app, let tasks): tasksRestored(app, tasks)
+        case .runCompleted(let id, let run, let outcome): runCompleted(id, run: run, outcome)
+        case .taskConditionsInspected(let conditions): taskConditionsInspected(conditions)
+        case .taskAlarmRang: taskAlarmRang()
+        }
+    }
+}
+
+/// How much of the refill queue is checked after an event.
+enum RefillEffort: Sendable {
+    /// A launch is under way, and its answer comes first.
+    case none
+    /// A launch has just been answered: no work that grows with the number of apps.
+    case little
+    case full
+}
+
+extension Event {
+    var refillEffort: RefillEffort {
+        switch self {
+        case .requested(_, .launch), .requested(_, .trigger): .none
+        case .started, .spawned: .little
+        case .requested, .policyChanged, .appInstalled, .appRemoved, .loggedIn,
+            .requestAbandoned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
+            .freezeFailed, .exited,
+            .emptied, .reconciled, .becameStale, .misfired, .memoryMeasured, .pressureChanged,
+            .deadlineReached,
+            .restored, .shutdownRequested, .connectionArrived,
+            .acknowledged, .tracerInspected, .sessionLockChanged,
+            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
+            .stallReported, .conditionsInspected, .fileLocksInspected,
+            .outOfMemory, .signalSent, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
+            .instanceStalled, .pagedOut, .triggersForgiven,
+            .backgroundTaskBegan, .backgroundTaskEnded, .tasksCancelled, .tasksRestored,
+            .runCompleted, .taskConditionsInspected,
+            .taskAlarmRang:
+            .full
+        }
+    }
 }

@@ -10,14 +10,12 @@ public enum ControlReply: Hashable, Sendable {
     case launched(Control.Launched)
     case exited(Control.Exited)
     case changed(Control.Changed)
-    case signaled
     /// One of the many replies to `Watch`.
     case watched(Control.Event?)
     /// The first reply to `Watch`: the client gets every event after this number.
     case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
     case explained(Control.Explanation)
-    case resetFailed
     /// The call has succeeded and returns nothing.
     case done
     /// The app that handles the call, and how it was launched.
@@ -42,7 +40,7 @@ extension ControlReply: ParametersEncodable {
         case .launched(let launched): launched.encodeMembers(to: &writer)
         case .exited(let exited): exited.encodeMembers(to: &writer)
         case .changed(let changed): changed.encodeMembers(to: &writer)
-        case .signaled, .resetFailed, .done: break
+        case .done: break
         case .watched(let event?): writer.member("event", object: event)
         case .watched(nil):
             writer.name("event")
@@ -83,7 +81,6 @@ extension ControlReply: ParametersEncodable {
         case .launch: self = .launched(try Control.Launched(parameters))
         case .wait: self = .exited(try Control.Exited(parameters))
         case .transition: self = .changed(try Control.Changed(parameters))
-        case .signal: self = .signaled
         case .watch:
             guard let event = parameters["event"], event != .null else {
                 let latest = parameters["latest"].map {
@@ -97,9 +94,8 @@ extension ControlReply: ParametersEncodable {
             self = .watched(try Control.Event(try member.object()))
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
         case .explain: self = .explained(try Control.Explanation(parameters))
-        case .resetFailed: self = .resetFailed
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
-        case .debugPressure: self = .done
+        case .signal, .resetFailed, .debugPressure: self = .done
         case .metrics: self = .metrics(try Control.MetricsReply(parameters))
         case .task(.list):
             self = .tasks(

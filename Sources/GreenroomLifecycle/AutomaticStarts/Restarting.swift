@@ -171,7 +171,7 @@ extension Lifecycle {
     mutating func resetFailedRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
         giveNewChance(app)
-        answer(request, .reset(app))
+        answer(request, .accepted)
         wantRefill(of: app)
     }
 

@@ -92,7 +92,7 @@ public struct Supervision: Hashable, Sendable {
 }
 
 /// Why the daemon no longer starts an app by itself. A client's launch, a new build, or
-/// `Event.resetFailedRequested` clears it. Raw values are kept in the runtime state.
+/// `Request.resetFailed` clears it. Raw values are kept in the runtime state.
 public enum SupervisionFailure: UInt8, CaseIterable, Sendable {
     /// It was started `startLimitBurst` times within `startLimitInterval`.
     case startLimit = 1

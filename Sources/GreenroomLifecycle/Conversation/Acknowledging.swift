@@ -109,7 +109,7 @@ extension Lifecycle {
                 step: step, scene: scene, cookie: $0.conversation!.lastCookie, deadline: half)
         }
         deadlines.set(.step(id), at: half)
-        effects.append(.tell(id, self[id].record.conversation!.pending!))
+        effects.append(.tell(id, self[id].record.conversation!.pending!, StepTerms()))
     }
 
     /// Every scene has reached its goal.
@@ -243,7 +243,7 @@ extension Lifecycle {
         guard let pending = self[id].record.conversation?.pending,
             pending.step == .willTerminate
         else { return awaitOwnEnd(id) }
-        effects.append(.tell(id, pending))
+        effects.append(.tell(id, pending, StepTerms()))
     }
 
     mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
@@ -267,7 +267,7 @@ extension Lifecycle {
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)
-        effects.append(.tell(id, self[id].record.conversation!.pending!))
+        effects.append(.tell(id, self[id].record.conversation!.pending!, StepTerms()))
     }
 }
 

@@ -55,28 +55,20 @@ extension Lifecycle {
         sessionsChanged(of: app)
     }
 
-    /// - Parameter request: nil if the app itself asks.
     mutating func sceneRequested(
-        _ request: RequestIdentifier?, _ app: AppIdentifier, _ wish: SceneRequest
+        _ request: RequestIdentifier, _ app: AppIdentifier, _ wish: SceneRequest
     ) {
-        if let refusal = sceneRefusal(app, wish) {
-            if let request { refuse(request, refusal) }
-            return
-        }
+        if let refusal = sceneRefusal(app, wish) { return refuse(request, refusal) }
         let running = self[app].running.filter { self[$0].record.manner == .acknowledging }
         if case .discard(let scene) = wish {
             return discard(scene, of: app, running.max(by: isUsedBefore), request)
         }
         guard let id = running.max(by: isUsedBefore) else {
-            if let request { refuse(request, .notRunning(.app(app))) }
-            return
+            return refuse(request, .notRunning(.app(app)))
         }
-        if let refusal = crowdRefusal(id, wish) {
-            if let request { refuse(request, refusal) }
-            return
-        }
+        if let refusal = crowdRefusal(id, wish) { return refuse(request, refusal) }
         if self[id].record.state == .suspended { thaw(id) }
-        if let request { waitForGoal(request, of: id) }
+        waitForGoal(request, of: id)
         switch wish {
         case .activate(let scene): activateScene(scene, of: id)
         case .background(let scene): setGoal(.background, of: scene, in: id)
@@ -152,7 +144,7 @@ extension Lifecycle {
 
     private mutating func discard(
         _ scene: SceneIdentifier, of app: AppIdentifier, _ running: InstanceIdentifier?,
-        _ request: RequestIdentifier?
+        _ request: RequestIdentifier
     ) {
         updateApp(app) { record in
             record.sessions.removeAll { $0 == scene }
@@ -161,10 +153,7 @@ extension Lifecycle {
         }
         sessionDiscarded(scene, of: app)
         sessionsChanged(of: app)
-        guard let id = running else {
-            if let request { answer(request, .discarded(app, scene)) }
-            return
-        }
+        guard let id = running else { return answer(request, .discarded(app, scene)) }
         if self[id].record.state != .suspended {
             setGoal(.disconnected, of: scene, in: id)
             tellDiscarded(id)
@@ -174,7 +163,7 @@ extension Lifecycle {
                 record.conversation!.scenes.removeAll { $0.scene == scene }
             }
         }
-        if let request { answer(request, .discarded(app, scene)) }
+        answer(request, .discarded(app, scene))
     }
 
     /// `application(_:didDiscardSceneSessions:)`

@@ -174,7 +174,7 @@ extension Lifecycle {
 
     mutating func emptied(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record, record.state != .notRunning else {
-            return effects.append(.release(id))
+            return effects.append(.release(id, table[id]?.record.app))
         }
         guard !record.isEmpty else { return }
         update(id) { $0.isEmpty = true }
@@ -214,7 +214,7 @@ extension Lifecycle {
             answer(waiter.request, waiter.orderedIt ? .done(id, .notRunning) : .exited(record))
         }
         report(.exited(record))
-        effects.append(.release(id))
+        effects.append(.release(id, record.app))
         ended.append(id)
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)

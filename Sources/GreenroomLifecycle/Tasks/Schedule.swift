@@ -168,7 +168,7 @@ extension Lifecycle {
         }
         requests.append(task)
         updateTasks(app) { [requests] in $0.requests = requests }
-        answer(request, .scheduled(app))
+        answer(request, .accepted)
     }
 
     /// - Parameter identifiers: the tasks to cancel; nil for all. A run that is under way goes on.

@@ -78,13 +78,14 @@ struct ApplicationCalls {
         try LaunchFeatures.check(content, app)
         var (context, key) = try launches.context(of: app, content, reason)
         context.screenHints = hints
-        try connection.user.beginLaunch(byteCount: ControlCallWaiting.contentByteCount)
+        try connection.user.beginLaunch(byteCount: WaitingCall.contentByteCount)
         let identifier = launches.newIdentifier()
+        let waiting = WaitingCall.LaunchCall(
+            connection: connection, identifier: identifier, requestedAt: core.now,
+            byteCount: WaitingCall.contentByteCount, handler: app.identifier)
         launches.begin(
-            app, context, key,
-            from: .client(
-                .handling(connection, app.identifier, identifier, requestedAt: core.now)),
-            as: identifier, inBackground: inBackground)
+            app, context, key, from: .client(.launch(waiting)), as: identifier,
+            inBackground: inBackground)
     }
 
     private func findApplication(
@@ -167,9 +168,7 @@ struct ApplicationCalls {
         case (_, nil):
             throw .refused(code: "no_such_scene", reason: "name the session of the scene")
         }
-        core.handle(
-            .sceneRequested(
-                requests.begin(.client(.transition(connection))), app.identifier, wish))
+        requests.ask(.scene(app.identifier, wish), for: .client(.plain(connection)))
     }
 
     /// Beyond this many locked users, only users with an app here and trusted users are added. One

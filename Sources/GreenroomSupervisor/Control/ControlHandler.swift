@@ -75,11 +75,7 @@ final class ControlHandler: ClientHandler {
             case .wait(let target): try wait(target, connection)
             case .transition(let transition, let target):
                 try authorization.require(.control, of: target, connection.peer)
-                let request = requests.begin(
-                    .client(.transition(connection)),
-                    foregroundRequestedAt: transition == .foreground ? core.now : nil)
-                core.handle(
-                    .transitionRequested(request, Target(target), Transition(transition)))
+                ask(.transition(Target(target), Transition(transition)), for: connection)
             case .signal(let instance, let number): try signal(instance, number, connection)
             case .watch(let after):
                 try events.add(
@@ -92,15 +88,11 @@ final class ControlHandler: ClientHandler {
                 connection.reply(ControlReply.explained(explanations.explanation(of: installed)))
             case .resetFailed(let app):
                 let installed = try authorization.find(app, .control, connection.peer)
-                core.handle(
-                    .resetFailedRequested(
-                        requests.begin(.client(.reset(connection))), installed.identifier))
+                ask(.resetFailed(installed.identifier), for: connection)
             case .application(let call): try applicationCalls.perform(call, connection)
             case .prepare(let app):
                 let installed = try authorization.find(app, .control, connection.peer)
-                core.handle(
-                    .prepareRequested(
-                        requests.begin(.client(.prepare(connection))), installed.identifier))
+                ask(.prepare(installed.identifier), for: connection)
             case .metrics(let app):
                 let installed = try authorization.find(app, .observe, connection.peer)
                 connection.reply(ControlReply.metrics(.init(of: installed.identifier, metrics)))
@@ -118,16 +110,17 @@ final class ControlHandler: ClientHandler {
 
     // MARK: Calls
 
+    private func ask(_ request: Request, for connection: ControlConnection) {
+        requests.ask(request, for: .client(.plain(connection)))
+    }
+
     private func wait(
         _ target: Control.WaitTarget, _ connection: ControlConnection
     ) throws(ControlError) {
         switch target {
         case .instance(let instance):
             try authorization.require(.observe, of: .instance(instance), connection.peer)
-            core.handle(
-                .exitAwaited(
-                    requests.begin(.client(.exit(connection))),
-                    .instance(InstanceIdentifier(instance))))
+            ask(.awaitExit(.instance(InstanceIdentifier(instance))), for: connection)
         case .launch(let name):
             guard
                 let instance = authorization.instance(
@@ -135,8 +128,7 @@ final class ControlHandler: ClientHandler {
             else {
                 throw .noSuchLaunch(name.cut)
             }
-            core.handle(
-                .exitAwaited(requests.begin(.client(.exit(connection))), .instance(instance)))
+            ask(.awaitExit(.instance(instance)), for: connection)
         }
     }
 
@@ -149,13 +141,9 @@ final class ControlHandler: ClientHandler {
         }
         core.handle(
             .signalSent(InstanceIdentifier(instance), signal: UInt8(truncatingIfNeeded: number)))
-        connection.reply(ControlReply.signaled)
+        connection.reply(ControlReply.done)
     }
 
     /// The client is gone. What it asked for goes on, but nobody waits for the answers any more.
-    func left(_ connection: ControlConnection) {
-        for request in requests.abandon(connection) {
-            core.handle(.requestAbandoned(request))
-        }
-    }
+    func left(_ connection: ControlConnection) { requests.abandon(connection) }
 }

@@ -41,17 +41,16 @@ struct LaunchCalls {
             call, for: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
-        let request = requests.begin(
-            .client(
-                .launch(connection, identifier, requestedAt: requestedAt, byteCount: byteCount)),
-            context: context)
-        core.handle(
-            .launchRequested(
-                request,
+        let waiting = WaitingCall.LaunchCall(
+            connection: connection, identifier: identifier, requestedAt: requestedAt,
+            byteCount: byteCount)
+        requests.ask(
+            .launch(
                 LaunchRequest(
                     app: app.identifier, launchIdentifier: identifier, environmentKey: key,
                     inBackground: call.isBackground, isAttached: call.isAttached,
-                    coldReason: context.coldReason)))
+                    coldReason: context.coldReason)),
+            for: .client(.launch(waiting)), context: context)
     }
 
     /// A launch of an app with rights that its caller lacks may bring nothing that could misuse
@@ -77,12 +76,11 @@ struct LaunchCalls {
         _ name: String, _ count: Int, _ connection: ControlConnection
     ) throws(ControlError) {
         let app = try authorization.find(name, .control, connection.peer)
-        let call = ControlCallWaiting.PrewarmCall(connection: connection, count: count)
+        let call = WaitingCall.PrewarmCall(connection: connection, count: count)
         for _ in 0..<count {
-            core.handle(
-                .prewarmRequested(
-                    requests.begin(.client(.prewarm(call))), app.identifier,
-                    app.description.environmentKey))
+            requests.ask(
+                .prewarm(app.identifier, app.description.environmentKey),
+                for: .client(.prewarm(call)))
         }
     }
 }

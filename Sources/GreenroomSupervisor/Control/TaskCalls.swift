@@ -29,16 +29,13 @@ struct TaskCalls {
         case .run(let name, let identifier):
             try authorization.require(.administer, owner: nil, connection.peer)
             let app = try authorization.find(name, .control, connection.peer)
-            core.handle(
-                .runTaskRequested(
-                    requests.begin(.client(.transition(connection))), app.identifier,
-                    identifier: identifier))
+            requests.ask(
+                .runTask(app.identifier, identifier: identifier),
+                for: .client(.plain(connection)))
         case .expire(let name):
             try authorization.require(.administer, owner: nil, connection.peer)
             let app = try authorization.find(name, .control, connection.peer)
-            core.handle(
-                .expireTaskRequested(
-                    requests.begin(.client(.transition(connection))), app.identifier))
+            requests.ask(.expireTask(app.identifier), for: .client(.plain(connection)))
         }
     }
 

@@ -95,8 +95,8 @@ final class AppRequests {
         case .refresh: return messenger.answer(instance.identifier, cookie, .done)
         }
         guard admit(cookie, of: instance.identifier) else { return }
-        let identifier = requests.begin(.app(instance.identifier, cookie: cookie))
-        core.handle(.sceneRequested(identifier, instance.app, request))
+        requests.ask(
+            .scene(instance.app, request), for: .app(instance.identifier, cookie: cookie))
 
         func refuse() {
             messenger.answer(

@@ -46,9 +46,9 @@ final class ApplicationChannels {
 
     // MARK: Telling
 
-    func tell(_ instance: InstanceIdentifier, _ pending: PendingStep) {
+    func tell(_ instance: InstanceIdentifier, _ pending: PendingStep, _ terms: StepTerms) {
         guard let app = instances[instance]?.app else { return }
-        letHear(instance)
+        if terms.isAttached { letHear(instance) }
         traces.noteReturn(instance, pending.step)
         let session = pending.scene.description
         if pending.step == .connect || pending.step == .connectInBackground {
@@ -56,7 +56,8 @@ final class ApplicationChannels {
             connection.isForForeground = pending.step == .connect
             connection.configuration = catalog[app]?.sceneConfiguration
             connection.content = contents.take(instance)
-            return connect(connection, pending.scene, to: instance)
+            let state = terms.bringsState ? states.archive(of: app, pending.scene) : nil
+            return connect(connection, state, to: instance)
         }
         if pending.scene == .application {
             guard let event = AppEvent.Lifecycle(pending.step) else { return }
@@ -71,8 +72,7 @@ final class ApplicationChannels {
     /// Continues an app that ^Z on its terminal has stopped: it could not answer. It then runs
     /// until it is frozen.
     private func letHear(_ instance: InstanceIdentifier) {
-        guard core.lifecycle.instance(instance)?.isAttached == true,
-            let pid = instances.pid(of: instance),
+        guard let pid = instances.pid(of: instance),
             ProcessTable.entry(of: pid)?.isStopped == true
         else { return }
         _ = instances.signal(SIGCONT, to: instance)
@@ -130,9 +130,9 @@ final class ApplicationChannels {
     /// Connects the scene and sends the state that is kept for its session. The state goes into the
     /// same message, unless the content that the scene is connected for leaves no room.
     private func connect(
-        _ connection: SceneConnection, _ scene: SceneIdentifier, to instance: InstanceIdentifier
+        _ connection: SceneConnection, _ state: SavedState?, to instance: InstanceIdentifier
     ) {
-        guard let state = states.archive(for: scene, of: instance) else {
+        guard let state else {
             return messenger.send(.connectScene(connection), to: instance)
         }
         var whole = connection

@@ -19,7 +19,6 @@ final class Effects: EffectPerformer {
     private let states: KeptStates
     private let work: BackgroundWork
     private let figures: Figures
-    private let core: Core
     private let paths: AppPaths
     private let emptying: Emptying
 
@@ -39,7 +38,6 @@ final class Effects: EffectPerformer {
         states = rooms.conversation.states
         work = rooms.conversation.work
         figures = rooms.figures
-        core = rooms.ground.core
         paths = rooms.outside.paths
         emptying = rooms.ground.emptying
     }
@@ -65,7 +63,7 @@ final class Effects: EffectPerformer {
         case .thaw(let instance): freezer.thaw(instance)
         case .terminate(let instance): instances.terminate(instance)
         case .kill(let instance): instances.kill(instance)
-        case .release(let instance): release(instance)
+        case .release(let instance, let app): release(instance, of: app)
         case .applyPriority(let instance, let priority):
             instances.apply(priority, to: instance)
             reclaimer.priorities.want(priority, for: instance)
@@ -73,7 +71,8 @@ final class Effects: EffectPerformer {
         case .record(let record): note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
-        case .tell(let instance, let step): applications.tell(instance, step)
+        case .tell(let instance, let step, let terms):
+            applications.tell(instance, step, terms)
         case .notify(let instance, let notice): applications.notify(instance, notice)
         case .deliver(let instance, let request, let address):
             applications.deliver(instance, request, to: address)
@@ -107,8 +106,9 @@ final class Effects: EffectPerformer {
         case .app(let instance, let cookie?): appRequests.answer(answer, to: cookie, of: instance)
         case .app(_, nil), .daemon: break
         }
-        if case .launched(let outcome) = answer, let context = request.context {
-            figures.metrics.launched(outcome, requestedAt: context.requestedAt)
+        if case .launched(let outcome, let inBackground) = answer, let context = request.context {
+            figures.metrics.launched(
+                outcome, inBackground: inBackground, requestedAt: context.requestedAt)
         }
         figures.metrics.answered(answer, foregroundRequestedAt: request.foregroundRequestedAt)
     }
@@ -124,9 +124,9 @@ final class Effects: EffectPerformer {
 
     /// The instance's end is recorded, and no process of it is left. Its paths may start the app
     /// again, and its temporary files can be removed.
-    private func release(_ instance: InstanceIdentifier) {
+    private func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
         instances.release(instance)
-        guard let app = core.lifecycle.instance(instance)?.app else { return }
+        guard let app else { return }
         if paths.has(app) { paths.look(at: app) }
         emptying.emptyTemporaryFiles(of: app)
     }

@@ -69,7 +69,7 @@ struct Ground {
         instances = InstanceTable(
             core: core, log: log, spawner: spawner, disposer: prepared.disposal.disposer)
         calls = try DetachedCalls()
-        requests = Requests(instances: instances)
+        requests = Requests(core: core, instances: instances)
         messenger = AppMessenger(instances: instances, reporter: reporter)
         contents = WaitingContents(
             instances: instances, runtimeDirectory: options.runtimeDirectory)
@@ -330,10 +330,8 @@ struct ControlRooms {
             traces: figures.traces, screens: figures.screens, work: work,
             degradations: ground.degradations, surroundings: Control.Surroundings(options))
         replies = Replies(
-            core: core, catalog: catalog, instances: instances,
-            refusals: Refusals(
-                core: core, catalog: catalog, authorization: authorization,
-                eligibility: eligibility, conditions: reclaimer.conditions))
+            core: core, catalog: catalog, instances: instances, authorization: authorization,
+            eligibility: eligibility, conditions: reclaimer.conditions)
         handler = ControlHandler(
             core: core, instances: instances, requests: requests, events: ground.events,
             authorization: authorization, descriptions: descriptions,

@@ -46,12 +46,11 @@ final class ReasonedLaunches {
         from origin: Requests.Origin, as identifier: LaunchIdentifier, inBackground: Bool,
         limit: TriggerLimit? = nil
     ) {
-        let request = requests.begin(origin, context: context)
         let launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
             inBackground: inBackground)
-        core.handle(
-            limit.map { .triggered(request, launch, $0) } ?? .launchRequested(request, launch))
+        requests.ask(
+            limit.map { .trigger(launch, $0) } ?? .launch(launch), for: origin, context: context)
     }
 
     // MARK: Launches by the daemon itself

@@ -5,9 +5,9 @@ internal import GreenroomLinux
 /// How long launches, returns to the foreground and callbacks take.
 extension Metrics {
     /// A client's launch was answered.
-    func launched(_ outcome: LaunchOutcome, requestedAt: Instant) {
+    func launched(_ outcome: LaunchOutcome, inBackground: Bool, requestedAt: Instant) {
         let instance = outcome.instance
-        guard !outcome.isRepeated, !presences.isInBackground(instance) else { return }
+        guard !outcome.isRepeated, !inBackground else { return }
         switch outcome.kind {
         case .cold: begin(instance, .firstDraw, requestedAt)
         case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)

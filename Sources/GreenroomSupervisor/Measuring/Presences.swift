@@ -109,10 +109,6 @@ final class Presences {
         measured.presence = presence
     }
 
-    func isInBackground(_ instance: InstanceIdentifier) -> Bool {
-        core.lifecycle.instance(instance)?.inBackground ?? false
-    }
-
     // MARK: Counting
 
     func count(_ key: MetricKey, _ count: @escaping (inout MetricReport) -> Void) {

@@ -5,7 +5,7 @@ internal import Systemd
 @LoopActor
 final class Requests {
     enum Origin {
-        case client(ControlCallWaiting)
+        case client(WaitingCall)
         /// An app made with the SDK, with the request's cookie; nil if the app has its answer
         /// already.
         case app(InstanceIdentifier, cookie: UInt64?)
@@ -13,7 +13,7 @@ final class Requests {
         case daemon
     }
 
-    struct Request {
+    struct Entry {
         let origin: Origin
         /// What the launch brought.
         var context: LaunchContext?
@@ -25,8 +25,9 @@ final class Requests {
     /// itself.
     nonisolated static let limitPerInstance = 16
 
+    private let core: Core
     private let instances: InstanceTable
-    private var table: [RequestIdentifier: Request] = [:]
+    private var table: [RequestIdentifier: Entry] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
     /// The number of the next request. 0 is the core's own (`RequestIdentifier.automatic`).
     private var next: UInt64 = 1
@@ -35,20 +36,38 @@ final class Requests {
         var count = 0
     }
 
-    init(instances: InstanceTable) { self.instances = instances }
+    init(core: Core, instances: InstanceTable) {
+        self.core = core
+        self.instances = instances
+    }
 
     var count: Int { table.count }
 
     /// What is known of a request until it is answered.
-    subscript(identifier: RequestIdentifier) -> Request? { table[identifier] }
+    subscript(identifier: RequestIdentifier) -> Entry? { table[identifier] }
 
-    /// Records a request. Returns the number under which the core is to be asked.
-    func begin(
-        _ origin: Origin, context: LaunchContext? = nil, foregroundRequestedAt: Instant? = nil
+    /// Asks the core, and records the request until the core has answered.
+    ///
+    /// - Parameter context: what a launch brings.
+    @discardableResult
+    func ask(
+        _ request: Request, for origin: Origin, context: LaunchContext? = nil
+    ) -> RequestIdentifier {
+        let identifier = add(origin, context, foregroundRequestedAt: whenForeground(request))
+        core.handle(.requested(identifier, request))
+        return identifier
+    }
+
+    private func whenForeground(_ request: Request) -> Instant? {
+        if case .transition(_, .foreground) = request { core.now } else { nil }
+    }
+
+    private func add(
+        _ origin: Origin, _ context: LaunchContext?, foregroundRequestedAt: Instant?
     ) -> RequestIdentifier {
         let identifier = RequestIdentifier(next)
         next += 1
-        table[identifier] = Request(
+        table[identifier] = Entry(
             origin: origin, context: context, foregroundRequestedAt: foregroundRequestedAt)
         switch origin {
         case .client(let call):
@@ -67,7 +86,7 @@ final class Requests {
 
     /// The core has answered the request. From now on, its user is not charged with what it
     /// brought.
-    func take(_ identifier: RequestIdentifier) -> Request? {
+    func take(_ identifier: RequestIdentifier) -> Entry? {
         guard let request = table.removeValue(forKey: identifier) else { return nil }
         switch request.origin {
         case .client(let call):
@@ -77,8 +96,8 @@ final class Requests {
             } else {
                 requestsOfConnection[connection]?.removeAll { $0 == identifier }
             }
-            if let byteCount = call.launchByteCount {
-                call.connection.user.endLaunch(byteCount: byteCount)
+            if case .launch(let launch) = call {
+                launch.connection.user.endLaunch(byteCount: launch.byteCount)
             }
         case .app(let instance, _): instances.known(OpenCount.self, of: instance)?.count -= 1
         case .daemon: break
@@ -86,20 +105,15 @@ final class Requests {
         return request
     }
 
-    /// The client is gone. Its launches are still answered; until then its user is charged with
-    /// what they brought.
-    ///
-    /// - Returns: the requests that need no answer any more.
-    func abandon(_ connection: ControlConnection) -> [RequestIdentifier] {
+    /// The client is gone: its requests need no answer any more. Its launches are still answered;
+    /// until then its user is charged with what they brought.
+    func abandon(_ connection: ControlConnection) {
         let requests = requestsOfConnection.removeValue(forKey: connection.identifier) ?? []
-        return requests.filter { identifier in
-            guard case .client(let call)? = table[identifier]?.origin else { return false }
-            switch call {
-            case .launch, .handling, .reset, .prepare: return false
-            case .transition, .exit, .prewarm:
-                table[identifier] = nil
-                return true
-            }
+        for identifier in requests {
+            guard case .client(let call)? = table[identifier]?.origin else { continue }
+            if case .launch = call { continue }
+            table[identifier] = nil
+            core.handle(.requestAbandoned(identifier))
         }
     }
 }

@@ -59,17 +59,8 @@ final class KeptStates {
         core.handle(.stateFound(identifier, kept))
     }
 
-    /// The archive that is handed to the instance with the connection of a scene.
-    func archive(
-        for scene: SceneIdentifier, of instance: InstanceIdentifier
-    ) -> SavedState? {
-        guard core.lifecycle.isHandedOver(scene, to: instance),
-            let app = instances[instance]?.app
-        else { return nil }
-        return archive(of: app, scene)
-    }
-
-    private func archive(of app: AppIdentifier, _ scene: SceneIdentifier) -> SavedState? {
+    /// The archive that is handed to an instance of the app.
+    func archive(of app: AppIdentifier, _ scene: SceneIdentifier) -> SavedState? {
         if let state = files.archive(of: app, scene),
             state.user == catalog.owner(of: app)?.user
         {

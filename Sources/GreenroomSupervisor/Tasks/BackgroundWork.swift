@@ -200,8 +200,9 @@ final class BackgroundWork {
         guard !requests.isFull(of: instance.identifier) else {
             return messenger.answer(instance.identifier, cookie, .tooManyRequests)
         }
-        let answered = requests.begin(.app(instance.identifier, cookie: cookie))
-        core.handle(.taskSubmitted(answered, instance.app, ScheduledTask(request)))
+        requests.ask(
+            .submitTask(instance.app, ScheduledTask(request)),
+            for: .app(instance.identifier, cookie: cookie))
     }
 }
 

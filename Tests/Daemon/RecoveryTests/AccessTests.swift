@@ -118,7 +118,7 @@ import Testing
         #expect(Processes.line("Uid", of: launched.processId!)?.hasPrefix("65534\t65534") == true)
         try client.change(.suspend, launched.instance)
         try client.change(.resume, launched.instance)
-        guard case .signaled = try client.call(.signal(instance: launched.instance, signal: SIGINT))
+        guard case .done = try client.call(.signal(instance: launched.instance, signal: SIGINT))
         else { throw TestError("another reply") }
         #expect(try client.wait(launched.instance).signal == SIGINT)
     }

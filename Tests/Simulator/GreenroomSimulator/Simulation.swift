@@ -139,10 +139,10 @@ struct Simulation: Sendable {
         case .thaw(let id): world.thaw(id)
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
-        case .release(let id): world.processes[id]?.isReleased = true
+        case .release(let id, _): world.processes[id]?.isReleased = true
         case .awaitConnection(let app): world.awaitConnection(app, at: now)
         case .ignoreConnections(let app): world.listening.remove(app)
-        case .tell(let id, let step): world.tell(id, step, at: now)
+        case .tell(let id, let step, _): world.tell(id, step, at: now)
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
         case .inspectFileLocks(let id): world.inspectFileLocks(id, at: now)
@@ -181,14 +181,14 @@ struct Simulation: Sendable {
         }
         now = end
         guard duration >= .seconds(60) else { return }
-        for (request, event) in checker.owed {
-            guard case .launchRequested(_, let launch) = event,
+        for (identifier, request) in checker.owed {
+            guard case .launch(let launch) = request,
                 // A launch may have to wait for a chain of apps, each of which needs time to become
                 // ready.
                 checker.installed[launch.app]?.dependencies.value == nil,
                 !checker.isNamed(launch.app)
             else { continue }
-            throw Violation("launch \(request) is not answered after a minute")
+            throw Violation("launch \(identifier) is not answered after a minute")
         }
     }
 

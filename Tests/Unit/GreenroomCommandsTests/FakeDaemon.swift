@@ -88,7 +88,7 @@ final class FakeDaemon: Sendable {
                         instance: 4, app: "org.ffmpeg.ffmpeg",
                         exit: .init(reason: .exitedSelf, status: 7)))
             ])
-        case .signal: .reply([ControlReply.signaled])
+        case .signal: .reply([ControlReply.done])
         case .describe, .status, .watch, .reload, .explain, .resetFailed, .application, .prepare,
             .debugPressure, .metrics, .task:
             .fail(ControlError.shuttingDown)

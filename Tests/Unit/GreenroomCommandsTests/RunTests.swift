@@ -102,7 +102,7 @@ import VarlinkTestSupport
             case .wait:
                 output.write("waiting\n")
                 return .hold
-            case .signal: return .replyReleasing(ControlReply.signaled, held: ending)
+            case .signal: return .replyReleasing(ControlReply.done, held: ending)
             case .describe, .list, .status, .prewarm, .transition, .watch, .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
                 return nil

@@ -197,7 +197,7 @@ enum Samples {
         ),
         (.exited(.init(instance: 1, app: "a.b", exit: exit)), .wait(.instance(1))),
         (.changed(.init(instance: 1, state: .background)), .transition(.background, .app("a.b"))),
-        (.signaled, .signal(instance: 1, signal: 2)),
+        (.done, .signal(instance: 1, signal: 2)),
         (.watched(nil), .watch()),
         (.watching(latest: 3), .watch(after: 3)),
         (.watched(fullEvent), .watch()),
@@ -219,7 +219,7 @@ enum Samples {
         (.explained(.init(app: "a.b", isEligible: true)), .explain(app: "a.b")),
         (.tasks([fullTask]), .task(.list(app: nil))), (.tasks([]), .task(.list(app: "a.b"))),
         (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
-        (.resetFailed, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
+        (.done, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
     ]
 

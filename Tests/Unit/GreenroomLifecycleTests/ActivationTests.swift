@@ -46,7 +46,7 @@ import Testing
         stage.send(.connectionArrived(Stage.app))
         #expect(stage.core.app(Stage.app)?.failure == .startLimit)
         #expect(!stage.has(.awaitConnection(Stage.app)))
-        stage.send(.resetFailedRequested(stage.request(), Stage.app))
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
         #expect(stage.has(.awaitConnection(Stage.app)))
     }
 }

@@ -184,7 +184,7 @@ import Testing
         change(&policy)
         var stage = Stage(policy: policy, .application())
         stage.send(.restored)
-        stage.send(.taskSubmitted(stage.request(), Stage.app, task))
+        stage.send(.requested(stage.request(), .submitTask(Stage.app, task)))
         return stage
     }
 
@@ -230,7 +230,7 @@ import Testing
         stage.acknowledgeAll(id)
         stage.send(.appRemoved(Stage.app))
         stage.send(.appInstalled(.application()))
-        stage.send(.taskSubmitted(stage.request(), Stage.app, Self.refresh()))
+        stage.send(.requested(stage.request(), .submitTask(Stage.app, Self.refresh())))
         #expect(stage.has(.saveTasks(Stage.app, AppTasks(requests: [Self.refresh()], run: run))))
     }
 

@@ -112,7 +112,7 @@ import Testing
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         let launch = stage.last
-        stage.send(.transitionRequested(stage.request(), .app(main), transition))
+        stage.send(.requested(stage.request(), .transition(.app(main), transition)))
         #expect(stage.has(.answer(launch, .refused(.cancelled(main)))))
         #expect(stage.answers.count == 2)
         stage.send(.spawned(InstanceIdentifier(1)))

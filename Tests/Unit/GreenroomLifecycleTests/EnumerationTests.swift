@@ -11,7 +11,7 @@ import Testing
         { $0.launch() },
         { $0.launch(key: EnvironmentKey(5), inBackground: true) },
         { $0.launch(name: "again") },
-        { $0.send(.prewarmRequested($0.request(), Stage.app, Stage.key)) },
+        { $0.send(.requested($0.request(), .prewarm(Stage.app, Stage.key))) },
         { $0.send(.spawned(two)) },
         { $0.send(.paused(one, byteCount: 2 << 20)) },
         { $0.send(.started(one)) },

@@ -50,7 +50,7 @@ import Testing
     @Test func `before sleep nothing is prewarmed, and afterwards what was wanted`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         stage.send(.sleepChanged(isAsleep: true))
-        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         #expect(stage.prewarms.isEmpty)
         #expect(stage.answers.isEmpty, "the client waits")
         stage.send(.sleepChanged(isAsleep: false))

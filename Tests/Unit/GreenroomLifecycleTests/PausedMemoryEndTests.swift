@@ -106,7 +106,7 @@ import Testing
     @Test func `whoever waits for one that is taken is told that its memory was wanted`() {
         var stage = Stage(.plain { $0.prewarmOccasion = .demand })
         let request = stage.request()
-        stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))
         stage.send(.outOfMemory(id, isCertain: true, isOwnLimit: false))
         stage.send(.channelLost(id))
         guard case .backOff(Stage.app, let until)? = stage.refusals.first else {

@@ -25,7 +25,7 @@ import Testing
     @Test func `waits for a client when the occasion is demand`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         #expect(stage.prewarms.isEmpty)
-        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         #expect(stage.prewarms == [first])
         stage.send(.paused(first, byteCount: 1))
         #expect(stage.answers == [.prewarmed(first)])
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `of an ineligible app stays empty and says why`() {
         var stage = Stage(.prewarmed { $0.isEligible = false })
-        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         #expect(stage.refusals == [.ineligible(Stage.app)])
         #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .ineligible)
     }
@@ -41,7 +41,7 @@ import Testing
     @Test func `of an app that misfired stays empty until another version is installed`() {
         var stage = Stage(.prewarmed())
         let request = stage.request()
-        stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))
         stage.send(.misfired(first, .startsPrograms("/bin/sh")))
         #expect(stage.refusals == [.ineligible(Stage.app)])
         #expect(stage.state(first) == .terminating)
@@ -66,7 +66,7 @@ import Testing
         stage.send(.misfired(first, .startsPrograms(nil)))
         stage.wait(.seconds(3600))
         #expect(stage.prewarms.isEmpty)
-        stage.send(.resetFailedRequested(stage.request(), Stage.app))
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
         #expect(stage.prewarms == [second])
     }
 
@@ -88,7 +88,7 @@ import Testing
     /// What a caller has in LD_PRELOAD, say.
     @Test func `is tried again when libraries of another environment changed the process`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
-        stage.send(.prewarmRequested(stage.request(), Stage.app, EnvironmentKey(7)))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, EnvironmentKey(7))))
         #expect(stage.prewarms == [first])
         stage.send(.misfired(first, .changesProcess))
         #expect(stage.core.misfire(of: Stage.app) == nil)
@@ -115,7 +115,7 @@ import Testing
         let running = stage.run()
         stage.send(.appInstalled(.plain(third) { $0.user = 8 }))
         let others = stage.run(third)
-        stage.send(.prewarmRequested(stage.request(), other, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(other, Stage.key)))
         #expect(stage.prewarms.isEmpty)
         #expect(stage.refusals == [.tooManyInstancesOfUser(limit: 2)])
         // Another user's is none of this one's share.
@@ -150,7 +150,7 @@ import Testing
         var policy = Policy()
         policy.prewarmByteBudget = 1
         var stage = Stage(policy: policy, .prewarmed { $0.prewarmOccasion = .demand })
-        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         #expect(stage.refusals == [.overBudget(Stage.app)])
     }
 
@@ -189,7 +189,7 @@ import Testing
 
     @Test func `is given up by a prewarm that never pauses`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
-        stage.send(.prewarmRequested(stage.request(), Stage.app, Stage.key))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         stage.wait(.seconds(20))
         #expect(stage.has(.kill(first)))
         #expect(stage.refusals.count == 1)

@@ -308,7 +308,7 @@ import Testing
     @Test func `goes with its session`() {
         let scene = SceneIdentifier(2)
         var stage = Self.stage(scenes: .multiple, kept: [scene: 1])
-        stage.send(.sceneRequested(stage.request(), Self.app, .discard(scene)))
+        stage.send(.requested(stage.request(), .scene(Self.app, .discard(scene))))
         #expect(Self.deletions(stage.effects) == [scene])
         let list = SessionList(open: [], discarded: [scene], last: 2)
         #expect(stage.has(.keepSessions(Self.app, list)))

@@ -51,7 +51,7 @@ import Testing
         var stage = paused()
         stage.send(.reconciled(id, found: .nothing))
         #expect(stage.core.instance(id)?.endReason == .prewarmFailed)
-        #expect(stage.has(.release(id)))
+        #expect(stage.has(.release(id, Stage.app)))
     }
 
     @Test func `was ordered for a launch and never made could not be spawned`() {

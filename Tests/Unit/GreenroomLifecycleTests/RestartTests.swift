@@ -69,7 +69,7 @@ import Testing
         let id = stage.run()
         stage.die(id, .exited(1))
         #expect(due(stage) != nil)
-        stage.send(.transitionRequested(stage.request(), .app(Stage.app), .terminate))
+        stage.send(.requested(stage.request(), .transition(.app(Stage.app), .terminate)))
         #expect(stage.answers == [.done(id, .notRunning)])
         #expect(due(stage) == nil)
         #expect(stage.wait(.seconds(60)).isEmpty)
@@ -116,8 +116,8 @@ import Testing
         }
         #expect(stage.core.app(Stage.app)?.failure == .startLimit)
         #expect(stage.core.app(Stage.app)?.restartCount == 3)
-        stage.send(.resetFailedRequested(stage.request(), Stage.app))
-        #expect(stage.answers == [.reset(Stage.app)])
+        stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+        #expect(stage.answers == [.accepted])
         #expect(stage.core.app(Stage.app)?.failure == nil)
     }
 

@@ -9,7 +9,7 @@ import Testing
     @discardableResult
     private func ask(_ stage: inout Stage, _ wish: SceneRequest) -> [Effect] {
         let request = stage.request()
-        return stage.send(.sceneRequested(request, Stage.app, wish))
+        return stage.send(.requested(request, .scene(Stage.app, wish)))
     }
 
     private let first = SceneIdentifier(1)

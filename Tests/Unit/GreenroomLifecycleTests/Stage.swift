@@ -66,11 +66,12 @@ struct Stage {
         let request = request()
         let name = LaunchIdentifier(name ?? "launch-\(request.rawValue)")
         return send(
-            .launchRequested(
+            .requested(
                 request,
-                LaunchRequest(
-                    app: app, launchIdentifier: name, environmentKey: key,
-                    inBackground: inBackground, isAttached: isAttached)))
+                .launch(
+                    LaunchRequest(
+                        app: app, launchIdentifier: name, environmentKey: key,
+                        inBackground: inBackground, isAttached: isAttached))))
     }
 
     /// A cold launch up to its answer.
@@ -87,7 +88,7 @@ struct Stage {
     @discardableResult
     mutating func ask(_ transition: Transition, _ id: InstanceIdentifier) -> [Effect] {
         let request = request()
-        return send(.transitionRequested(request, .instance(id), transition))
+        return send(.requested(request, .transition(.instance(id), transition)))
     }
 
     mutating func die(
@@ -138,7 +139,7 @@ struct Stage {
     }
 
     private static func steps(_ effects: [Effect]) -> [LifecycleStep] {
-        effects.compactMap { if case .tell(_, let pending) = $0 { pending.step } else { nil } }
+        effects.compactMap { if case .tell(_, let pending, _) = $0 { pending.step } else { nil } }
     }
 
     func state(_ id: InstanceIdentifier) -> ExecutionState? { core.instance(id)?.state }
@@ -150,7 +151,7 @@ struct Stage {
         answers.compactMap { if case .refused(let refusal) = $0 { refusal } else { nil } }
     }
     var outcomes: [LaunchOutcome] {
-        answers.compactMap { if case .launched(let outcome) = $0 { outcome } else { nil } }
+        answers.compactMap { if case .launched(let outcome, _) = $0 { outcome } else { nil } }
     }
     /// Prewarms that were started by the last event.
     var prewarms: [InstanceIdentifier] {

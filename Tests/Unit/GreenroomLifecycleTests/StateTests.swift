@@ -145,13 +145,13 @@ import Testing
     @Test func `takes the children along and is final when none is left`() {
         var stage = Stage(.plain())
         let id = stage.run()
-        stage.send(.exitAwaited(stage.request(), .instance(id)))
+        stage.send(.requested(stage.request(), .awaitExit(.instance(id))))
         stage.send(.exited(id, .exited(3)))
         #expect(stage.has(.kill(id)))
         #expect(stage.answers.isEmpty)
         stage.send(.emptied(id))
         #expect(stage.answers == [.exited(stage.core.instance(id)!)])
-        #expect(stage.has(.release(id)))
+        #expect(stage.has(.release(id, Stage.app)))
         #expect(stage.core.instance(id)?.exitStatus == .exited(3))
         #expect(stage.core.instance(id)?.lastState == .active)
     }
@@ -160,9 +160,9 @@ import Testing
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.emptied(id))
-        #expect(!stage.has(.release(id)))
+        #expect(!stage.has(.release(id, Stage.app)))
         stage.send(.exited(id, .exited(0)))
-        #expect(stage.has(.release(id)))
+        #expect(stage.has(.release(id, Stage.app)))
     }
 
     @Test func `by a signal that nobody sent is a crash`() {

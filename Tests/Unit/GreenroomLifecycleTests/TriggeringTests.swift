@@ -7,11 +7,12 @@ import Testing
     private func trigger(_ stage: inout Stage) -> [Effect] {
         let request = stage.request()
         return stage.send(
-            .triggered(
+            .requested(
                 request,
-                LaunchRequest(
-                    app: Stage.app, launchIdentifier: LaunchIdentifier("\(request.rawValue)"),
-                    environmentKey: Stage.key, inBackground: true), limit))
+                .trigger(
+                    LaunchRequest(
+                        app: Stage.app, launchIdentifier: LaunchIdentifier("\(request.rawValue)"),
+                        environmentKey: Stage.key, inBackground: true), limit)))
     }
 
     private func refusal(_ stage: Stage) -> Effect {

@@ -74,7 +74,7 @@ import Testing
         stage.send(.conditionsInspected(hold))
         stage.wait(.seconds(6))
         let request = stage.request()
-        let effects = stage.send(.prewarmRequested(request, Stage.app, Stage.key))
+        let effects = stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))
         #expect(effects.contains(.inspectConditions), "what is known is too old")
         let refusal = Effect.answer(request, .refused(.held(Stage.app, hold)))
         let isRefused = stage.send(.conditionsInspected(hold)).contains(refusal)
@@ -96,14 +96,14 @@ import Testing
         var stage = Stage(policy: policy(), description)
         let request = stage.request()
         #expect(
-            stage.send(.prepareRequested(request, Stage.app)).contains(
+            stage.send(.requested(request, .prepare(Stage.app))).contains(
                 .answer(request, .prepared(Stage.app, isReady: false))))
         stage.send(.conditionsInspected(nil))
         #expect(stage.prewarms.count == 1)
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         let again = stage.request()
         #expect(
-            stage.send(.prepareRequested(again, Stage.app)).contains(
+            stage.send(.requested(again, .prepare(Stage.app))).contains(
                 .answer(again, .prepared(Stage.app, isReady: true))))
         stage.wait(.seconds(40))
         #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .prewarmExpired)
@@ -184,7 +184,7 @@ import Testing
         var (stage, id) = stage()
         let request = stage.request()
         #expect(
-            stage.send(.transitionRequested(request, .instance(id), .suspend))
+            stage.send(.requested(request, .transition(.instance(id), .suspend)))
                 .contains(.inspectFileLocks(id)))
         #expect(
             stage.send(.fileLocksInspected(id, holdsLock: true))
@@ -195,7 +195,7 @@ import Testing
     @Test func `ends nobody when the client that wanted the suspension has left`() {
         var (stage, id) = stage()
         let request = stage.request()
-        stage.send(.transitionRequested(request, .instance(id), .suspend))
+        stage.send(.requested(request, .transition(.instance(id), .suspend)))
         stage.send(.requestAbandoned(request))
         stage.send(.fileLocksInspected(id, holdsLock: true))
         #expect(!stage.wait(.seconds(6)).contains(.inspectFileLocks(id)), "its time is not over")

@@ -51,7 +51,7 @@ enum Player: Sendable {
     private static let rows: [(String, Event)] = {
         let request = RequestIdentifier(1)
         func ask(_ transition: Transition) -> Event {
-            .transitionRequested(request, .instance(id), transition)
+            .requested(request, .transition(.instance(id), transition))
         }
         return [
             ("spawned", .spawned(id)),
@@ -130,12 +130,13 @@ enum Player: Sendable {
             effects.contains {
                 switch $0 {
                 case .kill(id), .terminate(id): true
-                case .tell(id, let step): step.step == .willTerminate
+                case .tell(id, let step, _): step.step == .willTerminate
                 case _: false
                 }
             }
         case .emptying: effects.contains(.kill(id))
-        case .ended: effects.contains(.release(id))
+        case .ended:
+            effects.contains { if case .release(id, _) = $0 { true } else { false } }
         case _: true
         }
     }

@@ -48,11 +48,12 @@ private struct Ground {
         core.handle(
             .appInstalled(AppDescription(identifier: identifier, prewarmOccasion: .never)))
         core.handle(
-            .launchRequested(
+            .requested(
                 RequestIdentifier(request),
-                LaunchRequest(
-                    app: identifier, launchIdentifier: LaunchIdentifier("\(request)"),
-                    environmentKey: EnvironmentKey(0))))
+                .launch(
+                    LaunchRequest(
+                        app: identifier, launchIdentifier: LaunchIdentifier("\(request)"),
+                        environmentKey: EnvironmentKey(0)))))
     }
 }
 
@@ -162,11 +163,13 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
                 ground.launch("a")
                 ground.launch("b", as: 2)
                 let (app, other) = (ground.recorder.spawned[0], ground.recorder.spawned[1])
-                let requests = Requests(instances: ground.instances)
+                let requests = Requests(core: ground.core, instances: ground.instances)
                 var asked: [RequestIdentifier] = []
                 for cookie in 0..<UInt64(Requests.limitPerInstance) {
                     #expect(!requests.isFull(of: app))
-                    asked.append(requests.begin(.app(app, cookie: cookie)))
+                    asked.append(
+                        requests.ask(
+                            .expireTask(AppIdentifier("a")), for: .app(app, cookie: cookie)))
                 }
                 #expect(requests.isFull(of: app) && !requests.isFull(of: other))
                 guard case .app(app, cookie: 3)? = requests.take(asked[3])?.origin else {
@@ -183,20 +186,24 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
-                let requests = Requests(instances: ground.instances)
+                let requests = Requests(core: ground.core, instances: ground.instances)
                 let (socket, _) = try UnixSocket.pair(.stream)
                 let user = ControlUser(try Disposer().stranger(0))
                 let connection = try ControlConnection(
                     identifier: 1, socket: socket, peer: try Peer(socket), user: user,
                     turns: try ControlTurns(), handler: Nobody())
                 try user.beginLaunch(byteCount: 10)
-                let launch = requests.begin(
-                    .client(
-                        .launch(
-                            connection, LaunchIdentifier("x"), requestedAt: ground.core.now,
-                            byteCount: 10)))
-                let wait = requests.begin(.client(.exit(connection)))
-                #expect(requests.abandon(connection) == [wait])
+                let call = WaitingCall.LaunchCall(
+                    connection: connection, identifier: LaunchIdentifier("x"),
+                    requestedAt: ground.core.now, byteCount: 10)
+                let app = AppIdentifier("a")
+                let launch = requests.ask(
+                    .launch(
+                        LaunchRequest(
+                            app: app, launchIdentifier: LaunchIdentifier("x"),
+                            environmentKey: EnvironmentKey(0))), for: .client(.launch(call)))
+                let wait = requests.ask(.awaitExit(.app(app)), for: .client(.plain(connection)))
+                requests.abandon(connection)
                 #expect(requests.take(wait) == nil && user.isBusy)
                 // Until it is answered it costs its user what it brought.
                 #expect(requests.take(launch) != nil && !user.isBusy && requests.count == 0)

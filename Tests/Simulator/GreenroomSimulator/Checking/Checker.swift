@@ -16,7 +16,7 @@ struct Checker: Sendable {
     var states: [InstanceIdentifier: ExecutionState] = [:]
     var backgroundSince: [InstanceIdentifier: Instant] = [:]
     /// Requests that must still be answered.
-    var owed: [RequestIdentifier: Event] = [:]
+    var owed: [RequestIdentifier: Request] = [:]
     var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
     /// The instance that was said to serve each launch name.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]

@@ -55,11 +55,11 @@ extension Checker {
             signalled.insert(id)
             let isEnding = saved[id].map { $0.state == .terminating || $0.state == .notRunning }
             try require(isEnding ?? true, "ended \(id) in \(saved[id]!.state)")
-        case .release(let id):
+        case .release(let id, _):
             try require(world.processes[id]?.isEmpty ?? true, "released \(id) with processes")
             try require(saved[id].map { $0.state == .notRunning } ?? true, "released live \(id)")
         case .applyPriority: break
-        case .tell(let id, let step):
+        case .tell(let id, let step, _):
             try checkTold(id, step, world)
             if step.step == .willTerminate { signalled.insert(id) }
         case .notify(let id, _):
@@ -103,7 +103,7 @@ extension Checker {
     /// one event starts several instances, each is decided after the one before it, so at the end
     /// there is one more for each.
     private func checkShare(_ app: AppIdentifier, _ event: Event) throws(Violation) {
-        guard case .launchRequested(_, let launch) = event, launch.app == app,
+        guard case .requested(_, .launch(let launch)) = event, launch.app == app,
             let user = installed[app]?.user, user != policy.administrator
         else { return }
         let own = saved.values.count {
@@ -129,7 +129,8 @@ extension Checker {
             return try require(saved[id]!.state == .prewarming, "ordered \(id) again")
         }
         guard case .prewarm = purpose else {
-            if case .launchRequested(_, let launch) = event, launch.app == app, launch.inBackground,
+            if case .requested(_, .launch(let launch)) = event, launch.app == app,
+                launch.inBackground,
                 !launch.isAttached, let until = crashLoopUntil[app]
             {
                 try require(until <= now, "background launch of \(app) in a crash loop")
@@ -173,7 +174,7 @@ extension Checker {
     ) throws(Violation) {
         try require(owed.removeValue(forKey: request) != nil, "answered \(request) unasked")
         switch answer {
-        case .launched(let outcome): try checkLaunched(request, outcome, world)
+        case .launched(let outcome, _): try checkLaunched(request, outcome, world)
         case .prewarmed(let id):
             try require(saved[id]?.state == .prewarmed, "\(id) is said to be prewarmed")
         case .done(let id, let state):
@@ -185,7 +186,7 @@ extension Checker {
             try require(
                 hasLeftRest || (record.state == .notRunning && record.isEmpty),
                 "an end was answered before it came")
-        case .refused, .reset, .prepared, .scheduled: break
+        case .refused, .accepted, .prepared: break
         case .discarded(let app, let scene):
             let sessions = savedApps[app]?.sessions ?? []
             try require(!sessions.contains(scene), "discarded \(scene) and kept it")
@@ -300,13 +301,13 @@ extension Checker {
     private func checkSuspension(
         _ id: InstanceIdentifier, _ event: Event, _ now: Instant
     ) throws(Violation) {
-        if case .transitionRequested(_, _, .suspend) = event { return }
+        if case .requested(_, .transition(_, .suspend)) = event { return }
         if case .fileLocksInspected(id, false) = event {
             return try require(machine.inquiries.contains(id), "suspended \(id) without asking")
         }
         // An app that acknowledges its states is suspended after its acknowledgement.
         let isAsked = owed.values.contains {
-            if case .transitionRequested(_, _, .suspend) = $0 { true } else { false }
+            if case .transition(_, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
         // The suspension was asked for, perhaps by a client that has left, and was delayed by a

@@ -15,19 +15,9 @@ extension Checker {
         case .appInstalled(let description): noteInstall(description)
         case .appRemoved(let app): forget(app)
         case .loggedIn: churn = [:]
-        case .launchRequested(let request, let launch):
-            owed[request] = event
-            launchedBy[request] = launch
-            churn[launch.app] = nil
-        case .prewarmRequested(let request, let app, _):
-            owed[request] = event
-            churn[app] = nil
-        case .transitionRequested(let request, _, _), .exitAwaited(let request, _):
-            owed[request] = event
-            noteEnd(ordered: event)
-        case .resetFailedRequested(let request, let app):
-            owed[request] = event
-            forgive(app)
+        case .requested(let identifier, let request):
+            owed[identifier] = request
+            note(request, identifier)
         case .requestAbandoned(let request): owed[request] = nil
         case .reconciled(let id, let finding): noteFinding(id, finding)
         case .exited(let id, let status):
@@ -43,32 +33,35 @@ extension Checker {
         case .sleepChanged(let now): isAsleep = now
         case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
-        case .sceneRequested(let request?, _, _): owed[request] = event
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .sessionLockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
-        case .tracerInspected, .sceneRequested(nil, _, _),
-            .significantTimeChanged, .pressureChanged, .stallReported, .conditionsInspected,
+        case .tracerInspected, .significantTimeChanged, .pressureChanged, .stallReported,
+            .conditionsInspected,
             .fileLocksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
             .triggersForgiven:
             break
-        case .triggered(let request, let launch, _):
-            owed[request] = event
-            launchedBy[request] = launch
-            churn[launch.app] = nil
-        case .prepareRequested(let request, let app):
-            owed[request] = event
-            churn[app] = nil
         case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,
             .emptied, .becameStale, .misfired, .memoryMeasured, .connectionArrived,
             .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false
-        case .backgroundTaskBegan, .backgroundTaskEnded, .taskSubmitted, .tasksCancelled,
-            .tasksRestored, .runCompleted, .taskConditionsInspected, .taskAlarmRang,
-            .runTaskRequested, .expireTaskRequested:
+        case .backgroundTaskBegan, .backgroundTaskEnded, .tasksCancelled,
+            .tasksRestored, .runCompleted, .taskConditionsInspected, .taskAlarmRang:
             break
+        }
+    }
+
+    private mutating func note(_ request: Request, _ identifier: RequestIdentifier) {
+        switch request {
+        case .launch(let launch), .trigger(let launch, _):
+            launchedBy[identifier] = launch
+            churn[launch.app] = nil
+        case .prewarm(let app, _), .prepare(let app): churn[app] = nil
+        case .transition(let target, let transition): noteEnd(of: target, ordered: transition)
+        case .resetFailed(let app): forgive(app)
+        case .awaitExit, .scene, .submitTask, .runTask, .expireTask: break
         }
     }
 

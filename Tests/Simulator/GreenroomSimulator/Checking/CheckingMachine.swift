@@ -41,7 +41,7 @@ extension Checker {
         case .conditionsInspected(let hold):
             machine.hold = hold
             machine.inspectedAt = now
-        case .prepareRequested(_, let app):
+        case .requested(_, .prepare(let app)):
             machine.hints[app] = now.advanced(by: policy.hintLifetime)
         case .fileLocksInspected(let id, true):
             if machine.fileLockedSince[id] == nil { machine.fileLockedSince[id] = now }
@@ -57,7 +57,8 @@ extension Checker {
             }
         case .triggersForgiven: machine.triggered = [:]
         case .appInstalled(let description): machine.triggered[description.identifier] = nil
-        case .resetFailedRequested(_, let app), .appRemoved(let app): machine.triggered[app] = nil
+        case .requested(_, .resetFailed(let app)), .appRemoved(let app):
+            machine.triggered[app] = nil
         default: break
         }
     }
@@ -72,7 +73,7 @@ extension Checker {
     /// allow it.
     func checkConditions(_ app: AppIdentifier, _ now: Instant) throws(Violation) {
         let isWish = owed.values.contains {
-            if case .prewarmRequested(_, app, _) = $0 { true } else { false }
+            if case .prewarm(app, _) = $0 { true } else { false }
         }
         let isHinted = machine.hints[app].map { $0 > now } ?? false
         let starts = Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
@@ -87,7 +88,7 @@ extension Checker {
     /// Checks that triggers launch no app more often than their limit allows.
     mutating func checkTriggered(_ event: Event, _ effect: Effect, _ now: Instant) throws(Violation)
     {
-        guard case .triggered(_, let launch, let limit) = event,
+        guard case .requested(_, .trigger(let launch, let limit)) = event,
             case .spawn(_, launch.app, .launch(_, _)) = effect
         else { return }
         var recent = machine.triggered[launch.app] ?? []

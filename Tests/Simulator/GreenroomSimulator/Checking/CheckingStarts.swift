@@ -13,8 +13,8 @@ extension Checker {
         if installed[app] != nil { forgetFailures(of: app) }
     }
 
-    mutating func noteEnd(ordered event: Event) {
-        guard case .transitionRequested(_, .instance(let id), let transition) = event,
+    mutating func noteEnd(of target: Target, ordered transition: Transition) {
+        guard case .instance(let id) = target,
             transition == .terminate || transition == .forceQuit,
             let record = saved[id], record.state != .notRunning
         else { return }

@@ -92,7 +92,7 @@ extension Checker {
         _ event: Event, _ core: Lifecycle, _ world: World
     ) throws(Violation) {
         switch event {
-        case .transitionRequested(_, let target, .forceQuit): try checkForceQuit(target, world)
+        case .requested(_, .transition(let target, .forceQuit)): try checkForceQuit(target, world)
         case .exited(let id, let status) where kept.onTrial.contains(id):
             kept.onTrial.remove(id)
             try checkFailure(id, status, world)

@@ -37,16 +37,12 @@ struct OpenTasks: Sendable {
 extension Checker {
     mutating func noteTasks(_ event: Event) {
         switch event {
-        case .taskSubmitted(let request, let app, let task):
-            owed[request] = event
+        case .requested(_, .submitTask(let app, let task)):
             tasks.pending[app, default: []].insert(task.identifier)
         case .tasksCancelled(let app, let identifiers):
             let all = tasks.pending[app] ?? []
             tasks.pending[app] = identifiers.map { all.subtracting($0) } ?? []
-        case .runTaskRequested(let request, let app, _):
-            owed[request] = event
-            tasks.forced.insert(app)
-        case .expireTaskRequested(let request, _): owed[request] = event
+        case .requested(_, .runTask(let app, _)): tasks.forced.insert(app)
         case .backgroundTaskBegan(let id, let task):
             guard let record = saved[id], record.state.isRunning,
                 installed[record.app]?.acknowledges == true,

@@ -5,27 +5,28 @@ extension Simulation {
         switch stimulus {
         case .launch(let app, let key, let inBackground, let isAttached, let repeating):
             try feed(
-                .launchRequested(
+                .requested(
                     nextRequest(),
-                    LaunchRequest(
-                        app: identifier(app), launchIdentifier: name(repeating),
-                        environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
-                        isAttached: isAttached,
-                        // Some callers bring what no paused instance can take over.
-                        coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil)))
+                    .launch(
+                        LaunchRequest(
+                            app: identifier(app), launchIdentifier: name(repeating),
+                            environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
+                            isAttached: isAttached,
+                            // Some callers bring what no paused instance can take over.
+                            coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil))))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
-            try feed(.prewarmRequested(nextRequest(), identifier(app), key))
+            try feed(.requested(nextRequest(), .prewarm(identifier(app), key)))
         case .transition(let pick, let byApp, let transition):
             guard let target = target(pick, byApp) else { return }
-            try feed(.transitionRequested(nextRequest(), target, transition))
+            try feed(.requested(nextRequest(), .transition(target, transition)))
         case .awaitExit(let pick, let byApp):
             guard let target = target(pick, byApp) else { return }
-            try feed(.exitAwaited(nextRequest(), target))
+            try feed(.requested(nextRequest(), .awaitExit(target)))
         case .awaitLaunch(let pick):
             guard !names.isEmpty else { return }
             guard let record = core.instances(of: names[pick % names.count]).last else { return }
-            try feed(.exitAwaited(nextRequest(), .instance(record.instance)))
+            try feed(.requested(nextRequest(), .awaitExit(.instance(record.instance))))
         case .abandon(let pick):
             guard requestCount > 0 else { return }
             let recent = requestCount - UInt64(pick) % min(requestCount, 6)
@@ -40,14 +41,15 @@ extension Simulation {
         case .stall(let level): try feed(.stallReported(level))
         case .trigger(let app):
             try feed(
-                .triggered(
+                .requested(
                     nextRequest(),
-                    LaunchRequest(
-                        app: identifier(app), launchIdentifier: name(nil),
-                        environmentKey: EnvironmentKey(0), inBackground: true),
-                    checker.triggerLimit))
+                    .trigger(
+                        LaunchRequest(
+                            app: identifier(app), launchIdentifier: name(nil),
+                            environmentKey: EnvironmentKey(0), inBackground: true),
+                        checker.triggerLimit)))
         case .forgiveTriggers: try feed(.triggersForgiven)
-        case .prepare(let app): try feed(.prepareRequested(nextRequest(), identifier(app)))
+        case .prepare(let app): try feed(.requested(nextRequest(), .prepare(identifier(app))))
         case .wait(let duration): try wait(duration)
         case .crashSupervisor(let effect, let withSpawner):
             crashAt = effect
@@ -58,14 +60,14 @@ extension Simulation {
         case .connect(let app):
             if let event = world.connect(identifier(app)) { try feed(event) }
         case .resetFailed(let app):
-            try feed(.resetFailedRequested(nextRequest(), identifier(app)))
-        case .scene(let app, let wish, let session, let byApp):
+            try feed(.requested(nextRequest(), .resetFailed(identifier(app))))
+        case .scene(let app, let wish, let session):
             let session = SceneIdentifier(UInt32(session))
             let all: [SceneRequest] = [
                 .activate(nil), .activate(nil), .activate(session), .background(session),
                 .disconnect(session), .discard(session),
             ]
-            try feed(.sceneRequested(byApp ? nil : nextRequest(), identifier(app), all[wish]))
+            try feed(.requested(nextRequest(), .scene(identifier(app), all[wish])))
         case .lock(let user, let isLocked):
             try feed(.sessionLockChanged(user: UInt32(user), isLocked: isLocked))
         case .changeTime: try feed(.significantTimeChanged)

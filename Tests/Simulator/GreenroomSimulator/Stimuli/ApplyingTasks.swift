@@ -42,8 +42,8 @@ extension Simulation {
             try feed(.tasksCancelled(identifier(app), identifiers))
         case .runNow(let app, let number):
             try feed(
-                .runTaskRequested(nextRequest(), identifier(app), identifier: "task\(number)"))
-        case .expireNow(let app): try feed(.expireTaskRequested(nextRequest(), identifier(app)))
+                .requested(nextRequest(), .runTask(identifier(app), identifier: "task\(number)")))
+        case .expireNow(let app): try feed(.requested(nextRequest(), .expireTask(identifier(app))))
         }
     }
 
@@ -59,6 +59,6 @@ extension Simulation {
         task.requiresExternalPower = dice.percent(30)
         task.requiresNetworkConnectivity = dice.percent(30)
         guard checker.installed[identifier(app)] != nil else { return }
-        try feed(.taskSubmitted(nextRequest(), identifier(app), task))
+        try feed(.requested(nextRequest(), .submitTask(identifier(app), task)))
     }
 }

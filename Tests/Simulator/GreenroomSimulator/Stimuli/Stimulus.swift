@@ -32,7 +32,7 @@ enum Stimulus: Sendable {
     /// The world reports again what is true of an instance.
     case repeatFact(instance: Int)
     /// Asked for by a client, or by the app itself.
-    case scene(app: Int, wish: Int, session: Int, byApp: Bool)
+    case scene(app: Int, wish: Int, session: Int)
     case lock(user: Int, Bool)
     case changeTime
     /// One of the app's archives cannot be read.
@@ -105,7 +105,7 @@ extension Stimulus {
         case 73: return dice.percent(50) ? .connect(app: pick) : .resetFailed(app: pick)
         case 74..<76:
             return .scene(
-                app: pick, wish: dice.below(6), session: dice.below(5), byApp: dice.percent(30))
+                app: pick, wish: dice.below(6), session: dice.below(5))
         case 76 where dice.percent(30):
             switch dice.below(4) {
             case 0: return .shutDownInVain(after: dice.milliseconds(0...3000))

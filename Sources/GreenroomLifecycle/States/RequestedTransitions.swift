@@ -1,32 +1,6 @@
-// Requests of clients to running instances. Every request is answered exactly once, unless its
-// client goes first. `requests` says where each one waits.
+// Requests to change the state of a running instance, to end it, or to wait for its end.
 
 extension Lifecycle {
-    mutating func answer(_ request: RequestIdentifier, _ answer: Answer) {
-        requests[request] = nil
-        effects.append(.answer(request, answer))
-    }
-
-    mutating func refuse(_ request: RequestIdentifier, _ refusal: Refusal) {
-        answer(request, .refused(refusal))
-    }
-
-    mutating func abandon(_ request: RequestIdentifier) {
-        switch requests.removeValue(forKey: request) {
-        case .launch(let id): table[id]?.launch?.waiters.removeAll { $0.request == request }
-        case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
-        case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
-        case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
-        case .blocked(let app):
-            for index in blocked[app]?.launches.indices ?? 0..<0 {
-                blocked[app]!.launches[index].waiters.removeAll { $0.request == request }
-            }
-        case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
-        case .task: abandonRun(request)
-        case nil: break
-        }
-    }
-
     mutating func transitionRequested(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {

@@ -1,0 +1,207 @@
+// Requests to the core, and its answers. Every request is answered exactly once, unless its client goes
+// first. `requests` says where each one waits.
+
+/// What a client, an app or the daemon itself asks the core for (`Event.requested`).
+public enum Request: Hashable, Sendable {
+    case launch(LaunchRequest)
+    /// Keep one paused instance more. Answered when it is paused or has failed.
+    case prewarm(AppIdentifier, EnvironmentKey)
+    /// The app will probably be launched soon. Answered at once.
+    case prepare(AppIdentifier)
+    case transition(Target, Transition)
+    /// Answered with the end of the instance, at once if the instance has ended already.
+    case awaitExit(Target)
+    /// Forget the app's failure, and its latest starts, crashes and failed launches.
+    case resetFailed(AppIdentifier)
+    case scene(AppIdentifier, SceneRequest)
+    /// What the app waits for has happened (`[Path]`): launch it, unless it runs.
+    case trigger(LaunchRequest, TriggerLimit)
+    /// The app itself asks.
+    case submitTask(AppIdentifier, ScheduledTask)
+    /// Run a pending scheduled task now, whatever holds it. Answered when the app has been told.
+    case runTask(AppIdentifier, identifier: String)
+    /// End the time of the app's run, or of its background tasks, now.
+    case expireTask(AppIdentifier)
+}
+
+/// What a launch asks for.
+public struct LaunchRequest: Hashable, Sendable {
+    public var app: AppIdentifier
+    public var launchIdentifier: LaunchIdentifier
+    public var environmentKey: EnvironmentKey
+    /// Launch the app without bringing it to the front.
+    public var inBackground: Bool
+    /// The app gets the client's own descriptors as its stdio, and the client waits for its end. It
+    /// is always a new instance, is never suspended by itself, and never displaces the app in
+    /// front.
+    public var isAttached: Bool
+    /// Set if the launch brings what no paused instance can take over: the app is launched cold,
+    /// for this reason.
+    public var coldReason: ColdReason?
+
+    public init(
+        app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
+        inBackground: Bool = false, isAttached: Bool = false, coldReason: ColdReason? = nil
+    ) {
+        self.app = app
+        self.launchIdentifier = launchIdentifier
+        self.environmentKey = environmentKey
+        self.inBackground = inBackground
+        self.isAttached = isAttached
+        self.coldReason = coldReason
+    }
+}
+
+/// What a request is about. An app stands for its most recently used running instance.
+public enum Target: Hashable, Sendable {
+    case app(AppIdentifier)
+    case instance(InstanceIdentifier)
+}
+
+/// What a client can ask of a running instance.
+public enum Transition: Hashable, Sendable {
+    case foreground
+    case background
+    case suspend
+    case resume
+    /// SIGTERM, then SIGKILL after the grace.
+    case terminate
+    /// SIGKILL at once, because the user force-quits the app.
+    case forceQuit
+}
+
+/// The one answer to a request.
+public enum Answer: Hashable, Sendable {
+    case launched(LaunchOutcome, inBackground: Bool = false)
+    /// The instance is paused.
+    case prewarmed(InstanceIdentifier)
+    /// The request is done, and the instance is in this state now.
+    case done(InstanceIdentifier, ExecutionState)
+    indirect case exited(InstanceRecord)
+    case refused(Refusal)
+    /// The app's failures are forgotten.
+    /// The session is discarded.
+    case discarded(AppIdentifier, SceneIdentifier)
+    /// The hint was taken. `isReady` says whether an instance is paused already.
+    case prepared(AppIdentifier, isReady: Bool)
+    /// The request was carried out, and there is nothing else to say.
+    case accepted
+}
+
+/// What became of a launch.
+public struct LaunchOutcome: Hashable, Sendable {
+    public var instance: InstanceIdentifier
+    public var kind: LaunchKind
+    /// Set for a cold launch.
+    public var coldReason: ColdReason?
+    /// True if this repeats a recorded outcome instead of launching again.
+    public var isRepeated: Bool
+    public init(
+        instance: InstanceIdentifier, kind: LaunchKind, coldReason: ColdReason? = nil,
+        isRepeated: Bool = false
+    ) {
+        self.instance = instance
+        self.kind = kind
+        self.coldReason = coldReason
+        self.isRepeated = isRepeated
+    }
+}
+
+/// Why a request was not carried out.
+public enum Refusal: Hashable, Sendable {
+    /// No app of that name is installed.
+    case noSuchApp(AppIdentifier)
+    /// The app or instance that the request is about does not run.
+    case notRunning(Target)
+    /// The instance's state does not allow it, for example suspending a terminating instance.
+    case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
+    /// The app cannot be prewarmed.
+    case ineligible(AppIdentifier)
+    /// Prewarms or launches of the app have failed lately.
+    case backOff(AppIdentifier, until: Instant)
+    /// The app has crashed too often lately.
+    case crashLoop(AppIdentifier, until: Instant)
+    /// There is no memory for another paused instance: the budget is used up, or memory is short.
+    case overBudget(AppIdentifier)
+    /// No more instances may exist. The limit is that of all users together.
+    case tooManyInstances(limit: Int)
+    /// The app's user has as many instances as that user's share allows.
+    case tooManyInstancesOfUser(limit: Int)
+    case spawnFailed(AppIdentifier, SpawnFailure)
+    /// The instance ended before it reached what was asked for.
+    case ended(InstanceIdentifier, ExitReason)
+    case shuttingDown
+    case freezeFailed(InstanceIdentifier)
+    /// The daemon no longer starts the app by itself.
+    case failed(AppIdentifier, SupervisionFailure)
+    /// An app that it requires could not be started.
+    indirect case dependencyFailed(AppIdentifier, on: AppIdentifier, Refusal)
+    /// The app ended before it was ready.
+    case requiredEnded(AppIdentifier, ExitReason)
+    /// An app that conflicts with it was launched.
+    case conflict(AppIdentifier, with: AppIdentifier)
+    /// The app supports no scenes (`noScenes`), or only one (`singleScene`).
+    case noScenes(AppIdentifier)
+    case singleScene(AppIdentifier)
+    /// The app has no session of that number.
+    case noSuchScene(AppIdentifier, SceneIdentifier)
+    case tooManyScenes(AppIdentifier, limit: Int)
+    /// A client ended the app while its launch waited for other apps.
+    case cancelled(AppIdentifier)
+    /// The machine's condition does not allow prewarming.
+    case held(AppIdentifier, PrewarmHold)
+    /// A process of the instance holds a file lock. Frozen, it would make others wait.
+    case holdsFileLock(InstanceIdentifier)
+    /// The app runs already, or its triggers launched it too often.
+    case notTriggered(AppIdentifier)
+    /// The app has as many pending requests of that kind as it may have.
+    case tooManyTasks(AppIdentifier, limit: Int)
+    /// No scheduled task of that name is pending, or no task is running.
+    case noSuchTask(AppIdentifier)
+    /// A run of that app's scheduled work is under way, and there is one at a time.
+    case runUnderWay(AppIdentifier)
+}
+
+extension Lifecycle {
+    mutating func requested(_ identifier: RequestIdentifier, _ request: Request) {
+        switch request {
+        case .launch(let launch): launchRequested(identifier, launch)
+        case .prewarm(let app, let key): prewarmRequested(identifier, app, key)
+        case .prepare(let app): prepareRequested(identifier, app)
+        case .transition(let target, let transition):
+            transitionRequested(identifier, target, transition)
+        case .awaitExit(let target): exitAwaited(identifier, target)
+        case .resetFailed(let app): resetFailedRequested(identifier, app)
+        case .scene(let app, let wish): sceneRequested(identifier, app, wish)
+        case .trigger(let launch, let limit): triggered(identifier, launch, limit)
+        case .submitTask(let app, let task): taskSubmitted(identifier, app, task)
+        case .runTask(let app, let name): runTaskRequested(identifier, app, name)
+        case .expireTask(let app): expireTaskRequested(identifier, app)
+        }
+    }
+
+    mutating func answer(_ request: RequestIdentifier, _ answer: Answer) {
+        requests[request] = nil
+        effects.append(.answer(request, answer))
+    }
+
+    mutating func refuse(_ request: RequestIdentifier, _ refusal: Refusal) {
+        answer(request, .refused(refusal))
+    }
+
+    mutating func abandon(_ request: RequestIdentifier) {
+        switch requests.removeValue(forKey: request) {
+        case .launch(let id): table[id]?.launch?.waiters.removeAll { $0.request == request }
+        case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
+        case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
+        case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
+        case .blocked(let app):
+            for index in blocked[app]?.launches.indices ?? 0..<0 {
+                blocked[app]!.launches[index].waiters.removeAll { $0.request == request }
+            }
+        case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
+        case .task: abandonRun(request)
+        case nil: break
+        }
+    }
+}
