@@ -201,8 +201,10 @@ extension Checker {
         let process = world.processes[id]
         try require(process?.isSpawned == true, "launched \(id), which was never spawned")
         if outcome.kind == .prewarmed {
+            // An instance that ended unheard may have run. Its launch counts, also when it is repeated.
+            let mayHaveRun = mayHaveRun == id || saved[id]?.exitStatus == .unknown
             try require(
-                process!.hasStarted || mayHaveRun == id, "launched \(id), which has not started")
+                process!.hasStarted || mayHaveRun, "launched \(id), which has not started")
         }
         try require(saved[id]?.launchedAt != nil, "launched \(id), which is not saved")
         tally.note(outcome)
