@@ -113,27 +113,30 @@ def follow(driver, programs):
                 return os.waitstatus_to_exitcode(status)
             continue
         number, event, deliver = os.WSTOPSIG(status), status >> 16, 0
-        if event == EVENT_EXEC:
-            program = programs.get(os.readlink(f"/proc/{task}/exe"))
-            if not program:
-                ptrace(DETACH, task)
-                continue
-            armed[task] = program, program.arm(task)
-        elif event:
-            pass
-        elif number == signal.SIGTRAP:
-            # A child runs its parent's code until its exec, and that is not counted.
-            parent = parent_of(Path(f"/proc/{task}"))
-            program, base = armed.get(task) or armed[parent]
-            program.met(task, base, counts=task in armed)
-        elif number == signal.SIGSTOP and task == driver:
-            for program in programs.values():
-                program.stretches.append({})
-            for process, (program, _) in armed.items():
-                program.arm(process)
-        elif number != signal.SIGSTOP:  # which is how a traced child begins
-            deliver = number
-        ptrace(CONTINUE, task, 0, deliver)
+        try:
+            if event == EVENT_EXEC:
+                program = programs.get(os.readlink(f"/proc/{task}/exe"))
+                if not program:
+                    ptrace(DETACH, task)
+                    continue
+                armed[task] = program, program.arm(task)
+            elif event:
+                pass
+            elif number == signal.SIGTRAP:
+                # A child runs its parent's code until its exec, and that is not counted.
+                parent = parent_of(Path(f"/proc/{task}"))
+                program, base = armed.get(task) or armed[parent]
+                program.met(task, base, counts=task in armed)
+            elif number == signal.SIGSTOP and task == driver:
+                for program in programs.values():
+                    program.stretches.append({})
+                for process, (program, _) in armed.items():
+                    program.arm(process)
+            elif number != signal.SIGSTOP:  # which is how a traced child begins
+                deliver = number
+            ptrace(CONTINUE, task, 0, deliver)
+        except (ProcessLookupError, FileNotFoundError):
+            continue  # killed since it stopped
 
 
 def ordinary_day(product, executable, folder):
