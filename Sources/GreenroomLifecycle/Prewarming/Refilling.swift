@@ -1,23 +1,23 @@
-// Filling the pools, at the end of an event. Launches come first:
-//   launches are under way       → nothing, for at most `refillDelay`
-//   the app lacks nothing        → it leaves the queue
-//   the machine's hold           → the app waits until the machine's condition changes
-//   no room in the budget        → the app waits until there is more
+// Fills the pools at the end of an event. The first line that applies decides:
+//   launches are under way       → nothing is filled, for at most `refillDelay`
+//   the app's pool is full       → the app leaves the queue
+//   the machine forbids it       → the app waits until the machine's condition changes
+//   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
 //   back-off or crash loop       → the app has a deadline
 //   otherwise                    → one instance is made; if the app lacks more, it queues again
 
 extension Lifecycle {
     /// Launches that are under way keep the pools from being filled for at most this long. Most
-    /// bursts are over by then. Where launches never stop, later ones gain from what is filled
-    /// meanwhile.
+    /// bursts of launches are over by then. If launches never stop, later ones use the instances
+    /// that are prewarmed from then on.
     static let refillDelay = Duration.milliseconds(500)
 
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
 
-    /// Starts the prewarms that may be started. After a launch only a few apps are checked. During
-    /// a restart none is: what the records call paused may be gone, and checking every app each
-    /// time that one is installed again would cost the square of their number.
+    /// Starts the prewarms that may be started. After a launch, only a few apps are checked. During
+    /// a restart, no app is checked: instances that the records call paused may be gone, and
+    /// checking all apps whenever one is installed again would take quadratic time.
     mutating func refill(looking effort: RefillEffort) {
         guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none
         else { return }
@@ -38,14 +38,15 @@ extension Lifecycle {
 
     private var hasFreeSlot: Bool { fillingCount < policy.concurrentPrewarms }
 
-    /// How many bytes another paused instance may have.
+    /// The number of bytes that one more paused instance may use.
     private var room: UInt64 {
         guard liveCount < policy.sharedInstanceLimit, prewarmedBytes < policy.prewarmByteBudget
         else { return 0 }
         return policy.prewarmByteBudget - prewarmedBytes
     }
 
-    /// Launches come first until this time; nil if none is under way, or one has been for too long.
+    /// Launches have priority until this time; nil if none is under way, or if launches have been
+    /// under way for longer than `refillDelay`.
     private var launchesFirst: Instant? {
         guard let end = underwaySince?.advanced(by: Self.refillDelay), end > now else { return nil }
         return end
@@ -80,8 +81,8 @@ extension Lifecycle {
         if unseen == 0 { refills.noneFits(into: room) }
     }
 
-    /// Checks the apps of users who had their whole share, once any instance has ended. For each
-    /// user it checks only as many apps as the share has room for.
+    /// Checks the apps of users whose share was full, after any instance has ended. Checks only as
+    /// many apps of a user as the user's share has room for.
     private mutating func reconsiderUnshared(_ looks: inout Int) {
         guard refills.mayShareAgain else { return }
         for user in refills.usersWithoutShare {
@@ -105,8 +106,8 @@ extension Lifecycle {
         }
     }
 
-    /// Answers clients that wait, because the pool is full without a further prewarm, for example
-    /// when fewer are kept now.
+    /// Answers clients that wait for a prewarm if the pool is full without another one, for example
+    /// because the pool was made smaller.
     private mutating func serveWaiters(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.prewarmWaiters.isEmpty, entry.filling.isEmpty,
             let ready = entry.pool.first
@@ -135,8 +136,8 @@ extension Lifecycle {
             refusePrewarms(of: app, isFull ? limit : .overBudget(app))
             return refills.crowdOut(app, from: room)
         }
-        // The share applies here too, because each launch from the pool is refilled: otherwise
-        // whoever launches from it would have no limit.
+        // The share applies here too. Each launch from the pool is followed by a new prewarm, so
+        // without the share a user who keeps launching would have no limit.
         if let user = self[app].description?.user, let refusal = shareRefusal(of: user) {
             refusePrewarms(of: app, refusal)
             return refills.refuseShare(app, of: user)

@@ -15,31 +15,32 @@ public struct InstanceIdentifier: Hashable, Comparable, Sendable, CustomStringCo
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// One request of one client. The shell makes them, and the core answers each exactly once.
+/// One request of one client. The shell makes the identifiers, and the core answers each request
+/// exactly once.
 public struct RequestIdentifier: Hashable, Comparable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// The name that a client gave its launch. A launch of the same name gets the recorded outcome. At
-/// most 64 bytes of printable ASCII.
+/// The name that a client gave its launch. Another launch with the same name gets the outcome that
+/// was recorded for the first. At most 64 bytes of printable ASCII.
 public struct LaunchIdentifier: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 }
 
-/// A key for everything that programs read from the environment before `main`, and for the user it
-/// belongs to. A launch may use a paused instance only if their keys are equal. The shell ensures
-/// that no two environments of an app have the same key.
+/// A key for the variables that programs read before `main`, together with the user to whom the
+/// environment belongs. A launch may use a paused instance only if their keys are equal. The shell
+/// ensures that no two environments of an app have the same key.
 public struct EnvironmentKey: Hashable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A point on `CLOCK_MONOTONIC`. That clock stops while the machine sleeps; it goes on when the
-/// supervisor restarts, but not after a reboot.
+/// A point on `CLOCK_MONOTONIC`. The clock stops while the machine sleeps. It continues when the
+/// supervisor restarts, and begins again at a reboot.
 public struct Instant: Hashable, Comparable, Sendable {
     public let nanoseconds: UInt64
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }

@@ -3,7 +3,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT,
     /// PIPE, TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
     case exitedSelf = 0
-    /// Another signal ended it, and neither the daemon nor a client had sent that.
+    /// Another signal ended it, which neither the daemon nor a client had sent.
     case crashed = 1
     /// It was asked to end, and ended.
     case terminated = 2
@@ -17,7 +17,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case prewarmFailed = 6
     /// It was prewarmed longer than its time to live.
     case prewarmExpired = 7
-    /// What it was prewarmed from has changed.
+    /// A file or a setting from which it was prewarmed has changed.
     case stale = 8
     /// Its memory was reclaimed.
     case reclaimed = 9
@@ -48,7 +48,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case backgroundTaskTimeout = 40
 }
 
-/// What follows from each reason to end:
+/// What follows from each exit reason:
 ///
 ///     level      the level of the journal's line
 ///     restart    which `Restart=` starts the app again (the table at `RestartPolicy`)
@@ -69,14 +69,14 @@ public struct ExitRow: Hashable, Sendable {
         case failure
         /// Restarted by every policy but `no`.
         case abnormal
-        /// Restarted as the exit status says.
+        /// Whether it is restarted depends on the exit status.
         case byStatus
     }
 
     enum Again: Sendable {
         case kill
-        /// SIGTERM with what is left of the grace, if the instance had been launched
-        /// (`askIfLaunched`) or had been in the background (`askInBackground`).
+        /// SIGTERM with the rest of the grace, if the instance had been launched (`askIfLaunched`)
+        /// or had been in the background (`askInBackground`).
         case askIfLaunched
         case askInBackground
     }
@@ -96,7 +96,8 @@ public struct ExitRow: Hashable, Sendable {
         case bySignal
         case watchdog
         case memory
-        /// Counts against the app's own limit if that was reached, and otherwise as memory.
+        /// Counts as an excess of the app's own limit if the app reached it, and otherwise as
+        /// `memory`.
         case memoryOrLimit
         case lockedFile
         case backgroundTask

@@ -26,8 +26,8 @@ extension Lifecycle {
         }
     }
 
-    /// Nothing of the app runs. If the app was about to start, that start is dropped, and the
-    /// request is answered with the app's latest end.
+    /// No instance of the app is running. If the app was about to start, that start is dropped, and
+    /// the request is answered with the app's latest end.
     private mutating func refuseOrCancel(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
@@ -42,7 +42,8 @@ extension Lifecycle {
         answer(request, .done(id, .notRunning))
     }
 
-    /// Moves a program, which is there at once, or once it is ready.
+    /// Moves a program to another state. The move takes effect at once or, during a launch, when
+    /// the program is ready.
     mutating func move(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
@@ -62,8 +63,8 @@ extension Lifecycle {
         answer(request, .done(id, self[id].record.state))
     }
 
-    /// Moves an app that acknowledges. The request is answered when the app has acknowledged its
-    /// goal.
+    /// Moves an app that acknowledges changes of its state. The request is answered when the app
+    /// has acknowledged the state that it asks for.
     mutating func tell(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
@@ -87,7 +88,7 @@ extension Lifecycle {
         requests[request] = .freeze(id)
     }
 
-    /// The instance that the request is about. An app stands for its most recently used running
+    /// The instance that the request is about. For an app, this is its most recently used running
     /// instance.
     private func resolve(_ target: Target) -> InstanceIdentifier? {
         switch target {
@@ -111,8 +112,8 @@ extension Lifecycle {
         awaitExit(of: id, request)
     }
 
-    /// For an app of which nothing runs: the instance that is being ended, or the one that ended
-    /// last.
+    /// For an app without a running instance: the instance that is being ended, or the one that
+    /// ended last.
     private func latestEnd(_ target: Target) -> InstanceIdentifier? {
         guard case .app(let app) = target, let members = directory[app]?.members else { return nil }
         let launched = members.filter { self[$0].record.launchedAt != nil }

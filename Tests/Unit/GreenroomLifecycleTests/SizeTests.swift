@@ -1,22 +1,22 @@
 import GreenroomLifecycle
 import Testing
 
-/// What an app that asks for nothing special costs, thousands of which may be known.
+/// The memory that an app with default settings costs. Thousands of such apps may be known.
 @Suite struct `Sizes` {
-    /// Whatever few apps have stands behind one word (`Boxed`).
+    /// Properties that only few apps have take one word in all others (`Boxed`).
     @Test func `a description and a record stay small`() {
         #expect(MemoryLayout<AppDescription>.stride <= 144)
         #expect(MemoryLayout<AppRecord>.stride <= 192)
     }
 
-    /// A record in the runtime state is most of what such an app would cost.
+    /// A record in the runtime state would be most of the cost of such an app.
     @Test func `nothing is remembered of an app that does not start by itself`() {
         var stage = Stage(.plain())
         stage.send(.restored)
         #expect(stage.core.app(Stage.app) == AppRecord(app: Stage.app))
     }
 
-    @Test func `deadlines of an app's own are kept one by one`() {
+    @Test func `an app can have some deadlines of its own and not others`() {
         var description = AppDescription.plain()
         let plain = description
         description.terminateGrace = .seconds(3)
