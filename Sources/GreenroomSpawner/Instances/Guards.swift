@@ -6,6 +6,6 @@ struct Guards {
     var guarded: Set<UInt64> = []
     /// Stops of threads that are not known to belong to an instance yet.
     var unclaimedStops: [pid_t: Tracee.Stop] = [:]
-    /// The errno for which no instance can be traced.
+    /// The errno that says why no instance can be traced.
     var refusal: CInt?
 }

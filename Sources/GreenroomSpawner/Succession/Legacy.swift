@@ -3,7 +3,7 @@ internal import GreenroomLinux
 /// What one supervisor leaves to the next.
 struct Legacy {
     var state: SharedMemory?
-    /// Whether the state file is of this boot, so that what it contains may be true.
+    /// Whether the state file was written during this boot, so that its contents may still be true.
     var keepsState = false
     /// Descriptors that must outlive the supervisor, by name, such as listening sockets: a queued
     /// connection is not lost while the next supervisor takes over.

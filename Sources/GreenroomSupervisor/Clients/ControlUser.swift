@@ -2,7 +2,7 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Systemd
 
-/// All clients of one user: what they may take together, and their turns. A user with a thousand
+/// All clients of one user: the limits that they share, and their turns. A user with a thousand
 /// connections gets no more of the daemon than a user with a single connection.
 @LoopActor
 final class ControlUser {
@@ -101,19 +101,20 @@ final class ControlUser {
 final class ControlTurns {
     private var users: [ControlUser] = []
     private var source: EventSource?
-    /// After this many events of other clients, a turn is given all the same: their events could
-    /// fill the loop.
+    /// After this many events of other clients, a turn is given nevertheless. Otherwise those
+    /// events could fill the loop.
     private static let patience = 4
     private var passedOver = 0
 
     init() throws(SystemdError) {
-        // After all other events that are ready. At their priority, a source that is enabled again in
-        // each turn would be older than an event that has just arrived, and would always go first.
+        // Runs after all other events that are ready. At their priority, a source that is enabled
+        // again in each turn would be older than an event that has just arrived, and would always
+        // be served first.
         source = try LoopActor.deferred(priority: LoopPriority.backlog) { [unowned self] in next() }
         source?.isEnabled = false
     }
 
-    /// Another client was served while some await their turns.
+    /// Another client was served while these clients wait for their turns.
     func letOneBefore() {
         guard !users.isEmpty else { return }
         passedOver += 1

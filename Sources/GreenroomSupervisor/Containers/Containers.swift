@@ -6,13 +6,13 @@ internal import Systemd
 
 /// The folders that an app has for itself, if its manifest asks for them (`Container=`):
 ///
-///     STATE/containers/APP    what must stay               STATE_DIRECTORY
-///     CACHE/APP/cache         what can be made again       CACHE_DIRECTORY
-///     CACHE/APP/tmp           what ends with the app       TMPDIR
+///     STATE/containers/APP    data that must be kept       STATE_DIRECTORY
+///     CACHE/APP/cache         data that can be made again  CACHE_DIRECTORY
+///     CACHE/APP/tmp           data that ends with the app  TMPDIR
 ///
-/// Each folder belongs to the app's user, and nobody else may enter it. The folders above belong to
-/// the daemon: everybody may pass through them, and nobody else may list them. The folders are made
-/// when a process of the app is made, so that a launch of a paused instance finds them.
+/// Each folder belongs to the app's user, and nobody else may enter it. The folders above them
+/// belong to the daemon: everybody may pass through, but only the daemon may list them. The folders
+/// are made when a process of the app is made, so that a launch of a paused instance finds them.
 struct Containers {
     private let state: String
     private let cache: String

@@ -5,8 +5,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Brings what manifests say into the catalog and to the core: all apps on a reload, one app when a
-/// template's instance is asked for.
+/// Enters the apps that manifests describe into the catalog and the core: all apps on a reload, one
+/// app when a client asks for an instance of a template.
 @LoopActor
 final class AppInstaller {
     let core: Core
@@ -21,8 +21,8 @@ final class AppInstaller {
     private let work: BackgroundWork
     private let reporter: Reporter
 
-    /// At most this many instances of templates are known without being enabled: a client can make
-    /// up names.
+    /// At most this many instances of templates that are not enabled, because a client can make up
+    /// names.
     private static let onDemandLimit = SharedLimit(1024)
 
     /// Reading more than this many apps leaves megabytes of freed memory, which are returned to the
@@ -48,9 +48,9 @@ final class AppInstaller {
     }
 
     /// Reads the manifests that have changed. A faulty manifest is reported and changes nothing
-    /// else. All are read at once: for the start, when nobody waits for anything else, and for a
-    /// login, whose apps start with what is read. Whoever waits for a reading in turns gets the
-    /// report of this one.
+    /// else. Reads all of them in one turn of the loop: at the start, when no client is served yet,
+    /// and at a login, which starts apps from the result. Callers of `reloadInTurns` that still
+    /// wait get the report of this reading.
     @discardableResult
     func reload() -> Control.ReloadReport {
         (reading, turn) = (nil, nil)
@@ -68,17 +68,17 @@ final class AppInstaller {
     /// The reading that is under way, and whoever waits for it.
     private var reading: ManifestReading?
     private var waiters: [(Control.ReloadReport) -> Void] = []
-    /// These callers asked after the reading had begun. It may have read the manifests that they
-    /// mean before they changed, so another reading follows.
+    /// Callers that asked after the reading had begun. It may have read the manifests that they
+    /// mean before those changed, so another reading follows.
     private var laterWaiters: [(Control.ReloadReport) -> Void] = []
     private var turn: EventSource?
 
-    /// At most this long, and one step more, nobody else is served. A step takes microseconds, or
-    /// as long as reading one manifest.
+    /// A turn lasts at most this long, and one step more. A step takes microseconds, or as long as
+    /// reading one manifest.
     private static let turnNanoseconds: UInt64 = 1_000_000
 
-    /// The same in turns, so that others are served meanwhile. `report` may be called before this
-    /// returns.
+    /// The same in several turns of the loop, so that others are served in between. `report` may be
+    /// called before this returns.
     func reloadInTurns(_ report: @escaping (Control.ReloadReport) -> Void = { _ in }) {
         if reading != nil { return laterWaiters.append(report) }
         waiters.append(report)
@@ -105,10 +105,10 @@ final class AppInstaller {
     }
 
     private func awaitTurn() {
-        // A new source each time: one that is enabled again counts as older than an event that has
-        // just arrived, and would always go first.
+        // A new source each time: a source that is enabled again counts as older than an event that
+        // has just arrived, and would always be served first.
         turn = try? LoopActor.deferred { [unowned self] in proceed() }
-        // If no source can be made (out of memory, for example), nobody else has a turn.
+        // If no source can be made (out of memory, for example), others are not served in between.
         if turn == nil { proceed() }
     }
 
@@ -143,8 +143,8 @@ final class AppInstaller {
     }
 
     /// Installs an instance of a template (`name@x`), which has no file of its own.
-    /// - Parameter mayBe: whether this owner may have one. An instance listens on its sockets and
-    ///   is prewarmed at once.
+    /// - Parameter mayBe: whether this owner may have an instance, which listens on its sockets and
+    ///   is prewarmed as soon as it is installed.
     /// - Returns: nil if there is no template for the name, or none that works: the journal says
     ///   why.
     func instantiate(
@@ -193,8 +193,8 @@ final class AppInstaller {
         work.update(apps)
     }
 
-    /// Forgets instances of templates that do not run and that nothing waits for. Not to be called
-    /// while an effect is performed.
+    /// Forgets instances of templates that are not running and for which nothing waits. Not to be
+    /// called while an effect is performed.
     func forgetUnused() {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
@@ -213,7 +213,7 @@ final class AppInstaller {
         guard !lifecycle.isAwaited(app) else { return false }
         // The app waits for its timer or for a file.
         if catalog[app]?.timer != nil || catalog[app]?.path != nil { return false }
-        // If failures were forgotten, the next one could follow at once.
+        // Otherwise the app's failures would be forgotten, and the next one could follow at once.
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
     }

@@ -6,8 +6,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Makes the orders to the spawner: to start a process that is to be paused, or one that is
-/// launched cold.
+/// Makes the orders with which the spawner starts a process, either to pause it or to launch it
+/// cold.
 @LoopActor
 final class SpawnOrders {
     /// A failure before the order was sent to the spawner.
@@ -45,8 +45,8 @@ final class SpawnOrders {
         self.containers = containers
     }
 
-    /// The order for an instance that is to be paused. It has no argument of any client, and its
-    /// environment only as far as it is read before main.
+    /// The order for an instance that is to be paused. It contains no arguments of a client, and of
+    /// a client's environment only the variables that are read before main.
     func prewarm(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
     ) throws(Failure) -> SpawnSpecification {
@@ -73,8 +73,8 @@ final class SpawnOrders {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
-            // A program that calls for its pause runs its own code before, which may execute
-            // anything.
+            // A program that pauses by a call runs its own code before the pause, and that code may
+            // execute anything.
             let pausesByCall = environment.contains("\(PrewarmEnvironment.pauseName)=call")
             executions = pausesByCall ? 0 : paused.executions
         } else {
@@ -174,8 +174,8 @@ final class SpawnOrders {
         return specification
     }
 
-    /// Makes the app's folders. If that fails, the app runs all the same, and gets an error where
-    /// it writes.
+    /// Makes the app's folders. If that fails, the app runs nevertheless, and gets an error when it
+    /// writes to them.
     private func makeContainer(of app: InstalledApp) {
         guard app.hasContainer else { return }
         do throws(SystemError) { try containers.make(for: app) } catch {

@@ -1,19 +1,20 @@
 internal import GreenroomLifecycle
 
-// Returns to the foreground. A return has its times since the request: thawed (`resume`), then
-// `willEnterForeground` and `active` when the app acknowledges them, and the app's first draw if
-// the app reports it. An app reports only the steps of its launch, so that they mean the same in
-// all languages.
+// Returns to the foreground. These times of a return are measured from its request: the thaw
+// (`resume`), `willEnterForeground` and `active` when the app acknowledges them, and the app's
+// first draw if the app reports it. Apps do not report the steps of a return, so that these times
+// mean the same in all languages.
 
 extension LaunchTraces {
-    /// A client launched an app that runs already. An app that is in front does not return.
+    /// A client launched an app that runs already. If the app is in the foreground, this is not a
+    /// return.
     func noteReturn(_ instance: InstanceIdentifier, _ requestedAt: Instant) {
         guard isReturning(instance) else { return }
         beginReturn(of: instance, requestedAt)
     }
 
-    /// The app is told a step. The first step of a return follows in the same turn from the wish of
-    /// a shell or a client, so the return was requested now.
+    /// The app is told to take a step. The first step of a return is sent in the same turn of the
+    /// loop in which a shell or a client asks for the return, so the return was requested now.
     func noteReturn(_ instance: InstanceIdentifier, _ step: LifecycleStep) {
         switch step {
         case .willEnterForeground, .connect: noteReturn(instance, core.now)

@@ -18,7 +18,7 @@ final class KeptStates {
         var instance: InstanceIdentifier
         var scene: SceneIdentifier
     }
-    /// Archives that apps have reported and that the core has not decided about. Empty between two
+    /// Archives that apps have sent and about which the core has not decided yet. Empty between two
     /// events.
     private var reported: [Place: (archive: AppArchive, cookie: UInt64)] = [:]
 
@@ -36,8 +36,8 @@ final class KeptStates {
 
     // MARK: What is kept
 
-    /// An app was installed: tells the core what is kept for it. An archive of another user, or a
-    /// file that is no archive, is deleted.
+    /// Tells the core what is kept for an app that was installed. Deletes an archive that belongs
+    /// to another user, and a file that is not an archive.
     func report(on app: InstalledApp) {
         guard app.kind == .applicationKit else { return }
         let identifier = app.identifier
@@ -72,7 +72,7 @@ final class KeptStates {
         return nil
     }
 
-    // MARK: What apps say
+    // MARK: Reports from apps
 
     func received(
         _ report: StateReport, session: String?, _ cookie: UInt64, from instance: Instance
@@ -95,7 +95,7 @@ final class KeptStates {
         let place = Place(instance: identifier, scene: scene)
         reported[place] = (archive, cookie)
         core.handle(.stateReported(identifier, scene, wish))
-        // The core ordered nothing.
+        // The core has not ordered anything to be done with the archive.
         if reported.removeValue(forKey: place) != nil { answer(identifier, cookie, .done) }
     }
 
@@ -105,7 +105,7 @@ final class KeptStates {
         if cookie != 0 { messenger.answer(instance, cookie, answer) }
     }
 
-    // MARK: What the core says
+    // MARK: Orders from the core
 
     func keep(_ instance: InstanceIdentifier, _ app: AppIdentifier, _ scene: SceneIdentifier) {
         let place = Place(instance: instance, scene: scene)

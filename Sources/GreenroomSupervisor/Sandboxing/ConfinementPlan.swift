@@ -3,7 +3,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// `[Sandbox]` in the form in which the kernel is told of it.
+/// `[Sandbox]` as settings of the kernel.
 struct ConfinementPlan {
     struct Failure: Error, Hashable { let message: String }
 
@@ -46,7 +46,7 @@ struct ConfinementPlan {
         }
     }
 
-    /// A key also takes away the capabilities for what it forbids (systemd.exec(5)).
+    /// A key that forbids something also removes the capabilities for it (systemd.exec(5)).
     private var boundingSet: UInt64? {
         var set = sandbox.capabilityBoundingSet ?? .max
         func drop(_ isMeant: Bool, _ numbers: UInt64...) {
@@ -62,7 +62,8 @@ struct ConfinementPlan {
     /// A call that the filter forbids and without which a paused instance cannot take a terminal.
     var forbiddenOnTerminal: String? { CallFilterCompiler(sandbox).forbiddenOnTerminal }
 
-    /// Why no instance can be paused: pausing it would run it for real, or not run it at all.
+    /// Why no instance can be paused: the program would run its main instead of pausing, or would
+    /// fail.
     func ineligibility(
         program files: [InspectedFile], shim: String?
     ) throws(Failure) -> InstalledApp.Ineligibility? {
@@ -79,7 +80,7 @@ struct ConfinementPlan {
                     text: "what BindPaths= puts at \(path) cannot be inspected before it runs")
             }
         }
-        // An SDK app pauses by itself.
+        // An SDK app pauses without the shim.
         guard let shim else { return nil }
         guard mounts.view(of: shim) == .same else {
             return .init(

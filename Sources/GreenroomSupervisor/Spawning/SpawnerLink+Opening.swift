@@ -3,8 +3,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// How a link is opened: the spawner is found or started, and greeted. All of this waits, for a
-/// limited time, before the loop runs or while nothing could be done without a spawner.
+/// Opens a link: finds or starts the spawner, and greets it. All of this blocks for a limited time,
+/// because the loop does not run yet, or because nothing can be done without a spawner.
 extension SpawnerLink {
     /// Why there is no spawner, and what to do about it.
     struct Unavailable: Error, CustomStringConvertible {
@@ -17,14 +17,14 @@ extension SpawnerLink {
         let description: String
     }
 
-    /// The spawner takes connections and does not answer: it was stopped, or it waits in the
+    /// The spawner accepts connections but does not answer: it was stopped, or it is blocked in the
     /// kernel.
     struct Silence: Error, CustomStringConvertible {
         let process: ProcessDescriptor?
         var description: String { "the spawner does not answer" }
 
-        /// - Returns: false if the supervisor may not kill it, or does not know which process it
-        ///   is.
+        /// - Returns: false if the supervisor may not kill the spawner, or does not know its
+        ///   process.
         func kill() -> Bool { (try? process?.send(signal: SIGKILL)) == true }
 
         @LoopActor func say(_ log: Log) {
@@ -43,20 +43,20 @@ extension SpawnerLink {
 
     /// How many milliseconds the spawner may take to start and to greet; it needs only a few.
     static let patience: Int32 = 10_000
-    /// The same while clients wait for the supervisor as well; it is tried again.
+    /// The same while clients wait for the supervisor. A try that fails is repeated.
     static let shortPatience: Int32 = 2_000
     /// A spawner that is silent in this many short tries is ended.
     static let shortTries = 4
-    /// In milliseconds. The kernel needs a few to end a killed process, unless the process waits
-    /// for something in the kernel.
+    /// How many milliseconds to wait for the end of a killed spawner. The kernel needs only a few,
+    /// unless the spawner is blocked in the kernel.
     static let endPatience: Int32 = 2_000
 
     /// Connects to the spawner of this runtime directory. Starts one if there is none and systemd
     /// does not provide it. Waits at most `patience` in each try; a spawner that dies meanwhile is
     /// replaced.
     ///
-    /// - Parameter log: told of a spawner that does not answer and is killed; nil: it is not
-    ///   killed.
+    /// - Parameter log: where to report that a spawner that does not answer is killed. If it is
+    ///   nil, such a spawner is not killed.
     static func open(
         runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
         patience: Int32 = patience, log: Log? = nil
@@ -84,11 +84,11 @@ extension SpawnerLink {
         return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
     }
 
-    /// At most this many tries with spawners that end while they are greeted: more than that is no
+    /// At most this many tries if spawners end while they are greeted. More such ends are not a
     /// coincidence.
     private static let tries = 4
-    /// The same before the loop runs, where the pauses between tries keep nobody waiting: 1.3 s in
-    /// all.
+    /// The same before the loop runs. The pauses between tries, 1.3 s in all, then keep nobody
+    /// waiting.
     private static let startTries = 8
 
     private static func openOnce(
@@ -116,8 +116,8 @@ extension SpawnerLink {
     private static func start(
         _ spawnerPath: String, in runtimeDirectory: String, _ patience: Int32
     ) throws {
-        // Nobody waits for the end of this child: its socket tells of it. (The supervisor has no
-        // other children.)
+        // The supervisor does not wait(2) for this child: the spawner's socket shows when it ends.
+        // (The supervisor has no other children.)
         signal(SIGCHLD, SIG_IGN)
         let address = runtimeDirectory + "/spawner-ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o600)
@@ -133,7 +133,7 @@ extension SpawnerLink {
         var request = SpawnRequest(
             path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
-        // The spawner passes on to apps the limits with which it was started.
+        // Apps inherit the limits with which the spawner is started.
         request.resourceLimits = [OpenFiles.initial]
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [
@@ -150,7 +150,7 @@ extension SpawnerLink {
             PollEntry(child.process.descriptor.rawValue, CInt(POLLIN)),
         ]
         guard try PollEntry.wait(&entries, milliseconds: patience) > 0, entries[0].isReady else {
-            // Two spawners at work are worse than none.
+            // Two running spawners would be worse than none.
             _ = try? child.process.send(signal: SIGKILL)
             _ = try? child.process.wait()
             guard entries[1].isReady else {
