@@ -12,14 +12,14 @@
 
 BARE static void wake_up(int signal) { (void)signal; }
 
-/* Gives the new process a mask that blocks all signals, and `wake_up` for SIGALRM; both are
- * restored here. */
+/* Starts the process with all signals blocked and `wake_up` as the handler of SIGALRM, and restores
+ * both for the caller. */
 long worker_start(int (*body)(void *), void *argument, char *stack_end) {
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
     struct sigaction awake = { .sa_handler = wake_up }, former;
     (void)sigaction(SIGALRM, &awake, &former);
-    /* Not clone3: a unit's RestrictNamespaces= refuses it. No signal announces the end of the
+    /* Not clone3, which a unit's RestrictNamespaces= refuses. No signal announces the end of the
      * process. */
     long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
     (void)sigaction(SIGALRM, &former, NULL);

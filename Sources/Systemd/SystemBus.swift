@@ -1,7 +1,7 @@
 internal import CSystemd
 import Glibc
 
-/// The system bus (sd-bus(3)), as far as it is needed to listen to one service. Nothing here
+/// The part of the system bus (sd-bus(3)) that is needed to listen to one service. Nothing here
 /// blocks: connecting, calls and matches proceed in the loop.
 @LoopActor
 @safe public final class SystemBus {
@@ -33,7 +33,7 @@ import Glibc
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
     }
 
-    /// Does what sd_bus_open_system(3) does, which however always accepts descriptors.
+    /// Connects as sd_bus_open_system(3) does. That function would always accept descriptors.
     private static func open(
         _ bus: OpaquePointer, _ takesDescriptors: Bool
     ) throws(SystemdError) {
@@ -104,7 +104,8 @@ import Glibc
         try check("sd_bus_call_async", result)
     }
 
-    /// The last part of an object's path, as `parent` names its children (sd_bus_path_decode(3)).
+    /// The name of a child of `parent`, decoded from the child's object path
+    /// (sd_bus_path_decode(3)).
     public static func child(of parent: String, in path: String) -> String? {
         var name: UnsafeMutablePointer<CChar>?
         guard unsafe sd_bus_path_decode(path, parent, &name) > 0, let name = unsafe name else {
@@ -114,7 +115,7 @@ import Glibc
         return unsafe String(cString: name)
     }
 
-    /// The path of a child of `parent` (sd_bus_path_encode(3)).
+    /// The object path of a child of `parent` (sd_bus_path_encode(3)).
     public static func path(of child: String, in parent: String) -> String? {
         var path: UnsafeMutablePointer<CChar>?
         guard unsafe sd_bus_path_encode(parent, child, &path) >= 0, let path = unsafe path else {

@@ -48,7 +48,7 @@ enum gr_stage {
 #define GR_MOUNTS_MAX 192
 
 enum gr_mount_kind {
-    GR_MOUNT_BIND = 0,                       /* shows `source` as outside, with all below it */
+    GR_MOUNT_BIND = 0,                       /* mounts `source`, as outside, with all below it */
     GR_MOUNT_ATTRIBUTES,                     /* adds attributes to `target` and all below it */
     GR_MOUNT_TMPFS,                          /* an empty tmpfs; `source` is its mode in octal */
     GR_MOUNT_HIDE,                           /* makes what is there inaccessible */
@@ -59,8 +59,8 @@ enum gr_mount_kind {
 struct gr_mount {
     int kind;
     bool optional;                           /* skipped if there is no such path */
-    bool late;                               /* BIND, HIDE: what is there by then, inside;
-                                                ATTRIBUTES: only this mount, made before */
+    bool late;                               /* BIND, HIDE: looks the path up inside, among the
+                                                mounts made before; ATTRIBUTES: not recursive */
     bool makes_target;                       /* BIND: makes the target, in a tmpfs made before */
     uint64_t attributes;                     /* MOUNT_ATTR_*, set and never cleared */
     const char *target;
@@ -76,7 +76,7 @@ struct gr_confinement {
     bool has_bounding_set;
     uint32_t own_uid;
     uint32_t own_gid;
-    uint64_t bounding_set;                   /* capabilities that stay, a bit each */
+    uint64_t bounding_set;                   /* one bit for each capability that stays */
     uint64_t ambient;
     const struct gr_mount *_Nullable mounts; /* parents before children */
     int mount_count;
@@ -113,8 +113,8 @@ struct gr_spawn_request {
 };
 
 /* The result of a spawn. `error` is 0 if the program runs, or if somebody killed the child at
- * `stage` before that. `pid` and `pidfd` are -1 if there never was a child; a child that failed
- * ends now, or as soon as the files that it has open let it. `step` is the index of the mount in
+ * `stage` before that. `pid` and `pidfd` are -1 if there never was a child; a child that failed is
+ * ending, but files that it has open may delay its end. `step` is the index of the mount in
  * question, else -1. `trace_error`: the program runs, but is not traced although it should be. */
 struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; int trace_error; };
 
@@ -134,7 +134,7 @@ int32_t gr_spawn_pid(const struct gr_spawn *spawn);
 int gr_spawn_pidfd(const struct gr_spawn *spawn);
 /* Sends SIGKILL to the child; if it is not made yet, it ends at its first instruction. */
 void gr_spawn_kill(struct gr_spawn *spawn);
-/* The errno for which the spawn has failed, though its child may not have ended; else 0. */
+/* The errno with which the spawn has failed, else 0. Its child may not have ended yet. */
 int gr_spawn_error(const struct gr_spawn *spawn);
 /* The stage that the child is at, or the last one it reached. */
 int gr_spawn_stage(const struct gr_spawn *spawn);
@@ -176,8 +176,9 @@ long gr_receive(int fd, void *_Nullable bytes, size_t count, struct gr_message *
  * the socket: recvmsg(2), MSG_PEEK. */
 long gr_peek(int fd, void *_Nullable bytes, size_t count, bool *has_descriptors);
 
-/* What waits in a socket of bytes without SO_PASSCRED, whose queue stays as it is (poll(2), SIOCINQ, recvmsg(2),
- * MSG_PEEK). GR_QUEUE_BYTES is only said if all of it was seen to be bytes. */
+/* What waits in the queue of a stream socket without SO_PASSCRED. Leaves the queue as it is
+ * (poll(2), SIOCINQ, recvmsg(2), MSG_PEEK). Returns GR_QUEUE_BYTES only if the whole queue was seen
+ * to be bytes. */
 enum gr_queue {
     GR_QUEUE_PERHAPS_DESCRIPTORS = 0,
     GR_QUEUE_BYTES,
@@ -202,7 +203,8 @@ int gr_socketpair(int type, bool nonblocking, int *pair);
 /* `path` has at most 107 bytes; ENAMETOOLONG if it is longer. */
 int gr_bind(int fd, const char *path);
 int gr_connect(int fd, const char *path);
-/* Whether a path matches (glob(3)); reads at most `limit` names, of all folders together. */
+/* Whether any path matches the pattern (glob(3)). Reads at most `limit` names in all folders
+ * together. */
 bool gr_matches(const char *pattern, int limit);
 int gr_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /* SO_PEERPIDFD (6.5), close-on-exec by the kernel: ENOPROTOOPT on older kernels. */
@@ -243,8 +245,8 @@ int gr_signalfd(const int *signals, int count);
 /* The number of one pending signal; 0 if there is none. */
 int gr_signalfd_read(int fd);
 int gr_block_signals(const int *signals, int count);
-/* Sends the signal to our process group; it stops us at once though it is blocked. Returns when
- * continued. */
+/* Sends the signal to our process group, which stops this process at once even if the signal is
+ * blocked. Returns after SIGCONT. */
 int gr_stop_group(int signal);
 bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
@@ -271,8 +273,8 @@ int gr_signal_thread(int32_t process, int32_t thread, int signal);
  * controlling terminal. The terminal's end is opened without a path (TIOCGPTPEER), so it works in
  * any namespace. */
 int gr_open_pty(int *controller, int *terminal);
-/* Copies the window size of one terminal to another, whose foreground group is told of a change
- * (SIGWINCH). */
+/* Copies the window size of one terminal to another, whose foreground group gets SIGWINCH if the
+ * size changes. */
 int gr_copy_window_size(int from, int to);
 /* Sends SIGINT, SIGQUIT or SIGTSTP to the foreground group of the controller's terminal. */
 int gr_pty_signal(int controller, int signal);
@@ -285,8 +287,8 @@ void gr_restore_on_crash(int fd, const struct termios *_Nullable attributes);
  * namespace. */
 int gr_notify(const char *address, const char *text);
 
-/* Gives back the pages of program text, our own and the libraries': their start-up part is not
- * needed again. A page that is needed is read anew from the page cache. Nothing is lost if this
+/* Gives back the pages of our own and the libraries' program text, because the start-up code is not
+ * needed again. A page that is needed is read again from the page cache. Nothing is lost if this
  * fails. */
 void gr_drop_text(void);
 
@@ -294,12 +296,13 @@ void gr_drop_text(void);
 bool gr_has_clone3(void);
 bool gr_has_pidfd(void);
 
-/// The type bits of an open file (inode(7)), as far as the kernel knows them by itself: fstat(2)
-/// would wait for whoever serves the file system. 0: not known. An O_PATH descriptor suffices.
+/// The type bits of an open file (inode(7)), as far as the kernel knows them without asking the
+/// server of the file system, for which fstat(2) would wait. 0: not known. An O_PATH descriptor
+/// suffices.
 unsigned gr_file_type(int descriptor);
 
 /// The owner, the mode with the type's bits, and the device of a file, as far as the kernel knows
-/// them by itself.
+/// them without asking the server of the file system.
 struct gr_file_status {
     uint32_t owner;
     uint32_t mode;
@@ -307,8 +310,8 @@ struct gr_file_status {
     uint64_t mount; /* its number in /proc/self/mountinfo */
 };
 
-/// Reads the status of a name in a folder, links not followed; of the folder itself if the name is
-/// empty. Returns 0 or -1.
+/// Reads the status of a name in a folder without following links, or of the folder itself if the
+/// name is empty. Returns 0 or -1.
 int gr_look(int folder, const char *name, struct gr_file_status *status);
 /// Opens a path with O_PATH, if it crosses no mount (openat2(2)): EXDEV if it does, ENOSYS before
 /// Linux 5.6.
@@ -318,11 +321,11 @@ bool gr_has_memfd(void);
 
 /* ---- disposal.c: processes that share our descriptors and our memory ---- */
 
-/* At most this many numbers wait for one worker. A launch has four, or up to 44; a turn of the loop
- * has a few launches. */
+/* At most this many descriptors wait for one worker. A launch has four, or up to 44, and a turn of
+ * the loop has a few launches. */
 #define GR_DISPOSAL_QUEUE 256
 
-/* What happens to a number if we end while something that a stranger sent is not closed yet. */
+/* What happens to a descriptor if we end while something that a stranger sent is not closed yet. */
 enum gr_disposal_kind {
     GR_DISPOSAL_OWN = 0,                     /* closed first */
     GR_DISPOSAL_CONNECTION,                  /* shut down, so that its client sees us go */
@@ -332,8 +335,8 @@ enum gr_disposal_kind {
 
 struct gr_disposal_worker;
 
-/* Starts the keeper, once. From now on our end closes our descriptors, whatever process shares
- * them. */
+/* Starts the keeper, once. From then on, our descriptors are closed when we end, even if another
+ * process shares them. */
 int gr_disposal_begin(void);
 /* Ends the keeper. Call it only when no worker hangs: otherwise our table of descriptors would
  * outlive us. */
@@ -358,15 +361,16 @@ bool gr_disposal_is_gone(struct gr_disposal_worker *worker);
 /* Ends a process that has nothing to do, or is gone; waits until it is gone, and frees the
  * worker. */
 void gr_disposal_end(struct gr_disposal_worker *worker);
-/* Closes a client's connection (SOCK_STREAM) in which no message waits. False if one does, or if
- * that cannot be told. */
+/* Closes a client's connection (SOCK_STREAM) if no message waits in it. Returns false if one does,
+ * or if that is not known. */
 bool gr_close_connection(int number);
 
 /* Closes a unix socket in which messages of strangers may wait. If there are any, a child holds the
- * last descriptor and ends; nobody waits while what it held lingers. SIGCHLD announces its end. */
+ * last descriptor and ends, so nobody waits while descriptors in these messages linger. SIGCHLD
+ * announces its end. */
 void gr_close_queue(int number);
 
-/* ---- detached.c: a process that makes calls for us that may wait for a stranger ---- */
+/* ---- detached.c: a process that makes calls for us that a stranger can block ---- */
 
 enum gr_detached_kind {
     GR_DETACHED_READ = 0,                    /* reads a whole file of less than `count` bytes */

@@ -3,12 +3,12 @@ internal import Glibc
 /// The files that a process has mapped: its executable, its libraries, and data such as locales.
 /// proc_pid_maps(5)
 public enum MappedFiles {
-    /// The largest programs here have some 3,000 mappings, 300 KB of text.
+    /// The largest programs that were tried have about 3,000 mappings: 300 KB of text.
     public static let byteLimit = 8 << 20
 
     public struct Mapping: Equatable, Hashable, Sendable {
-        /// The device as the kernel counts mappings; on stacked file systems it differs from
-        /// stat(2)'s.
+        /// The device that the kernel shows for the mapping. On stacked file systems, it differs
+        /// from the device that stat(2) returns.
         public var device: UInt64
         public var inode: UInt64
         public var path: String
@@ -17,17 +17,16 @@ public enum MappedFiles {
         /// Whether some of the mapping is code.
         public var isExecutable = false
 
-        /// Whether this may be a program's file: shared memory without a name and devices belong to
-        /// no program.
+        /// Whether this may be a program's file. Devices and shared memory without a name are not.
         public var isProgramText: Bool {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
         }
 
-        /// Whether this is a temporary file of the process's own that was deleted as soon as it was
-        /// made, as sanitizers and just-in-time compilers map them. It is data, and no file has
+        /// Whether this is a temporary file that the process made and deleted at once, as
+        /// sanitizers and just-in-time compilers do. Such a file is data, and no other file has
         /// replaced it.
         ///
-        /// - Parameter found: what the path leads to now.
+        /// - Parameter found: the file to which the path leads now; nil if there is none.
         public func isAnonymous(_ found: FileIdentity?) -> Bool {
             isDeleted && !isExecutable && found == nil
         }
@@ -41,8 +40,8 @@ public enum MappedFiles {
     }
 
     /// Each mapped file once, in the order of addresses.
-    /// - Parameter text: the text of /proc/PID/maps. Reading that takes the lock of the process's
-    ///   mappings, so it may take any time.
+    /// - Parameter text: the text of /proc/PID/maps. Reading that file takes the lock of the
+    ///   process's mappings, and can block for any length of time.
     public static func parse(_ text: [UInt8]) -> [Mapping] {
         var places: [Mapping: Int] = [:]
         var mappings: [Mapping] = []

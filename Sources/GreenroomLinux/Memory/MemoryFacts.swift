@@ -7,7 +7,7 @@ public struct MemoryFacts: Hashable, Sendable {
     public var available: UInt64
     public var swapTotal: UInt64
 
-    /// Returns nil if the kernel does not tell.
+    /// Returns nil if a needed line is missing.
     public init?(meminfo text: String) {
         guard let total = Self.field("MemTotal:", in: text),
             let available = Self.field("MemAvailable:", in: text)
@@ -23,8 +23,8 @@ public struct MemoryFacts: Hashable, Sendable {
     }
 }
 
-/// The memory of one process, as the kernel counts it without waiting for anybody
-/// (proc_pid_statm(5)). The proportional share, in contrast, is read under the lock of the
+/// The memory of one process, from counters that the kernel reads without a lock
+/// (proc_pid_statm(5)). Reading the proportional share, in contrast, takes the lock of the
 /// process's mappings.
 public struct ProcessMemory: Hashable, Sendable {
     /// All resident memory.
@@ -50,8 +50,7 @@ public struct OutOfMemoryKills: Hashable, Sendable {
     public let count: UInt64
     /// How often one of these cgroups reached its own memory.max (`oom`).
     private let limitCount: UInt64
-    /// Whether a cgroup's own limit was the cause; if not, the processes were chosen for what
-    /// others took.
+    /// Whether a cgroup's own limit was the cause; if not, other processes had taken the memory.
     public var isOwnLimit: Bool { limitCount > 0 }
 
     /// Returns nil without the memory controller.

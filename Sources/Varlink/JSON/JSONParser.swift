@@ -1,4 +1,4 @@
-/// Why a text is not JSON that this codec reads.
+/// Why this codec does not accept a text as JSON.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong.
     public enum Code: String, Sendable {
@@ -25,8 +25,8 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension JSONValue {
-    /// Reads one JSON text and nothing after it (RFC 8259, strictly wherever it leaves a choice:
-    /// no byte order mark, no duplicate names, no lone surrogates).
+    /// Reads one JSON text and nothing after it (RFC 8259, strict where the RFC leaves a choice: no
+    /// byte order mark, no duplicate names, no lone surrogates).
     /// - Parameter limits: the limits of one message.
     public init(parsing bytes: Span<UInt8>, limits: Limits = .standard) throws(JSONSyntaxError) {
         var parser = JSONParser(limits)
@@ -41,8 +41,8 @@ extension JSONValue {
 
 /// A recursive-descent parser. It holds no bytes, only its position in the bytes that it is given.
 struct JSONParser {
-    /// How many characters a number may have. A double needs at most 25 to be distinguished from all
-    /// others, and the cost of reading them grows with the square of their number (strtod(3)).
+    /// The maximum number of characters of a number. 25 are enough to tell any double from all
+    /// others, and strtod(3) takes quadratic time.
     static let numberByteLimit = 128
     /// Reading a number that is not an integer costs as much as this many other values: up to 3 µs.
     static let otherNumberCost = 64
@@ -50,7 +50,7 @@ struct JSONParser {
     let depthLimit: Int
     var position = 0
     var depth = 0
-    /// How many more values the text may have, and how many more names.
+    /// How many more values and names the text may have.
     private var valuesLeft: Int
     private var namesLeft: Int
 
@@ -109,7 +109,7 @@ struct JSONParser {
         }
     }
 
-    /// Values that come, or what costs as much.
+    /// Counts values that follow, or work that costs as much as that many values.
     mutating func count(_ values: Int) throws(JSONSyntaxError) {
         valuesLeft -= values
         guard valuesLeft >= 0 else { throw error(.tooManyValues) }
