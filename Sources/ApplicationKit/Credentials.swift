@@ -57,13 +57,15 @@ extension Application {
 
     /// Reads a credential that the manifest names (`LoadCredential=`, `SetCredential=`).
     /// - Returns: the credential's bytes; nil if there is no credential of that name.
-    /// - Throws: ``ProtectedDataError``; while the device is locked always
+    /// - Throws: ``ProtectedDataError``. While the device is locked, it is always
     ///   ``ProtectedDataError/unavailable``, whether or not the credential exists.
     public func credential(named name: String) throws(ProtectedDataError) -> [UInt8]? {
         guard protectedDataIsAvailable else { throw .unavailable }
-        // (An app that was launched while locked gets them before it is told of the unlocking.)
+        // (An app that was launched while the device was locked gets the credentials before it is
+        // told that the device is unlocked.)
         if credentials.areThere { return try credentials.read(name) }
-        // The daemon could not read them. It tries again when the device is next unlocked.
+        // The daemon could not read the credentials. It tries again when the device is next
+        // unlocked.
         if record.launch.flags.contains(.namesCredentials) { throw .unavailable }
         return nil
     }

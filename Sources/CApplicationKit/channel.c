@@ -15,8 +15,8 @@ enum { DESCRIPTOR_LIMIT = 28 }; // the wire format's limit
 static int channel = -1;
 static bool is_prewarmed;
 
-/// Reads GREENROOM_CHANNEL, which is `NUMBER:INODE`. If the descriptor of that number now is a file
-/// with another inode, it is not the channel.
+/// Reads GREENROOM_CHANNEL, which is `NUMBER:INODE`. If that descriptor is a file with another
+/// inode, it is not the channel.
 __attribute__((constructor)) static void adopt_channel(void) {
     const char *prewarm = getenv("ActivePrewarm");
     is_prewarmed = prewarm && strcmp(prewarm, "1") == 0;

@@ -5,7 +5,7 @@
   *   model.c          read access to the app, its scenes and a message's content
   *   telling.c        reports about the launch and about callbacks
   *   scenes.c         scenes
-  *   content.c        what the app shall open or do
+  *   content.c        what the app is asked to open or do
   *   state.c, restoration.c   the saved state, and when it is saved and restored
   *   background.c, scheduled.c   background time, scheduled work
   *   requests.c       requests to the daemon
@@ -23,7 +23,7 @@ enum { SLOW_NANOSECONDS = 250000000 };
 struct scene {
     char *session;
     enum greenroom_activation_state state;
-    struct greenroom_state *activity; /* what it saved last; NULL if there is none or it cannot be read yet */
+    struct greenroom_state *activity; /* its latest one; NULL if there is none, or until it can be read */
 };
 
 struct restorable {
@@ -140,7 +140,7 @@ void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
 /* Reports a step of the launch: each time, or only the first time. */
 void report(struct greenroom_app *app, int step, const char *session);
 void report_first(struct greenroom_app *app, int step, const char *session);
-/* Reports a callback that has returned, if it has taken too long since `began`. */
+/* Reports a callback that has returned, if it took too long. It was called at `began`. */
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
 /* Reports the launch again to a restarted daemon. */
 void tell_launch_steps(struct greenroom_app *app);
@@ -224,5 +224,5 @@ void ask(
     size_t count, size_t words);
 void answer_request(struct greenroom_app *app, const struct message *message);
 void list_request(struct greenroom_app *app, const struct message *message);
-/* The daemon has closed the channel. The app goes on by itself. */
+/* Called when the daemon has closed the channel. The app continues without the daemon. */
 void channel_ended(struct greenroom_app *app);

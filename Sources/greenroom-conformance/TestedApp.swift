@@ -41,7 +41,7 @@ final class TestedApp {
         _ = try? process.wait()
     }
 
-    // MARK: Saying
+    // MARK: Sending
 
     func send(
         _ message: DaemonMessage, descriptors: [FileDescriptor] = []
@@ -69,7 +69,7 @@ final class TestedApp {
 
     func closeChannel() { socket = nil }
 
-    // MARK: Hearing
+    // MARK: Receiving
 
     /// The next message; nil at the end of the channel.
     func next() throws(Fault) -> AppMessage? {
@@ -104,7 +104,7 @@ final class TestedApp {
         }
     }
 
-    /// More reports than any check needs. An app that sends more is not listened to any longer.
+    /// More reports than any check needs. A check fails if the app sends more.
     private static let reportLimit = 10_000
 
     private func note(_ message: AppMessage) throws(Fault) {

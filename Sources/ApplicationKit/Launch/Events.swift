@@ -12,7 +12,7 @@ extension Application {
         }
         switch event {
         case .launch(let launch):
-            // A process is launched once.
+            // A process can be launched only once.
             channel?.send(.error(errno: EPROTO, cookie: launch.cookie))
         case .credentials(let cookie):
             if let file = descriptors.first { credentials.adopt(file) }
@@ -46,7 +46,7 @@ extension Application {
     private func handle(_ event: AppEvent.Lifecycle, cookie: UInt64) {
         switch event {
         case .didBecomeActive, .willResignActive, .didEnterBackground, .willEnterForeground:
-            // The delegate of a scene is told of the scene's own states.
+            // In an app with scenes, each scene's delegate is told the scene's own state instead.
             if !usesScenes { move(event) }
         case .willTerminate:
             saveBeforeEnd()
@@ -80,8 +80,8 @@ extension Application {
         acknowledge(cookie)
     }
 
-    /// Moves an app without scenes to another state. The app leaves a state after the callback that
-    /// announces it ("will"), and enters one before the callback that tells of it ("did").
+    /// Moves an app without scenes to another state. A callback that announces a change ("will") is
+    /// called before the state changes, and a callback that reports a change ("did") after it.
     private func move(_ event: AppEvent.Lifecycle) {
         switch event {
         case .didBecomeActive:
@@ -112,8 +112,8 @@ extension Application {
 
     // MARK: Requests
 
-    /// Delivers content to the app delegate. Calls `finish` after the delegate has dealt with all
-    /// of it, with whether it could.
+    /// Delivers content to the app delegate. After the delegate has dealt with all of it, calls
+    /// `finish` with whether the delegate handled everything.
     func deliverToDelegate(_ content: AppContent, _ finish: @escaping @MainActor (Bool) -> Void) {
         let outcome = Outcome(finish)
         for url in content.urls {
@@ -155,7 +155,7 @@ extension Application {
     }
 }
 
-/// Combines the results of several callbacks, some of which give theirs later.
+/// Combines the results of several callbacks, some of which give their results later.
 @MainActor
 final class Outcome {
     private var isHandled = true
@@ -178,7 +178,8 @@ final class Outcome {
         }
     }
 
-    /// Says that all callbacks have been made. Their completion handlers may still be called.
+    /// Call this after the last callback was made. Completion handlers may still be called after
+    /// it.
     func close() {
         awaited -= 1
         if awaited == 0 { finish(isHandled) }
@@ -187,8 +188,8 @@ final class Outcome {
 
 extension AppEvent {
     /// The event's cookie if the event is a step. The cookies of steps count up from 1 in the life
-    /// of an app, and the daemon repeats a step with the same cookie. Cookies of other events have
-    /// the highest bit set, and those events come once.
+    /// of an app, and the daemon repeats a step with the same cookie. Other events are sent only
+    /// once, and their cookies have the highest bit set.
     fileprivate var stepCookie: UInt64? {
         switch self {
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .restoreState(_, _, let cookie):

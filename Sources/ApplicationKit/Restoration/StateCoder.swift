@@ -3,8 +3,8 @@ internal import GreenroomAppChannel
 /// Holds an app's state as named values, to be written and read like a keyed `NSCoder`. Each
 /// restorable object has its own names.
 ///
-/// State says where the user was: in which document, at which line. What the user made belongs into
-/// files. At most 32 KiB are kept.
+/// State says where the user was: in which document, at which line. What the user created belongs
+/// in files. A state has at most 32 KiB.
 @MainActor public final class StateCoder {
     /// The app's version (`Version=`) that saved the state; while state is being saved, the app's
     /// version now. UIKit's `stateRestorationBundleVersionKey`.
@@ -12,8 +12,8 @@ internal import GreenroomAppChannel
     /// When the state was saved, as the time since 1970 UTC; nil while it is being saved. UIKit's
     /// `stateRestorationTimestampKey`.
     public let timestamp: Duration?
-    /// The URL of the document that the app was launched to open. If the user who wants that
-    /// document does not want the earlier state as well, return false from
+    /// The URL of the document that the app was launched to open. If the document should be shown
+    /// without the earlier state, return false from
     /// `application(_:shouldRestoreSecureApplicationState:)`.
     public let launchDocumentURL: String?
 
@@ -92,7 +92,7 @@ internal import GreenroomAppChannel
 public protocol StateValue: Sendable {
     /// The value as text without NUL, which ``init(stateText:)`` reads.
     var stateText: String { get }
-    /// Reads the text of a value. Nil if a value of another type has made the text.
+    /// Reads the text of a value; nil if the text was made from a value of another type.
     init?(stateText: String)
 }
 
@@ -152,7 +152,7 @@ extension Array: StateValue where Element: StateElement {
 public protocol StateElement: Sendable {
     /// The array as text without NUL, which ``array(_:)`` reads.
     static func arrayText(_ values: [Self]) -> String
-    /// Reads the text of an array. Nil if a value of another type has made the text.
+    /// Reads the text of an array; nil if the text was made from a value of another type.
     static func array(_ stateText: String) -> [Self]?
 }
 

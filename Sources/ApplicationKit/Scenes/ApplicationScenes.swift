@@ -32,7 +32,7 @@ extension Application {
         call("scene(_:willConnectTo:options:)") {
             scene.delegate?.scene(scene, willConnectTo: session, options: options)
         }
-        // A user who wants a document does not want to be taken elsewhere.
+        // If the user asked for a document, restoring would take the user elsewhere.
         if connection.content.documentURL == nil { _ = restoreInteractionState(of: scene) }
         if !connection.isForForeground { enter(.background, scene) }
         reached(.sceneConnection, session: session)
@@ -51,9 +51,9 @@ extension Application {
         return session
     }
 
-    /// Moves a scene to another state. As with an app without scenes, the scene leaves a state
-    /// after the callback that announces it ("will"), and enters one before the callback that tells
-    /// of it ("did").
+    /// Moves a scene to another state. As in an app without scenes, a callback that announces a
+    /// change ("will") is called before the state changes, and a callback that reports a change
+    /// ("did") after it.
     func move(_ identifier: String, _ transition: AppEvent.SceneTransition) {
         guard let session = session(withIdentifier: identifier), let scene = session.scene else {
             return
@@ -101,7 +101,7 @@ extension Application {
     }
 
     /// Delivers content to a running scene, or to the app delegate if `scene` is nil. A remote
-    /// notification goes to the app delegate in any case.
+    /// notification always goes to the app delegate.
     func deliver(
         _ content: AppContent, to scene: Scene?, _ finish: @escaping @MainActor (Bool) -> Void
     ) {

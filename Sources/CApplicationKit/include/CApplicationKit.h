@@ -14,11 +14,11 @@
 /// pass it on to a child, and no Swift code runs early enough.
 int cak_channel(void);
 
-/// Whether this process was started to be prewarmed: whether `ActivePrewarm=1` was in the
-/// environment at its start.
+/// Whether this process was started to be prewarmed, that is, with `ActivePrewarm=1` in its
+/// environment.
 bool cak_is_prewarmed(void);
 
-/// Sets the variable that Apple's systems set, `ActivePrewarm=1`, or removes it. (In Swift, each
+/// Sets `ActivePrewarm=1`, the variable that Apple's systems set, or removes it. (In Swift, each
 /// call would allocate a copy of the name.)
 void cak_show_prewarm(bool shows);
 
@@ -45,7 +45,7 @@ int cak_set_arguments(const char *strings, size_t size, size_t count, bool visib
 /// (ioctl_tty(2)), and starts a keeper so that ^Z works (see keeper.h). Returns 0 or errno.
 int cak_take_terminal(void);
 
-/// Dispatch's main queue for another event loop, as CoreFoundation uses it: a descriptor that is
+/// Runs Dispatch's main queue in another event loop, as CoreFoundation does: a descriptor that is
 /// readable when the queue is not empty (read 8 bytes to reset it), and the function that then runs
 /// the queue. libdispatch exports both functions, but its modules do not declare them.
 int cak_main_queue_descriptor(void);

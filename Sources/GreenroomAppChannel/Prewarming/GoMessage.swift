@@ -13,9 +13,9 @@ public struct GoMessage: Equatable, Sendable {
         /// terminal, `TIOCSCTTY`.
         public static let controllingTerminal = Flags(rawValue: 4)
 
-        /// Enter the working directory by its path, with the process's own rights. For a process
-        /// with its own view of the file system, the descriptor would lead out of that view. Bit 3
-        /// is in use for the strings.
+        /// Enter the working directory by its path, with the process's own rights. If the process
+        /// has mounts of its own, a descriptor would lead out of them. (Bit 3 says that the strings
+        /// are in a memfd.)
         public static let directoryByName = Flags(rawValue: 16)
 
         static let all: Flags = [
@@ -31,7 +31,7 @@ public struct GoMessage: Equatable, Sendable {
     public var flags: Flags
     /// The file mode creation mask, 0 to 0777; nil leaves that of the prewarm.
     public var umask: UInt32?
-    /// What each descriptor of the message is for, in their order.
+    /// What each descriptor of the message is for, in the order of the descriptors.
     public var roles: [DescriptorRole]
     /// The cookie of the answer, which is STARTED or ERROR.
     public var cookie: UInt64

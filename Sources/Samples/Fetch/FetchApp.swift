@@ -1,10 +1,10 @@
 internal import ApplicationKit
 internal import Glibc
 
-/// Fetch: keeps a history of a file's contents (its first argument, else the system's load), with
-/// one line for each refresh. A timer in its manifest launches it in the background. When the user
-/// opens it, it shows the history and schedules the next refresh, and each refresh schedules the
-/// one after it.
+/// Fetch: keeps a history of the first line of a file, with one entry for each refresh. The file is
+/// the app's first argument, by default /proc/loadavg. A timer in its manifest launches it in the
+/// background. When the user opens it, it shows the history and schedules the next refresh, and
+/// each refresh schedules the one after it.
 @main final class FetchApp: ApplicationDelegate {
     func application(
         _ application: Application,
@@ -14,7 +14,7 @@ internal import Glibc
         TaskScheduler.shared.register(forTaskWithIdentifier: Self.refresh) {
             Self.refresh($0, from: source)
         }
-        // The run of the scheduled work follows.
+        // The daemon runs the scheduled task after the launch.
         if application.launchInfo.reason == .scheduledTask { return true }
         let isScheduled = application.launchInfo.reason == .timer
         Task {

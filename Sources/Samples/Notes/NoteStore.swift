@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// The notes, one line each, in the file `NOTES_FILE`, else in `notes.txt` in the app's own folder,
-/// or, if the app is run by hand, in the user's data directory.
+/// The notes, one per line. Their file is the one that `NOTES_FILE` names; by default `notes.txt`
+/// in the app's own folder or, if the app is run by hand, `greenroom-notes.txt` in the user's data
+/// directory.
 @MainActor
 final class NoteStore {
     private var lines: [String]?
