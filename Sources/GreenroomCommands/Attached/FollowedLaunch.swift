@@ -2,8 +2,8 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// A launch that is followed to its end, also across a restart of the daemon. Signals are forwarded
-/// meanwhile.
+/// A launch that is followed to its end, even across a restart of the daemon. Until then, signals
+/// are forwarded.
 ///
 /// The launch has an identifier: after a lost connection, the same call is made again on a new one,
 /// and the daemon answers with the launch that it knows.
@@ -115,7 +115,7 @@ final class FollowedLaunch {
         }
     }
 
-    /// Returns when something was received or has happened. Forwards signals and the terminal's
+    /// Returns when data was received, or after another event. Forwards signals and the terminal's
     /// bytes.
     private func waitForInput() throws(Failure) {
         guard let signals else { return try client.receive() }
@@ -131,7 +131,7 @@ final class FollowedLaunch {
         try client.receive()
     }
 
-    /// Waits once, for these entries and for the user.
+    /// Waits once, for these entries, signals, the end of the app and the terminal.
     private func attend(
         to entries: inout [PollEntry], _ signals: SignalDescriptor, milliseconds: CInt,
         forward: (CInt) -> Void
@@ -150,8 +150,8 @@ final class FollowedLaunch {
         }
         guard let terminal else { return }
         if terminalEntries > ownCount + 1, entries[ownCount + 1].isReady {
-            // This comes before the keys are read, because they are for the shell now. The daemon
-            // will say how the app ended.
+            // This must be done before the keys are read, because from now on they are for the
+            // shell. The daemon will say how the app ended.
             process = nil
             terminal.leaveInput()
         }
@@ -164,7 +164,7 @@ final class FollowedLaunch {
         }
     }
 
-    /// How long to wait for something to happen, and whether the app must be looked at afterwards.
+    /// How long to wait for an event, and whether to check afterwards if the app has stopped.
     private func pause(_ limit: CInt) -> (milliseconds: CInt, isForJob: Bool) {
         var pause = limit
         if let terminal, terminal.isWaitingForFront {
@@ -174,7 +174,7 @@ final class FollowedLaunch {
         return (job.timeout, true)
     }
 
-    /// - Returns: whether the signal was about the terminal or the job and not for the app.
+    /// - Returns: whether the signal was for the terminal or the job, and not for the app.
     private func handleJobSignal(_ signal: CInt) -> Bool {
         switch signal {
         case SIGWINCH:

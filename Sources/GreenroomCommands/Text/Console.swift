@@ -17,7 +17,7 @@ extension Console {
     func line(_ text: String) { write(text.harmless + "\n") }
 }
 
-/// The process's standard streams, unbuffered, so that what was written is seen.
+/// The process's standard streams, unbuffered, so that output is seen at once.
 final class StandardConsole: Console {
     var appearance: Appearance {
         Appearance.of(1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
