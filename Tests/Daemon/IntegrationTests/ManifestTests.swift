@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Manifests come, go and are wrong while the daemon runs.
+/// Manifests are added, removed and made invalid while the daemon runs.
 @Suite struct ManifestTests {
     private static let good = "org.example.good"
 
@@ -31,7 +31,7 @@ import Testing
         #expect(try client.run(Self.good, ["exit", "2"]).exit.status == 2)
     }
 
-    @Test func `the good ones work when bad ones are there at start`() throws {
+    @Test func `good manifests work if there are bad ones at the start`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.good, exec: program), TestApp("org.example.bad", exec: "relative/path"))
@@ -40,7 +40,7 @@ import Testing
         #expect(daemon.log.contains("org.example.bad.app:2:"))
     }
 
-    @Test func `a manifest that comes, changes and goes is followed on SIGHUP`() throws {
+    @Test func `manifests that are added and removed take effect on SIGHUP`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(TestApp(Self.good, exec: program))
         let client = try daemon.client()
@@ -58,12 +58,12 @@ import Testing
         try watcher.next { $0.kind == .appsChanged }
         #expect(try client.list().map(\.identifier) == [Self.good])
         try Processes.awaitEnd(of: paused.processId ?? 0)
-        // What runs goes on, and can be ended.
+        // A running instance goes on, and can be ended.
         #expect(Processes.isAlive(running.pid))
         #expect(try client.change(.terminate, running.instance) == .notRunning)
     }
 
-    @Test func `a manifest that turns bad takes its app along until it is mended`() throws {
+    @Test func `an app whose manifest becomes invalid is gone until it is corrected`() throws {
         let program = try compileProbe("behave.c")
         let app = TestApp(Self.good, exec: program, prewarm: 1)
         let daemon = try TestDaemon(app)

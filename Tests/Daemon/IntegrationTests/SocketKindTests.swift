@@ -6,7 +6,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Every kind of socket that the daemon listens on for apps, and what they outlive.
+/// Every kind of socket on which the daemon listens for apps, and what the sockets outlive.
 @Suite struct SocketKindTests {
     private static let app = "org.example.app"
 
@@ -21,7 +21,8 @@ import Testing
         let number = unsafe cts_dial(Int32(type.rawValue), address, port)
         guard number >= 0 else { throw SystemError(code: -number, call: "connect") }
         let socket = FileDescriptor(owning: number)
-        // Elsewhere the connection says it all, and what stays unread would break it off.
+        // With other types, connecting is enough, and data that the app does not read would reset
+        // the connection.
         if type == SOCK_DGRAM { send(number, "?", 1, Int32(MSG_NOSIGNAL)) }
         guard try socket.waitUntilReadable(milliseconds: Processes.deadline) else {
             throw TestError("nobody answers at \(address)")
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "::1"])
-    func `connections and datagrams of the internet launch it`(host: String) throws {
+    func `TCP connections and UDP datagrams launch the app`(host: String) throws {
         try requireOrSkip(
             host != "::1" || access("/proc/net/if_inet6", F_OK) == 0, "no IPv6 on this machine")
         let port = Int32.random(in: 20_000..<32_000)
@@ -45,7 +46,7 @@ import Testing
         withExtendedLifetime(datagrams) {}
     }
 
-    @Test func `abstract names, datagrams and packets launch it`() throws {
+    @Test func `abstract names, datagrams and packets launch the app`() throws {
         let directory = try TemporaryDirectory()
         let name = "@greenroom-test-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         for (key, type, address, words) in [
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `socket files have their owner and mode, and go with the manifest if told`(
+    func `socket files have the manifest's owner and mode, and go with it if it says so`(
         isRemoved: Bool
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can give sockets to others")
@@ -80,7 +81,7 @@ import Testing
         #expect((access(path, F_OK) != 0) == isRemoved)
     }
 
-    @Test func `a manifest that changes a socket's mode changes it, and what waits in it stays`()
+    @Test func `a mode that changes in the manifest is given to the socket that exists`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -90,7 +91,7 @@ import Testing
         #expect(try daemon.client().reload().failed.isEmpty)
         var status = stat()
         #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        // So does one that comes while no supervisor runs.
+        // A mode that changes while no supervisor runs has the same effect.
         try daemon.kill()
         try daemon.install(try make(["ListenStream=\(path)", "SocketMode=0640"]))
         try daemon.start()
@@ -111,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [SIGKILL, SIGUSR1])
-    func `a spawner that dies or executes itself anew loses no socket`(signal: Int32) throws {
+    func `a spawner that dies or executes itself again loses no socket`(signal: Int32) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let daemon = try TestDaemon(try make(["ListenStream=\(path)"]))
@@ -120,7 +121,7 @@ import Testing
         if signal == SIGKILL { try Processes.awaitEnd(of: spawner) }
         #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
         #expect((try daemon.spawnerPid == spawner) == (signal == SIGUSR1))
-        // What it keeps now is what the next supervisor gets.
+        // The next supervisor gets the sockets that the spawner keeps now.
         try daemon.kill()
         try daemon.start()
         #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))

@@ -1,8 +1,8 @@
 import Glibc
 import GreenroomLinux
 
-/// What can be changed of what was handed over, with the errno where it cannot: a line for the sealed file
-/// and one for the directory.
+/// Tries to change the credentials that were handed over, and prints the errno of each attempt (0
+/// for success): one line for the sealed file and one for the directory.
 extension Program {
     static func tamper() {
         if let credentials { note("sealed " + attempts(on: credentials.rawValue)) }
@@ -23,7 +23,7 @@ extension Program {
         return words(results)
     }
 
-    /// With the mode that it would like.
+    /// Opens the file again for writing, after an attempt to give everybody access to it.
     private static func reopened(_ file: Int32) -> Int32? {
         fchmod(file, 0o777)
         let other = open("/proc/self/fd/\(file)", O_RDWR)

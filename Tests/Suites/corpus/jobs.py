@@ -18,8 +18,9 @@ import zlib
 
 class Job:
     def __init__(self, *command, given="", typed=None, name=None, ignore=()):
-        """`given`: its input. `typed`: on a terminal, pairs of what it asks and the keys then typed.
-        `ignore`: files, by the beginning of their names, that hold times or such."""
+        """`given`: the input. `typed`: runs on a terminal; pairs of a prompt and the keys that are then
+        typed. `ignore`: how the names of files begin that are not compared, because they hold times
+        or the like."""
         self.program, self.arguments = command[0], list(command[1:])
         self.given = given.encode() if isinstance(given, str) else given
         if typed is not None:
@@ -70,7 +71,7 @@ def pdf(content):
 
 
 def make_inputs(folder):
-    """Made once: `lay_out` copies it, with fixed times."""
+    """Makes the folder of inputs, with fixed times; `lay_out` copies it for each run."""
     def put(name, content):
         os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
         with open(f"{folder}/{name}", "wb") as file:

@@ -2,12 +2,12 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Whole callback sequences, as the articles on UIKit's launch give them, of real processes.
+/// The callback sequences of real processes are those of the articles about UIKit's launch.
 @Suite struct LaunchSequenceTests {
     typealias Start = AppProcess.Start
 
-    /// What every launch of the probe that has both methods begins with. A prewarmed one ran its main with
-    /// the prewarm's arguments.
+    /// The first lines of every launch of the probe with both methods. If it was prewarmed, its
+    /// main ran with the prewarm's arguments.
     static func beginning(_ start: Start, _ options: String, _ state: String) -> [String] {
         [
             "main", "delegate", "willFinishLaunching \(options) \(state)",
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: AppProcess.Start.allCases)
-    func `an app that says more than the daemon reads loses no acknowledgement`(
+    func `an app that reports more than the daemon reads loses no acknowledgement`(
         start: AppProcess.Start
     ) throws {
         let flood = ["PROBE_FLOOD=didBecomeActive"]

@@ -51,7 +51,7 @@ import UnitFile
         }
     }
 
-    @Test func `the apps of a circle are refused with the circle named; the others stay`() {
+    @Test func `apps in a circle are refused, the circle is named, and the other apps stay`() {
         let (kept, diagnostics) = AppManifest.withoutCircles(
             apps([
                 "a.a": "After=a.b", "a.b": "Requires=a.c", "a.c": "Requires=a.a",
