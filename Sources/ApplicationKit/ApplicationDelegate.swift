@@ -75,7 +75,7 @@
         coder: StateCoder
     ) -> (any StateRestoring)?
 
-    // MARK: States of apps without scenes. (A scene's delegate is told of the scene's own.)
+    // MARK: States of apps without scenes. (A scene's delegate is told the scene's own states.)
 
     /// The app has become active: the user works with it.
     func applicationDidBecomeActive(_ application: Application)

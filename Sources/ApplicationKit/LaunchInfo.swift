@@ -67,11 +67,11 @@ public struct LaunchInfo: Sendable {
     public enum Reason: Int32, CaseIterable, Sendable {
         /// The user started it.
         case user = 0
-        /// It shall open a URL.
+        /// It is asked to open a URL.
         case url = 1
-        /// It shall perform a quick action.
+        /// It is asked to perform a quick action.
         case quickAction = 2
-        /// It shall continue a user activity.
+        /// It is asked to continue a user activity.
         case userActivity = 3
         /// A remote notification has arrived for it.
         case remoteNotification = 4
@@ -85,7 +85,7 @@ public struct LaunchInfo: Sendable {
         case path = 8
         /// The system has launched it for another reason.
         case system = 9
-        /// It shall do work that it has scheduled (``TaskScheduler``).
+        /// It is asked to do work that it has scheduled (``TaskScheduler``).
         case scheduledTask = 10
     }
 

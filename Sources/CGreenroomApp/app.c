@@ -47,7 +47,7 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
         [GREENROOM_WILL_RESIGN_ACTIVE] = GREENROOM_INACTIVE, [GREENROOM_DID_ENTER_BACKGROUND] = GREENROOM_BACKGROUND,
     };
     if (event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) return;
-    if (is_state && has_scenes) return; /* a scene is told of its own states */
+    if (is_state && has_scenes) return; /* each scene is told its own states */
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
     bool was_in_front = app->state != GREENROOM_BACKGROUND;
     if (tells) app->state = states[event];

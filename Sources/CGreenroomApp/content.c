@@ -1,4 +1,4 @@
-/* Delivers what an app shall open, do or be told of, with its launch and while it runs. */
+/* Delivers what an app is asked to open or do, or what it is told, with its launch and while it runs. */
 #define _GNU_SOURCE 1
 #include "greenroom-app.h"
 #include "app.h"

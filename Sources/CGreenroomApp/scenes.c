@@ -39,8 +39,8 @@ bool connect_scene(struct greenroom_app *app, const struct message *message) {
     return true;
 }
 
-/* A scene leaves a state after the callback that announces it ("will"), and enters one before the callback that
- * tells of it ("did"). */
+/* A callback that announces a change ("will") is called before the state changes, and a callback that reports a change
+ * ("did") after it. */
 void move_scene(struct greenroom_app *app, const struct message *message) {
     static const enum greenroom_activation_state states[] = {
         [GREENROOM_WILL_ENTER_FOREGROUND] = GREENROOM_FOREGROUND_INACTIVE,

@@ -7,8 +7,8 @@
  *     parent --clone(VM)--> waiter --clone(VM, VFORK, PARENT)--> child
  *
  * Before it executes the program, the child becomes a process of the app's user. From then on that
- * user may stop it, or make it wait for one of his file systems, for as long as he likes. So the
- * parent must not wait for it. The waiter does: it keeps our identity and does nothing else, and
+ * user may stop it, or make it wait for one of the user's file systems, for any length of time. So
+ * the parent must not wait for it. The waiter does: it keeps our identity and does nothing else, and
  * its end tells the parent that the child has executed the program or has ended (the child is the
  * parent's own: CLONE_PARENT).
  *

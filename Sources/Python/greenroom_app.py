@@ -327,7 +327,7 @@ def _take_detail(owner, kind, detail, value):
 class Container:
     """The app's own folders, which it may write to (`Container=` in the manifest), as absolute paths."""
 
-    state_directory: str  # for files that must stay
+    state_directory: str  # for files that must be kept
     cache_directory: str  # for files that the app can make again; may be emptied between launches
     temporary_directory: str  # emptied after the app has ended
 
@@ -356,14 +356,13 @@ class LaunchInfo:
 class StateCoder:
     """An app's state as named values, to be written and read: `coder["page"] = 3`. Values are str, bool,
     int, float, bytes or a list of str, with at most 32 KiB in all; None removes a value. State says where
-    the user was; what the user made belongs into files. Each restorable object has its own names."""
+    the user was; what the user created belongs in files. Each restorable object has its own names."""
 
     def __init__(self, app_version=None, timestamp=None, launch_document_url=None):
         self.app_version = app_version  # Version= when the state was saved
         self.timestamp = timestamp  # when it was saved: seconds since 1970; None while it is being saved
-        # The file: URL that the app was launched to open. If the user who wants that document does
-        # not want the earlier state as well, should_restore_secure_application_state can return
-        # False.
+        # The file: URL that the app was launched to open. If the document should be shown without the
+        # earlier state, should_restore_secure_application_state can return False.
         self.launch_document_url = launch_document_url
         self._values = {}
         self._object = ""
@@ -599,7 +598,7 @@ class _BackgroundTask:
     was_told: bool = False
 
 
-# --- Delegates. Each method is optional. A method that is not defined does not count.
+# --- Delegates. Each method is optional. Content for which there is no method counts as not handled.
 
 
 class ApplicationDelegate:
@@ -619,8 +618,9 @@ class ApplicationDelegate:
     scene_delegate(application, scene) -> SceneDelegate, for an app with scenes
 
     State restoration of an app without scenes uses these methods, in this order. State is saved when the app
-    has left the foreground, or is about to end while in it. State is restored between will_finish_launching
-    and did_finish_launching, or later if protected data was unavailable. Each coder is a StateCoder:
+    has left the foreground, and when it is about to end in the foreground. State is restored between
+    will_finish_launching and did_finish_launching, or later if protected data was unavailable. Each coder is a
+    StateCoder:
 
     should_save_secure_application_state(application, coder) -> bool: False deletes the earlier state
     will_encode_restorable_state(application, coder), then the objects' encode_restorable_state(coder)
@@ -828,8 +828,8 @@ class Application:
 
     def extend_state_restoration(self):
         """Says that the state that was handed over is not restored yet when the callbacks return, until
-        complete_state_restoration was called as many times. Until then nothing is saved over the state, and it
-        is deleted if the app fails."""
+        complete_state_restoration was called as many times. Until then nothing is saved over the state, and the
+        state is deleted if the app fails."""
         self._extend(None)
 
     def complete_state_restoration(self):
@@ -912,7 +912,7 @@ class Application:
     # Events.
 
     def _end_channel(self):
-        """The daemon has closed the channel. The app goes on by itself."""
+        """Called when the daemon has closed the channel. The app continues without the daemon."""
         self._channel.close()
         self._channel = None
         waiting, self._requests = self._requests, {}
@@ -1058,7 +1058,7 @@ class Application:
         scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
         content = _content(message.pairs())
         self._call_of(scene.delegate, "will_connect", scene, content)
-        if _document_of(content) is None:  # A user who wants a document does not want to be taken elsewhere.
+        if _document_of(content) is None:  # Restoring would take the user elsewhere.
             self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
@@ -1070,8 +1070,8 @@ class Application:
         if scene is None or message.status not in _ACTIVATIONS:
             return
         name = "did_disconnect" if message.status == 5 else _LIFECYCLE_NAMES[message.status]
-        # A scene leaves a state after the callback that announces it ("will"), and enters one
-        # before the callback that tells of it ("did").
+        # A callback that announces a change ("will") is called before the state changes, and a
+        # callback that reports a change ("did") after it.
         was_in_front = scene._is_in_front()
         if message.status == 1:
             self._time_without_limit()

@@ -55,8 +55,8 @@ struct BackgroundTasks {
 }
 
 extension Application {
-    /// Begins a task that the app shall finish even if it goes to the background; UIKit's method of
-    /// the same name. The app is not suspended while a task is open, for at most
+    /// Begins a task that the app wants to finish even if it goes to the background; UIKit's method
+    /// of the same name. The app is not suspended while a task is open, for at most
     /// ``backgroundTimeRemaining``.
     ///
     /// End each task with ``endBackgroundTask(_:)``. An app whose time runs out while a task is
@@ -64,7 +64,7 @@ extension Application {
     ///
     /// - Parameters:
     ///   - name: a name for humans, which `greenroomctl status` shows.
-    ///   - expirationHandler: called on the main thread shortly before the time runs out. It shall
+    ///   - expirationHandler: called on the main thread shortly before the time runs out. It must
     ///     clean up and end the task.
     /// - Returns: ``BackgroundTaskIdentifier/invalid`` if 64 tasks are open, or if no time is left:
     ///   after the expiration handlers were called, until the app is resumed or comes to the

@@ -12,7 +12,7 @@ internal import GreenroomAppChannel
     private var isExpired = false
 
     /// Called on the main thread shortly before the task's time runs out;
-    /// `BGTask.expirationHandler`. It shall stop the work and complete the task: an app that does
+    /// `BGTask.expirationHandler`. It must stop the work and complete the task: an app that does
     /// not is ended.
     public var expirationHandler: (@MainActor () -> Void)? {
         didSet { if isExpired { callExpirationHandler() } }

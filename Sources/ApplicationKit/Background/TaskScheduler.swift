@@ -1,8 +1,8 @@
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// Schedules work that the app shall do later, in the background; BackgroundTasks'
-/// `BGTaskScheduler`. Greenroom launches the app for it if the app is not running.
+/// Schedules work for the app to do later, in the background; BackgroundTasks' `BGTaskScheduler`.
+/// Greenroom launches the app for it if the app is not running.
 ///
 /// Requests outlive the app and a reboot. Each is run once, when its time has come and the machine
 /// allows. To repeat a task, submit it again from its handler. `greenroomctl tasks` shows the

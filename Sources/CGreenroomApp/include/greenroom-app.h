@@ -81,8 +81,8 @@ struct greenroom_launch_info {
     const char *state_directory, *cache_directory, *temporary_directory;
 };
 
-/* Says where the user was, as named texts and numbers with at most 32 KiB in all. (What the user made belongs into
- * files.) The library creates it for the duration of a callback. */
+/* Says where the user was, as named texts and numbers with at most 32 KiB in all. (What the user created belongs
+ * in files.) The library creates it for the duration of a callback. */
 struct greenroom_state;
 
 /* Sets the value of a name; NULL removes it. Returns false if there is no memory, or in an activity if `name` has a
@@ -205,7 +205,7 @@ GREENROOM_EXPORT void greenroom_app_complete_state_restoration(struct greenroom_
 
 /* --- Background time. */
 
-/* The time of this task, or run, is about to end, so the app shall end it now. Called once. */
+/* The time of this task, or run, is about to end, so the app must end it now. Called once. */
 typedef void greenroom_task_expired(struct greenroom_app *, uint64_t task, void *context);
 
 /* Begins work that may go on in the background for a while. `name` is for humans; it and `expired` may be NULL.

@@ -6,7 +6,7 @@ public struct AppArchive: Hashable, Sendable {
     public internal(set) var entries: [String] = []
 
     /// The largest archive in bytes, including a NUL for each entry. State says where the user was;
-    /// what the user made belongs into files. With this limit, the archive fits into a message
+    /// what the user created belongs in files. With this limit, the archive fits into a message
     /// beside everything else that a message may contain.
     public static let byteLimit = 32 << 10
 

@@ -1,6 +1,6 @@
-/// What an app shall open, do, continue or be told of: UIKit's launch options in the form in which
-/// the channel carries them. The same type is used for a launch, the connection of a scene and a
-/// running app.
+/// What an app is asked to open, do or continue, or what it is told: UIKit's launch options in the
+/// form in which the channel carries them. The same type is used for a launch, the connection of a
+/// scene and a running app.
 ///
 /// Keys of user information must not contain `=`; a key that does is cut there.
 public struct AppContent: Hashable, Sendable {

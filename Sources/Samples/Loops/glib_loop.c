@@ -31,7 +31,7 @@ static gboolean dispatch(GSource *source, GSourceFunc unused, gpointer data) {
     (void)data;
     one->has_begun = TRUE;
     greenroom_app_process(one->app);
-    /* Without a daemon there are no more events, and the app goes on by itself. */
+    /* Without a daemon there are no more events, and the app continues alone. */
     return greenroom_app_descriptor(one->app) >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 

@@ -52,7 +52,7 @@ if application.fileno() >= 0:
 
     def process():
         application.process_events()
-        if application.fileno() < 0:  # greenroomd has closed the channel: the app goes on by itself
+        if application.fileno() < 0:  # greenroomd has closed the channel: the app continues alone
             notifier.setEnabled(False)
 
     notifier.activated.connect(process)
