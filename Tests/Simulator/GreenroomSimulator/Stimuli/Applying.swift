@@ -56,7 +56,12 @@ extension Simulation {
             spawnerDies = withSpawner
         case .crashSpawner:
             var dice = Dice(seed: seed, thing: UInt64(eventCount))
-            for event in world.loseOrders(&dice) { try feed(event) }
+            let dies = crashAt != nil
+            for event in world.loseOrders(&dice) {
+                try feed(event)
+                // The next supervisor has compared the rest of the records itself.
+                if dies { break }
+            }
         case .connect(let app):
             if let event = world.connect(identifier(app)) { try feed(event) }
         case .resetFailed(let app):
