@@ -52,8 +52,6 @@ import sys
 import termios
 import time
 import warnings
-from dataclasses import dataclass, field
-from typing import Callable
 
 __all__ = [
     "Application", "ApplicationDelegate", "ApplicationState", "Activity", "ActivationState",
@@ -88,17 +86,56 @@ _ASKED_AGAIN = 1 << 63
 _KNOWN = {_GO, _PING, _QUIT, *range(_LAUNCH, _CREDENTIALS + 1), _RESTORE, *range(_TIME, _EXPIRE + 1)}
 
 
-@dataclass
-class _Message:
+class _Record:
+    """A class of fields. It is like a dataclass, but the modules that `dataclasses` imports would double the
+    time that an app needs to start. A default that is a list or a dictionary is copied."""
+
+    _fields = ()
+
+    def __init_subclass__(cls):
+        own = getattr(cls, "__annotations__", ())  # before Python 3.10 perhaps the base's
+        cls.__match_args__ = cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
+
+    def __init__(self, *values, **named):
+        if len(values) > len(self._fields):
+            raise TypeError(f"{type(self).__name__} takes at most {len(self._fields)} values")
+        for name, value in zip(self._fields, values):
+            if name in named:
+                raise TypeError(f"{type(self).__name__} got two values for {name!r}")
+            self.__dict__[name] = value
+        for name in self._fields[len(values):]:
+            if name in named:
+                self.__dict__[name] = named.pop(name)
+            elif hasattr(type(self), name):
+                default = getattr(type(self), name)
+                self.__dict__[name] = default.copy() if isinstance(default, (list, dict)) else default
+            else:
+                raise TypeError(f"{type(self).__name__} needs a value for {name!r}")
+        if named:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(map(repr, named))}")
+
+    def __repr__(self):
+        values = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._fields)
+        return f"{type(self).__name__}({values})"
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    __hash__ = None
+
+
+class _Message(_Record):
     type: int
     flags: int = 0
     cookie: int = 0
     status: int = 0
     umask: int = 0
-    words: list[str] = field(default_factory=list)
-    fields: list[str] = field(default_factory=list)
-    roles: list[int] = field(default_factory=list)
-    descriptors: list[int] = field(default_factory=list)
+    words: list[str] = []
+    fields: list[str] = []
+    roles: list[int] = []
+    descriptors: list[int] = []
 
     def pairs(self):
         return [entry.partition("=")[::2] for entry in self.fields]
@@ -232,8 +269,7 @@ class _Channel:
 # --- What an app is launched for.
 
 
-@dataclass
-class OpenURL:
+class OpenURL(_Record):
     url: str
     source_application: str | None = None
     annotation: str | None = None
@@ -241,21 +277,19 @@ class OpenURL:
     open_in_place: bool = False
 
 
-@dataclass
-class Activity:
+class Activity(_Record):
     type: str
     title: str | None = None
     webpage_url: str | None = None
     target_content_identifier: str | None = None
-    user_info: dict[str, str] = field(default_factory=dict)
+    user_info: dict[str, str] = {}
 
 
-@dataclass
-class QuickAction:
+class QuickAction(_Record):
     type: str
     title: str | None = None
     subtitle: str | None = None
-    user_info: dict[str, str] = field(default_factory=dict)
+    user_info: dict[str, str] = {}
 
 
 class LaunchReason(enum.IntEnum):
@@ -323,8 +357,7 @@ def _take_detail(owner, kind, detail, value):
         owner.user_info[detail[5:]] = value
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(_Record):
     """The app's own folders, which it may write to (`Container=` in the manifest), as absolute paths."""
 
     state_directory: str  # for files that must be kept
@@ -332,8 +365,7 @@ class Container:
     temporary_directory: str  # emptied after the app has ended
 
 
-@dataclass
-class LaunchInfo:
+class LaunchInfo(_Record):
     """Why the app was launched. It does not change. Times are CLOCK_MONOTONIC in nanoseconds."""
 
     reason: LaunchReason
@@ -470,15 +502,13 @@ class TaskKind(enum.IntEnum):
     PROCESSING = 1  # minutes of work while nobody uses the machine
 
 
-@dataclass
-class AppRefreshTaskRequest:
+class AppRefreshTaskRequest(_Record):
     """`identifier` is one of the manifest's `ScheduledTasks=`; `earliest_begin` is in seconds since 1970."""
 
     identifier: str
     earliest_begin: float | None = None
 
 
-@dataclass
 class ProcessingTaskRequest(AppRefreshTaskRequest):
     requires_external_power: bool = False
     requires_network_connectivity: bool = False
@@ -592,8 +622,7 @@ _BACKGROUND_TASK_LIMIT = 64
 _LAUNCH_TASK_LIMIT, _LAUNCH_TASK_NAME_LIMIT = 16, 128
 
 
-@dataclass
-class _BackgroundTask:
+class _BackgroundTask(_Record):
     handler: Callable[[], None] | None
     was_told: bool = False
 
