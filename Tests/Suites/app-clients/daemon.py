@@ -112,8 +112,9 @@ class Daemon(greenroomd.Daemon):
             raise Wrong(f"it ended as {cause}")
 
     def printed(self):
-        """What the apps have written to their standard output, which is the daemon's."""
-        return [line for line in self.said().splitlines() if not line.startswith("greenroomd: ")]
+        """What the apps have written to their standard output, which is the daemon's. A line of the daemon may
+        stand within one that an app writes in pieces."""
+        return re.sub("greenroomd: [^\n]*\n", "", self.said()).splitlines()
 
     def forget(self):
         """What the log holds so far."""
